@@ -33,6 +33,7 @@ mutants: $(VENV)/.installed-dev  ## Plant known faults in a copy, one at a time;
 lint: $(VENV)/.installed-dev  ## Check style and formatting
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@if [ -d web/node_modules ]; then web/node_modules/.bin/biome ci && node web/types.mjs --check; fi
 
 types: $(VENV)/.installed-dev  ## Check types, strictly
 	@$(BIN)/mypy

@@ -2,11 +2,14 @@
 //
 //     node build.mjs            into src/confide/studio/static
 //     node build.mjs FOLDER     elsewhere, to compare
-import { build } from "esbuild";
+
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import "./types.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const shipped = process.argv[2] ?? `${here}../src/confide/studio/static`;
@@ -18,7 +21,10 @@ execFileSync(process.execPath, [`${here}node_modules/typescript/bin/tsc`, "--noE
 const design = {
   name: "design",
   setup(setting) {
-    setting.onLoad({ filter: /pages\/design\.css$/ }, ({ path }) => ({ contents: withSwitch(readFileSync(path, "utf8")), loader: "css" }));
+    setting.onLoad({ filter: /pages\/design\.css$/ }, ({ path }) => ({
+      contents: withSwitch(readFileSync(path, "utf8")),
+      loader: "css",
+    }));
   },
 };
 
@@ -34,12 +40,19 @@ await build({
   plugins: [design],
   // The client of clients/javascript is served beside, as devices everywhere get it: it is not built in.
   external: ["/client/confide.js"],
-  entryPoints: ["src/studio.ts", "src/studio.css", "src/take.ts", "src/take.css", "src/offline.ts"],
+  entryPoints: ["src/studio.ts", "src/studio.css", "src/take/take.ts", "src/take/take.css", "src/take/offline.ts"],
+  entryNames: "[name]",
 });
-for (const page of ["studio.html", "take.html"]) writeFileSync(`${shipped}/${page}`, readFileSync(`${here}src/${page}`));
+for (const page of ["studio.html", "take/take.html"])
+  writeFileSync(`${shipped}/${basename(page)}`, readFileSync(`${here}src/${page}`));
 
-const sizes = readdirSync(shipped).map((name) => [name, statSync(`${shipped}/${name}`).size, gzipSync(readFileSync(`${shipped}/${name}`)).length]);
-for (const [name, size, packed] of sizes) console.log(`${name}: ${size.toLocaleString("en")} bytes, ${packed.toLocaleString("en")} gzipped`);
+const sizes = readdirSync(shipped).map((name) => [
+  name,
+  statSync(`${shipped}/${name}`).size,
+  gzipSync(readFileSync(`${shipped}/${name}`)).length,
+]);
+for (const [name, size, packed] of sizes)
+  console.log(`${name}: ${size.toLocaleString("en")} bytes, ${packed.toLocaleString("en")} gzipped`);
 
 /** The dark colours twice: where the system prefers them and nobody chose, and where they were chosen. */
 function withSwitch(css) {

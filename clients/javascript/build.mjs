@@ -33,13 +33,25 @@ const INTERNAL =
 const { code } = await minify(bundle.outputFiles[0].text, {
   module: true,
   ecma: 2022,
-  compress: { passes: 4, unsafe: true, unsafe_arrows: true, unsafe_methods: true, pure_getters: true, keep_fargs: false, lhs_constants: false, hoist_funs: true },
+  compress: {
+    passes: 4,
+    unsafe: true,
+    unsafe_arrows: true,
+    unsafe_methods: true,
+    pure_getters: true,
+    keep_fargs: false,
+    lhs_constants: false,
+    hoist_funs: true,
+  },
   mangle: { properties: { builtins: true, regex: new RegExp(`^(${INTERNAL})$`) } },
 });
 writeFileSync(`${shipped}/confide.js`, `${code}\n`);
 // A file to keep things in, for Node: one small module that imports nothing of the other.
 writeFileSync(`${shipped}/node.js`, readFileSync(`${here}dist/node.js`));
-writeFileSync(`${shipped}/node.d.ts`, readFileSync(`${here}dist/node.d.ts`, "utf8").replace("./storage.js", "./confide.js"));
+writeFileSync(
+  `${shipped}/node.d.ts`,
+  readFileSync(`${here}dist/node.d.ts`, "utf8").replace("./storage.js", "./confide.js"),
+);
 writeFileSync(`${shipped}/confide.d.ts`, declarations());
 const size = gzipSync(readFileSync(`${shipped}/confide.js`), { level: 9 }).length;
 console.log(`confide.js: ${code.length.toLocaleString("en")} bytes, ${size.toLocaleString("en")} gzipped`);

@@ -15,8 +15,7 @@ from tests.collector.killing import SURVEY
 
 from confide.collector.http import Application
 from confide.collector.service import Collector, Settings
-from confide.collector.stores import Store
-from confide.collector.tokens import make_token
+from confide.collector.stores import Store, make_token
 from confide.surveys import Survey, parse_survey
 
 TODAY = date(2026, 11, 16)
@@ -96,7 +95,7 @@ class Served:
     def counts(self) -> dict[str, int]:
         number = next(one.number for one in self.store.surveys() if one.fingerprint == self.survey.fingerprint)
         found: dict[str, int] = {}
-        for row in self.store.counts(number):
+        for row in self.store.balance(number)[0]:
             found[row.report] = found.get(row.report, 0) + row.number
         return found
 

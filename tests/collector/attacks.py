@@ -86,7 +86,7 @@ ATTACKS = {
     "stray": Attack(lambda _: get("/healthz", "Content-Length: 90\r\n"), drip=b"x", again=False),
     "chunked": Attack(lambda _: get("/healthz", "Transfer-Encoding: chunked\r\n"), drip=b"1\r\nx\r\n", again=False),
     "headers": Attack(lambda _: get("/healthz")[:-2], drip=b"X: 1\r\n", again=False),
-    "pipelined": Attack(lambda _: get("/openapi.json") * 10_000, reads=False, again=False),
+    "pipelined": Attack(lambda _: get("/metrics") * 10_000, reads=False, again=False),
     "slow": Attack(lambda survey: post(message(survey, b"3")[:-9]), drip=b" ", again=False),
 }  # fmt: skip
 

@@ -106,8 +106,7 @@ class Running:
     """A server of one survey, in a process of its own."""
 
     def __init__(self, born: Nursery, folder: Path, survey: Any, admission: str = "open", **settings: Any) -> None:
-        from confide.collector.stores import open_store
-        from confide.collector.tokens import make_token
+        from confide.collector.stores import make_token, open_store
 
         self.url, self.survey, self.folder = str(folder / "store.db"), survey, folder
         self.store: Any = open_store(self.url)
@@ -294,7 +293,7 @@ def kill_and_count(url: str, kills: int, *, servers: int = 1, seed: int = 1, pau
         devices.finish()
         for proxy in proxies:
             proxy.close()
-    counted = {int(row.report): row.number for row in store.counts(number)}
+    counted = {int(row.report): row.number for row in store.balance(number)[0]}
     with store.reading() as connection:
         marks = store.run(connection, "SELECT COUNT(*) FROM batches")[0][0]
     accepted = store.account(number).get("", 0)

@@ -16,6 +16,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,12 @@ from confide.cli.main import app
 from confide.collector import Client, write_message
 from confide.collector import http as http_module
 from confide.collector import serving as server_module
-from confide.collector.http import MOST_REFUSED, Incoming
 from confide.collector.lanes import Lane, Room
+from confide.collector.limits import LIMITS
+from confide.collector.replies import Call
 from confide.collector.service import Collector, Refusal, shown
 from confide.collector.stores import Store, StoreError, open_store
-from confide.collector.wire import MOST_KNOWN, Wire
+from confide.collector.wire import Wire
 from confide.studio.jobs import MOST_EACH, MOST_JOBS, Job, Jobs
 from confide.surveys import parse_survey
 
@@ -256,8 +258,7 @@ def test_whoever_leaves_while_waiting_takes_no_room() -> None:
 
 
 def test_no_more_wait_than_there_is_memory_for(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.collector.lanes.MOST_WAITING", 3)
-    monkeypatch.setattr("confide.collector.lanes.MOST_WAITING_EACH", 2)
+    monkeypatch.setattr("confide.collector.lanes.LIMITS", replace(LIMITS, most_waiting=3, most_waiting_each=2))
 
     async def run(served: Served) -> None:
         room = served.app.collector.lane._turn
@@ -309,29 +310,29 @@ def test_spellings_are_not_remembered() -> None:
     wire.judge(list(range(10)))
     assert wire._known == {one: str(one) for one in range(10)}
     wide = Wire.of(cf.Survey(cf.Geometric(cf.Integers(0, 9), 0.1)))
-    for start in range(0, 5 * MOST_KNOWN, 10_000):
+    for start in range(0, 5 * LIMITS.most_known, 10_000):
         wide.judge(list(range(start, start + 10_000)))
-        assert len(wide._known) <= MOST_KNOWN
+        assert len(wide._known) <= LIMITS.most_known
 
 
 def test_whoever_is_refused_again_and_again_waits(file_store: Store) -> None:
     async def is_slow(served: Served, address: str) -> bool:
-        task = asyncio.create_task(served.app._slow_down(Incoming({}, None, address)))  # type: ignore[arg-type]
+        task = asyncio.create_task(served.app._slow_down(Call("", "", {}, address, None)))  # type: ignore[arg-type]
         for _ in range(5):
             await asyncio.sleep(0)
         task.cancel()
         return not task.done()
 
     with serving(file_store) as served:
-        served.app._refused.update({"1.1.1.1": MOST_REFUSED, "2.2.2.2": MOST_REFUSED - 1})
+        served.app._refused.update({"1.1.1.1": LIMITS.most_refused, "2.2.2.2": LIMITS.most_refused - 1})
         assert [served.run(is_slow(served, one)) for one in ("1.1.1.1", "2.2.2.2", "3.3.3.3")] == [True, False, False]
 
 
 def test_a_batch_of_which_nothing_counts_is_a_refusal(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(file_store) as served:
-        counted: list[Incoming] = []
+        counted: list[Call] = []
 
-        async def watched(request: Incoming) -> None:
+        async def watched(request: Call) -> None:
             counted.append(request)
 
         monkeypatch.setattr(served.app, "_slow_down", watched)
@@ -344,7 +345,7 @@ def test_whoever_waits_for_a_refusal_keeps_no_message(file_store: Store, monkeyp
     with serving(file_store) as served:
         kept: list[BaseException | None] = []
 
-        async def watched(_: Incoming) -> None:
+        async def watched(_: Call) -> None:
             kept.append(sys.exception())  # whose frames hold the message
 
         monkeypatch.setattr(served.app, "_slow_down", watched)
@@ -371,7 +372,7 @@ def test_one_token_does_not_take_all_jobs() -> None:
 
 
 def test_jobs_belong_to_the_token_that_asked(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from confide.collector.tokens import make_token
+    from confide.collector.stores import make_token
     from confide.studio.jobs import Crew
     from confide.studio.serving import Studio
 
@@ -400,10 +401,9 @@ def test_jobs_belong_to_the_token_that_asked(file_store: Store, monkeypatch: pyt
 
 
 @contextmanager
-def serving_here(monkeypatch: pytest.MonkeyPatch, application: Any, **limits: float) -> Iterator[tuple[str, int]]:
+def serving_here(monkeypatch: pytest.MonkeyPatch, application: Any, **limits: Any) -> Iterator[tuple[str, int]]:
     """Serve in a thread, with other limits."""
-    for name, value in limits.items():
-        monkeypatch.setattr(server_module, name, value)
+    monkeypatch.setattr(server_module, "LIMITS", replace(LIMITS, **limits))
     listening = server_module.bind("127.0.0.1", 0)
     server = server_module.Server(application)
     thread = threading.Thread(target=server.run, args=([listening],))
@@ -431,7 +431,7 @@ async def answer_much(scope: Any, receive: Any, send: Any) -> None:
 def test_a_connection_is_not_held_at_no_cost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.collector import parse_only
 
-    served = serving_here(monkeypatch, parse_only, HEADER_SECONDS=0.3)
+    served = serving_here(monkeypatch, parse_only, header_seconds=0.3)
     with served as place, socket.create_connection(place, 30) as connection, suppress(ConnectionError):
         connection.sendall(ATTACKS[kind].sent(""))
         connection.settimeout(0.05)
@@ -444,7 +444,7 @@ def test_a_connection_is_not_held_at_no_cost(kind: str, monkeypatch: pytest.Monk
 
 
 def test_an_answer_that_nobody_reads_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = {"ANSWER_SECONDS": 0.2, "HEADER_SECONDS": 0.2}
+    limits = {"answer_seconds": 0.2, "header_seconds": 0.2}
     with serving_here(monkeypatch, answer_much, **limits) as place, socket.create_connection(place, 30) as connection:
         connection.sendall(get("/"))
         time.sleep(1)
@@ -458,7 +458,7 @@ def test_an_answer_that_nobody_reads_is_given_up(monkeypatch: pytest.MonkeyPatch
 def test_the_end_does_not_wait_for_who_does_not_read(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING), serving_here(monkeypatch, answer_much, ENDING_SECONDS=0.2) as place:
+    with caplog.at_level(logging.WARNING), serving_here(monkeypatch, answer_much, ending_seconds=0.2) as place:
         connections = [socket.create_connection(place, 30) for _ in range(2)]
         for one in connections:
             one.sendall(get("/"))
@@ -567,7 +567,7 @@ def test_at_the_limit_of_connections_devices_are_told_to_come_again(running: Run
     import resource
 
     soft, hard = resource.prlimit(running.pid, resource.RLIMIT_NOFILE)
-    assert soft >= min(hard, 4_096 + server_module.SPARE_FILES)
+    assert soft >= min(hard, 4_096 + LIMITS.spare_files)
     born.kill(running.pid)
     running.pid = born.start(running.url, running.port, most_connections=1)
     with socket.create_connection(("127.0.0.1", running.port)) as first:
@@ -587,12 +587,12 @@ def test_at_the_limit_of_connections_devices_are_told_to_come_again(running: Run
 def test_who_asks_nothing_leaves_files_for_the_store(running: Running, born: Nursery) -> None:
     born.kill(running.pid)
     running.pid = born.start(running.url, running.port, most_connections=10)
-    more = server_module.SPARE_FILES // 2
+    more = LIMITS.spare_files // 2
     with ExitStack() as stack:
         idle = [stack.enter_context(socket.create_connection(("127.0.0.1", running.port), 5)) for _ in range(30 + more)]
         told = [one.recv(2**16) for one in idle[12 + more :]]
         assert all(b"HTTP/1.1 503" in one and b"retry-after: 2" in one for one in told)
-        assert len(list(Path(f"/proc/{running.pid}/task/{running.pid}/fd").iterdir())) < 10 + server_module.SPARE_FILES
+        assert len(list(Path(f"/proc/{running.pid}/task/{running.pid}/fd").iterdir())) < 10 + LIMITS.spare_files
         idle[0].sendall(get("/healthz"))
         assert idle[0].recv(2**16).startswith(b"HTTP/1.1 503")
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from tests.collector.asking import TODAY, Served, ages, serving
 
-from confide.collector.stores import Store, UnavailableError, open_store
-from confide.collector.tokens import make_invitations
+from confide.collector.stores import Store, UnavailableError, make_invitations, open_store
 
 
 @pytest.fixture
@@ -198,7 +197,7 @@ def test_reading_needs_a_token_for_it(served: Served) -> None:
 
 
 def test_a_token_of_one_survey_opens_no_other_and_a_revoked_one_none(served: Served) -> None:
-    from confide.collector.tokens import make_token
+    from confide.collector.stores import make_token
 
     own = make_token(served.store, "read", "own", served.survey.fingerprint)[1]
     other = make_token(served.store, "read", "other", "f" * 32)[1]
@@ -258,7 +257,7 @@ def test_a_bad_invitation_takes_no_good_one_with_it(file_store: Store) -> None:
                     )
                     for code, one in (("guess", message | {"reports": [4]}), (good, message))
                 ]
-                while commits.waiting < 2:
+                while len(commits.waiting) < 2:
                     await asyncio.sleep(0)
             return [one.status for one in await asyncio.gather(*asked)]
 
@@ -366,7 +365,6 @@ def test_health_metrics_home_and_description(served: Served) -> None:
     assert "--stacked" in page  # the design of all pages
     assert f"/v1/surveys/{served.survey.fingerprint}/page" in page
     assert "Closed" not in page
-    assert served.ask("GET", "/openapi.json").json["openapi"] == "3.1.0"
     assert served.ask("HEAD", "/healthz").body == b""
     assert served.ask("DELETE", "/v1/reports").status == 405
     assert served.ask("GET", "/v1/reports").status == 405

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from typer.testing import CliRunner
 
 from confide.cli.main import app
 from confide.collector import Client, CollectorError, write_message
+from confide.collector.limits import LIMITS
 from confide.collector.outbox import Outbox
 from confide.errors import InvalidParameterError
 from confide.files import load_counts
@@ -196,7 +198,7 @@ def test_headers_that_do_not_come_are_not_waited_for(monkeypatch: pytest.MonkeyP
 
     from confide.collector import serving
 
-    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(serving, "LIMITS", replace(LIMITS, header_seconds=0.2))
     listening = serving.bind("127.0.0.1", 0)
     server = serving.Server(parse_only)  # type: ignore[arg-type]
     thread = threading.Thread(target=server.run, args=([listening],))

@@ -11,6 +11,7 @@ import socket
 import sqlite3
 import threading
 import time
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,13 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.collector import pull_counts, without_password
 from confide.cli.main import app
-from confide.collector.client import MOST_STRANGE, Client, CollectorError, Receipt, to_counts_file
-from confide.collector.computing import _ANSWERS, compute
+from confide.collector.client import Client, CollectorError, Receipt, to_counts_file
+from confide.collector.limits import LIMITS
 from confide.collector.outbox import Outbox, receipts_of, require_unsent
-from confide.collector.rows import StoredToken
+from confide.collector.readings import compute
 from confide.collector.service import Collector, Settings
 from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, StoreError, open_store
-from confide.collector.tokens import first_token, make_invitations
+from confide.collector.stores import Store, StoredToken, StoreError, first_token, make_invitations, open_store
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
 
@@ -78,7 +78,8 @@ def test_an_estimate_of_the_collector_knows_that_days_may_be_of_the_same_people(
     counted = [["yes", 60], ["no", 40]]
     days = [{"day": f"2026-11-{day + 1:02d}", "groups": [], "counts": counted} for day in range(30)]
     record = {"by": [], "survey": survey.fingerprint, "days": days, "rejected": {}, "is_simulated": False}
-    monkeypatch.setitem(_ANSWERS, "estimate", lambda _, counts: f"{counts.total} {counts.independent.total}")
+    answered = lambda _, __, counts: f"{counts.total} {counts.independent.total}"  # noqa: E731
+    monkeypatch.setattr("confide.collector.readings._answer", answered)
     said = compute("estimate", survey.to_json(), json.dumps(record | {"accepted": 3000}).encode())
     assert said == (True, b"3000.0 100.0")
 
@@ -159,7 +160,7 @@ def test_the_keeper_survives_whatever_fails(served: Served, monkeypatch: pytest.
     def fail() -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("confide.collector.http.REFRESH", 0.01)
+    monkeypatch.setattr("confide.collector.http.LIMITS", replace(LIMITS, refresh_seconds=0.01))
     with monkeypatch.context() as patch:
         patch.setattr(served.app.collector, "refresh", fail)
         served.run(asyncio.sleep(1.1))
@@ -263,7 +264,7 @@ def test_many_texts_are_judged_outside_the_loop(served: Served, monkeypatch: pyt
 
 
 def test_large_gzip_is_unpacked_outside_the_loop(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.collector.http.LIGHT", 1)
+    monkeypatch.setattr("confide.collector.http.LIMITS", replace(LIMITS, light=1))
     assert served.post(gzip.compress(json.dumps(served.message([3])).encode()), content_encoding="gzip").status == 200
     assert served.post(b"xxx", content_encoding="gzip").status == 400
 
@@ -391,7 +392,7 @@ def test_whatever_is_no_collector_is_one_plain_error(answer: bytes, monkeypatch:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def speak() -> None:
-            for _ in range(MOST_STRANGE):
+            for _ in range(LIMITS.most_strange):
                 connection, _ = server.accept()
                 with connection:
                     connection.recv(65536)

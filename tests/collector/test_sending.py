@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from confide.cli.main import app
 from confide.collector.outbox import receipts_of
-from confide.collector.tokens import make_invitations
+from confide.collector.stores import make_invitations
 from confide.sampling import Permanent
 from confide.surveys import parse_survey
 
@@ -89,7 +89,7 @@ def test_secrets_of_many_people_make_their_reports_and_stay_here(born: Nursery, 
     done = call(running, "--column", "age", "--secret-column", "secret")
     assert done.exit_code == 0, done.output
     reports = [survey.privatize(3, rng=Permanent(one)) for one in secrets]
-    assert {int(row.report): row.number for row in running.store.counts(1)} == {
+    assert {int(row.report): row.number for row in running.store.balance(1)[0]} == {
         one: reports.count(one) for one in set(reports)
     }
     assert all(one not in path.read_text("latin-1") for path in tmp_path.glob("*[!v]*.sent") for one in secrets)

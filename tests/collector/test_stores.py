@@ -8,6 +8,7 @@ import json
 import random
 import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,8 +18,9 @@ import pytest
 from tests.collector.asking import Served, ages, serving
 
 from confide.collector import sqlite
+from confide.collector.limits import LIMITS
 from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import VERSION, Store, StoreError, open_store
+from confide.collector.stores import Store, StoreError, open_store
 from confide.errors import InvalidParameterError
 
 TABLES = ("facts", "surveys", "batches", "counts", "accounts", "tokens", "invitations")
@@ -50,7 +52,7 @@ def test_the_store_of_an_older_version_is_brought_up_to_date(url: str) -> None:
         old.run(connection, "INSERT INTO surveys VALUES (1, ?, ?, 'open', 0, 0)", values)
         old.run(connection, "INSERT INTO counts VALUES (1, 739000, '', '3', 5)")
     store = open_store(url)
-    assert [(row.report, row.number) for row in store.counts(1)] == [("3", 5)]
+    assert [(row.report, row.number) for row in store.balance(1)[0]] == [("3", 5)]
     assert store.invitations(1) == 0
     again = open_store(url)
     assert dump(again) == dump(store)
@@ -61,7 +63,7 @@ def test_the_store_of_an_older_version_is_brought_up_to_date(url: str) -> None:
 
 def test_the_store_of_a_newer_version_is_refused_with_the_cure(store: Store, url: str) -> None:
     with store.writing() as connection:
-        store.run(connection, "UPDATE facts SET value = ? WHERE name = 'version'", [str(VERSION + 1)])
+        store.run(connection, "UPDATE facts SET value = ? WHERE name = 'version'", [str(len(Store.STEPS) + 1)])
     with pytest.raises(StoreError, match=r"newer confide.*Update confide"):
         open_store(url)
 
@@ -108,7 +110,7 @@ def post_together(served: Served, messages: list[dict[str, Any]]) -> list[int]:
                 asyncio.create_task(served.asking("POST", "/v1/reports", json.dumps(one).encode(), **sent))
                 for one in messages
             ]
-            while commits.waiting < len(messages):
+            while len(commits.waiting) < len(messages):
                 await asyncio.sleep(0)
         return [one.status for one in await asyncio.gather(*asked)]
 
@@ -203,7 +205,7 @@ def test_a_full_or_read_only_store_refuses_and_recovers(
 
 
 def test_a_store_that_another_process_holds_is_a_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite, "LIMITS", replace(LIMITS, lock_seconds=0.05))
     store = open_store(str(tmp_path / "store.db"))
     with serving(store) as served:
         message = served.message([3])

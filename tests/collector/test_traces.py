@@ -23,14 +23,23 @@ from typer.testing import CliRunner
 
 from confide.cli.main import app
 from confide.collector import postgresql
-from confide.collector.commits import GroupCommit
 from confide.collector.http import Application
-from confide.collector.rows import Batch, Fate, StoredSurvey
+from confide.collector.lanes import GroupCommit
+from confide.collector.limits import LIMITS
 from confide.collector.service import Collector
 from confide.collector.serving import Server
 from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, StoreError, UnavailableError, open_store
-from confide.collector.tokens import digest_invitation, make_invitations
+from confide.collector.stores import (
+    Batch,
+    Fate,
+    Store,
+    StoredSurvey,
+    StoreError,
+    UnavailableError,
+    digest_invitation,
+    make_invitations,
+    open_store,
+)
 from confide.collector.wire import Wire
 from confide.errors import InvalidParameterError
 
@@ -174,7 +183,7 @@ def test_a_log_that_was_removed_costs_no_report(file_store: Store, tmp_path: Pat
         for path in tmp_path.glob("store.db*"):
             shutil.copy(path, tmp_path / "killed")
         left = open_store(str(tmp_path / "killed" / "store.db"))
-        assert [(row.report, row.number) for row in left.counts(1)] == [("3", 1), ("4", 1)]
+        assert [(row.report, row.number) for row in left.balance(1)[0]] == [("3", 1), ("4", 1)]
         left.close()
         (tmp_path / "store.db-wal").unlink()
         assert served.counts() == {"3": 1, "4": 1}  # whoever reads saves it as well
@@ -245,7 +254,7 @@ def silent(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_a_database_that_is_silent_is_a_503(
     silent: tuple[str, threading.Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgresql, "LOCK_SECONDS", 30.0)
+    monkeypatch.setattr(postgresql, "LIMITS", replace(LIMITS, lock_seconds=30.0))
     monkeypatch.setattr(postgresql.TimedConnection, "seconds", 0.4)
     store = open_store(silent[0])
     with serving(store) as served:
@@ -272,7 +281,7 @@ def test_statements_are_limited_and_those_that_forget_are_not(database: str) -> 
 
 
 def test_who_ends_waits_for_a_store_that_is_gone_but_once(monkeypatch: pytest.MonkeyPatch, file_store: Store) -> None:
-    monkeypatch.setattr("confide.collector.commits.MOST_TOGETHER", 1)
+    monkeypatch.setattr("confide.collector.lanes.LIMITS", replace(LIMITS, most_together=1))
     tries = []
 
     def gone(batches: Any) -> list[Fate]:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import confide as cf
-from confide.collector.wire import LONGEST_KNOWN, MOST_KNOWN, Wire
+from confide.collector.limits import LIMITS
+from confide.collector.wire import Wire
 from confide.files import Reason, read_report_rows
 
 TOWNS = cf.Categories(["Oslo", "Bern", "17"])
@@ -106,8 +107,8 @@ def test_a_collector_and_a_file_refuse_alike(reports: list[Any]) -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     wire = Wire.of(cf.Survey(cf.Geometric(cf.Integers(0, 9), 0.1)))
-    wire.judge([" " * LONGEST_KNOWN + "3"])
+    wire.judge([" " * LIMITS.longest_known + "3"])
     assert wire._known == {}
-    wire._known.update({f"{number}": "3" for number in range(MOST_KNOWN)})
+    wire._known.update({f"{number}": "3" for number in range(LIMITS.most_known)})
     wire.judge([12345])
     assert len(wire._known) <= 1

@@ -32,16 +32,13 @@ from confide.cli.datasets import dataset_record
 from confide.cli.diagnose import _class_lines
 from confide.cli.main import app
 from confide.cli.repetition import repetition_record
-from confide.collector import simulation
+from confide.collector import client
 from confide.collector.client import Receipt
-from confide.collector.computing import compute
-from confide.collector.home import home
 from confide.collector.lanes import Room
-from confide.collector.replies import HTML, JSON, TEXT, require_method
-from confide.collector.rows import Batch, StoredSurvey, add_up_batches
+from confide.collector.readings import compute
+from confide.collector.replies import HTML, JSON, TEXT, home, require_method
 from confide.collector.service import Collector, Entry, Refusal, Settings
-from confide.collector.stores import open_store
-from confide.collector.tokens import digest_invitation
+from confide.collector.stores import Batch, StoredSurvey, add_up_batches, digest_invitation, open_store
 from confide.collector.wire import Wire
 from confide.counting import read_reports
 from confide.errors import InvalidDistributionError
@@ -70,13 +67,11 @@ from confide.plans import Rival
 from confide.plans.measures import choose_measure
 from confide.plans.records import plan_csv
 from confide.shapes import Shape
-from confide.studio import answers, jobs, looks, outlooks, previews, working
-from confide.studio.asking import chosen_queries
-from confide.studio.drafts import read_draft, values_record
+from confide.studio import answers, jobs, looks, outlooks, previews, workers
+from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
 from confide.studio.jobs import Job
 from confide.studio.looks import look
 from confide.studio.serving import Studio
-from confide.studio.templates import dataset_records
 from confide.theory.verdicts import Verdict, all_of
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
@@ -137,7 +132,7 @@ def test_batches_of_one_commit_are_counted_by_survey_day_and_group() -> None:
         Batch("y", "c", 1, 11, "Oslo", {"3": 5}, 5, {"missing": 2}, wire),
         Batch("z", "c", 2, 10, "", {"3": 7}, 7, {}, wire),
     ]
-    counts, accounts = add_up_batches([*many, *more], "accepted")
+    counts, accounts = add_up_batches([*many, *more])
     assert counts == [
         [1, 10, "", "3", 501],
         [1, 10, "Oslo", "3", 2],
@@ -146,11 +141,11 @@ def test_batches_of_one_commit_are_counted_by_survey_day_and_group() -> None:
         [2, 10, "", "3", 7],
     ]
     assert accounts == [
-        [1, 10, "accepted", 504],
+        [1, 10, "", 504],
         [1, 10, "missing", 1],
-        [1, 11, "accepted", 5],
+        [1, 11, "", 5],
         [1, 11, "missing", 2],
-        [2, 10, "accepted", 7],
+        [2, 10, "", 7],
     ]
 
 
@@ -408,9 +403,9 @@ def test_simulated_people_are_of_all_groups(monkeypatch: pytest.MonkeyPatch) -> 
         def hang_up(self) -> None:
             pass
 
-    monkeypatch.setattr(simulation, "Client", Silent)
+    monkeypatch.setattr(client, "Client", Silent)
     survey = replace(SERVED, groups={"town": ("Bern", "Oslo")})
-    assert simulation.simulate("http://nowhere", survey, 60).accepted == 60
+    assert client.simulate("http://nowhere", survey, 60).accepted == 60
     assert set(sent) == {"Bern", "Oslo"}
 
 
@@ -480,8 +475,9 @@ def test_too_little_memory_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> N
     def fill(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setitem(working.KINDS, "play", fill)
-    assert working._answer("play", {}, lambda *_: None) == ("too-large", working.TOO_MUCH.encode())
+    monkeypatch.setattr(answers, "play", fill)
+    code, said = workers._answer("play", {}, lambda *_: None)
+    assert (code, said[:26]) == ("too-large", b"This takes more memory than"[:26])
 
 
 def test_what_is_known_so_far_stays_known() -> None:

@@ -74,7 +74,7 @@ def test_the_style_sheet_has_the_scale_of_shares_on_maps() -> None:
         assert re.findall(r"--heat-\d: (#[0-9a-f]{6});", part) == [one.lower() for one in SCALES["heat"][place]]
         assert SCALES["heat"][place][0] == COLORS["card"][place]  # nobody
     studio = (Path(__file__).parents[2] / "web" / "src" / "studio.css").read_text(encoding="utf-8")
-    shades = re.findall(r"\.heat-of-(\d+) \{ fill: color-mix\(in srgb, var\(--heat-(\d)\) ([\d.]+)%, var", studio)
+    shades = re.findall(r"\.heat-of-(\d+) \{\s+fill: color-mix\(in srgb, var\(--heat-(\d)\) ([\d.]+)%, var", studio)
     assert [int(shade) for shade, _, _ in shades] == list(range(1, 17))
     for shade, stop, part in shades:  # part of the lower stop, the rest of the next one
         assert int(stop) + 1 - float(part) / 100 == pytest.approx(int(shade) / 16 * 5)
@@ -141,11 +141,11 @@ def test_settings_in_order_stand_out_and_pass_for_no_method(mode: str) -> None:
 
 def test_the_studio_has_the_colours_of_the_figures() -> None:
     """One table of methods: what figures draw, pages and the studio show alike."""
-    source = (Path(__file__).parents[2] / "web" / "src" / "methods.ts").read_text(encoding="utf-8")
-    chosen = dict(re.findall(r'name: "([^"]+)", colour: "([^"]+)"', source))
+    source = (Path(__file__).parents[2] / "web" / "src" / "shared" / "methods.ts").read_text(encoding="utf-8")
+    chosen = dict(re.findall(r'name: "([^"]+)",\s+colour: "([^"]+)"', source))
     assert {"Stacked", "IBU", "held-out IBU", "MLE", "INV-N", "INV-P", "Smooth", "RAP-N", "RAP-P"} <= set(chosen)
     assert chosen == {name: METHODS[name] for name in chosen}
-    sheets = [one.read_text(encoding="utf-8") for one in (Path(__file__).parents[2] / "web" / "src").glob("*.css")]
+    sheets = [one.read_text(encoding="utf-8") for one in (Path(__file__).parents[2] / "web" / "src").rglob("*.css")]
     assert not re.findall(r":[^;{}]*#[0-9a-fA-F]{3,8}\b", " ".join(sheets))  # no colour but those of design.css
 
 

@@ -21,11 +21,10 @@ from tests.studio.test_serving import AGES
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.studio.answers import expect, play
-from confide.studio.drafts import read_draft, values_record
+from confide.studio.drafts import read_draft, templates, values_record
 from confide.studio.looks import headed, look
 from confide.studio.outlooks import plan, rivals
 from confide.studio.previews import preview
-from confide.studio.templates import TEMPLATES
 
 
 def quiet(*_: object) -> None:
@@ -131,7 +130,7 @@ def _run(folder: Path, python: str) -> list[str]:
 
 @pytest.mark.slow
 def test_a_slider_waits_for_no_table_of_all_values() -> None:
-    for template in TEMPLATES:
+    for template in templates():
         took = []
         for step in range(4):  # the first one loads what the others have
             draft = template["draft"] | {"epsilon": template["draft"]["epsilon"] * (1 + step / 50)}
@@ -175,7 +174,7 @@ def test_a_plan_solves_for_what_was_left_out() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one["name"])
+@pytest.mark.parametrize("template", templates(), ids=lambda one: one["name"])
 def test_each_template_meets_its_own_target(template: dict[str, Any]) -> None:
     expected = plan({"draft": template["draft"], "solve": "error"}, quiet)["expected"]["value"]
     assert template["target"] / 3 < expected <= template["target"]  # and does not promise far less than it could

@@ -17,8 +17,7 @@ from confide.cli import studio as command
 from confide.collector.http import Application
 from confide.collector.service import Collector, Refusal
 from confide.collector.serving import bind
-from confide.collector.stores import StoreError, open_store
-from confide.collector.tokens import make_token
+from confide.collector.stores import StoreError, make_token, open_store
 from confide.studio import serving
 from confide.studio.jobs import MOST_KEPT, Job, Jobs
 
@@ -91,7 +90,7 @@ def test_a_draft_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: py
         assert studio._previews == 0
         monkeypatch.setattr(studio.crews["preview"], "do", late)  # a process that takes long to start is not the draft
         assert app.ask("POST", "/studio/v1/preview", b"{}", **sent).status == 200
-        studio._previews = serving.MOST_PREVIEWS
+        studio._previews = 8
         assert app.ask("POST", "/studio/v1/preview", b"{}", **sent).code == "busy"
 
 

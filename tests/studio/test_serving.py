@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from tests.studio.running import PATIENCE, RunningStudio
 
-from confide.collector.stores import open_store
-from confide.collector.tokens import make_token
+from confide.collector.stores import make_token, open_store
 
 AGES: dict[str, Any] = {
     "survey": {
@@ -299,7 +298,7 @@ def test_a_look_that_cannot_be_answered_is_no_job(studio: RunningStudio, asked: 
 
 
 def test_a_survey_is_simulated_or_real_and_never_both(studio: RunningStudio) -> None:
-    from confide.collector.simulation import simulated_survey
+    from confide.collector.client import simulated_survey
 
     refused = studio.ask("/v1/surveys", simulated_survey().to_json().encode())
     assert (refused.status, refused.code) == (409, "simulated")

@@ -11,8 +11,7 @@ import pytest
 from tests.studio.running import RunningStudio
 
 import confide as cf
-from confide.collector.stores import open_store
-from confide.collector.tokens import make_invitations
+from confide.collector.stores import make_invitations, open_store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Request

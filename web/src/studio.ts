@@ -1,12 +1,17 @@
 /** The studio: its screens by the address behind the #, its navigation, its colours. */
-import { takeToken, Trouble } from "./api.js";
-import * as design from "./design.js";
-import { h, put } from "./dom.js";
-import * as look from "./look.js";
-import * as play from "./play.js";
-import { around, calm, coded, fail, main, onReturn, onToken, restart, started, titled } from "./shell.js";
 
-const SCREENS = { design: { name: "Design", show: design.show }, look: { name: "Look", show: look.show }, play: { name: "Play", show: play.show } };
+import * as design from "./design/design.js";
+import * as look from "./look/look.js";
+import * as play from "./look/play.js";
+import { Trouble, takeToken } from "./shared/api.js";
+import { h, put } from "./shared/dom.js";
+import { around, calm, coded, fail, main, onReturn, onToken, restart, started, titled } from "./shared/shell.js";
+
+const SCREENS = {
+  design: { name: "Design", show: design.show },
+  look: { name: "Look", show: look.show },
+  play: { name: "Play", show: play.show },
+};
 type Screen = keyof typeof SCREENS;
 const THEMES = { "": "Auto", light: "Light", dark: "Dark" };
 const THEME = "confide theme";
@@ -19,7 +24,10 @@ let isBegun = false;
 /** The screen that the address names, and what follows it: `#/look/F` is look, and F. */
 function route(): { screen: Screen; rest: string[] } {
   const [first = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  return { screen: Object.hasOwn(SCREENS, first) ? (first as Screen) : started().may_administer ? "design" : "look", rest };
+  return {
+    screen: Object.hasOwn(SCREENS, first) ? (first as Screen) : started().may_administer ? "design" : "look",
+    rest,
+  };
 }
 
 function decoded(part: string): string {
@@ -63,8 +71,20 @@ function showLimits(name: string): void {
   put(
     main,
     h("header", {}, h("h1", {}, "Your token may look")),
-    h("p", { class: "lead" }, "It shows surveys and what is known from their reports, and takes that along. ", h("a", { href: "#/look" }, "Look at the surveys"), "."),
-    h("p", {}, ...coded(`${name} takes a token that administers: \`confide studio\` prints an address with one, and whoever runs this collector makes one with \`confide curate STORE --token administer --name NAME\`.`)),
+    h(
+      "p",
+      { class: "lead" },
+      "It shows surveys and what is known from their reports, and takes that along. ",
+      h("a", { href: "#/look" }, "Look at the surveys"),
+      ".",
+    ),
+    h(
+      "p",
+      {},
+      ...coded(
+        `${name} takes a token that administers: \`confide studio\` prints an address with one, and whoever runs this collector makes one with \`confide curate STORE --token administer --name NAME\`.`,
+      ),
+    ),
   );
 }
 
@@ -75,7 +95,8 @@ async function begin(): Promise<void> {
     calm();
     go();
   } catch (error) {
-    if (error instanceof Trouble && error.code === "gone") put(main, h("h1", {}, "confide studio"), h("p", { class: "lead" }, "Waiting for the server."));
+    if (error instanceof Trouble && error.code === "gone")
+      put(main, h("h1", {}, "confide studio"), h("p", { class: "lead" }, "Waiting for the server."));
     fail(error);
   }
 }
@@ -89,8 +110,13 @@ function skipLink(): HTMLElement {
 }
 
 function bar(): HTMLElement {
-  for (const [name, screen] of Object.entries(SCREENS) as [Screen, { name: string }][]) links.set(name, h("a", { href: `#/${name}` }, screen.name));
-  const theme = h("select", { "aria-label": "Colours of the page", onchange: () => setTheme(theme.value) }, ...Object.entries(THEMES).map(([value, words]) => h("option", { value, selected: value === kept() }, words)));
+  for (const [name, screen] of Object.entries(SCREENS) as [Screen, { name: string }][])
+    links.set(name, h("a", { href: `#/${name}` }, screen.name));
+  const theme = h(
+    "select",
+    { "aria-label": "Colours of the page", onchange: () => setTheme(theme.value) },
+    ...Object.entries(THEMES).map(([value, words]) => h("option", { value, selected: value === kept() }, words)),
+  );
   return h(
     "header",
     { class: "bar" },

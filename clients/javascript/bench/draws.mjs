@@ -10,7 +10,18 @@ const cases = [
   ["randomized response, 100 values (weights of 64 bits)", line(99), { kind: "randomized-response", epsilon: 2 }, 50],
   ["truncated geometric, 100 values", line(99), { kind: "truncated-geometric", epsilon: 0.05 }, 50],
   ["truncated geometric, 1,000 values", line(999), { kind: "truncated-geometric", epsilon: 0.05 }, 500],
-  ["matrix of 2 values (weights of 62 bits)", line(1), { kind: "matrix", matrix: [[0.3, 0.7], [0.6, 0.4]] }, 1],
+  [
+    "matrix of 2 values (weights of 62 bits)",
+    line(1),
+    {
+      kind: "matrix",
+      matrix: [
+        [0.3, 0.7],
+        [0.6, 0.4],
+      ],
+    },
+    1,
+  ],
   ["RAPPOR, 100 values", line(99), { kind: "rappor", epsilon: 2 }, 50],
   ["geometric", line(99), { kind: "geometric", epsilon: 0.05 }, 50],
   ["Laplace", line(99), { kind: "laplace", epsilon: 0.05 }, 50],
@@ -18,7 +29,9 @@ const cases = [
   ["planar Laplace", grid, { kind: "planar-laplace", epsilon: 1 }, [10, 7]],
 ];
 const build = readFileSync(new URL("../../../src/confide/client/confide.js", import.meta.url));
-console.log(`build: ${build.length} bytes, ${gzipSync(build, { level: 9 }).length} gzipped; Node ${process.versions.node}\n`);
+console.log(
+  `build: ${build.length} bytes, ${gzipSync(build, { level: 9 }).length} gzipped; Node ${process.versions.node}\n`,
+);
 for (const [name, alphabet, mechanism, value] of cases) {
   const start = performance.now();
   const survey = loadSurvey(await signed({ alphabet, mechanism }));
@@ -29,5 +42,7 @@ for (const [name, alphabet, mechanism, value] of cases) {
   const begun = performance.now();
   for (let i = 0; i < count; i++) survey.blur(value);
   const each = ((performance.now() - begun) / count) * 1000;
-  console.log(`${name.padEnd(56)} ${each.toFixed(2).padStart(8)} microseconds a draw, the first after ${first.toFixed(1)} ms`);
+  console.log(
+    `${name.padEnd(56)} ${each.toFixed(2).padStart(8)} microseconds a draw, the first after ${first.toFixed(1)} ms`,
+  );
 }

@@ -1,9 +1,34 @@
 /** The values that a survey knows, and how what people have becomes one of them. */
 import { EVERY, hourIn, labelOf, padded, stepIn, stepNamed, WEEKDAYS, weekdayIn, type Every } from "./dates.js";
-import { compare, countUntil, fraction, listOf, minus, ofDecimal, ofShortest, over, plus, times, toDouble, type Fraction } from "./exact.js";
+import {
+  compare,
+  countUntil,
+  fraction,
+  listOf,
+  minus,
+  ofDecimal,
+  ofShortest,
+  over,
+  plus,
+  times,
+  toDouble,
+  type Fraction,
+} from "./exact.js";
 import { isNumber, isTable, isText } from "./errors.js";
 import type { Table } from "./json.js";
-import { BLANK, decimalIn, integerOf, isInteger, isMissing, isWord, noValue, realOf, simplest, spelling, whole } from "./words.js";
+import {
+  BLANK,
+  decimalIn,
+  integerOf,
+  isInteger,
+  isMissing,
+  isWord,
+  noValue,
+  realOf,
+  simplest,
+  spelling,
+  whole,
+} from "./words.js";
 
 /** A value of a survey as it stands in JSON: a text, a number, a pair, or a list of several attributes' parts. */
 export type Value = string | number | readonly (string | number)[];
@@ -198,11 +223,17 @@ const SIGN = "([^\\d\\s\\x1c-\\x1f\\x85+-]*)";
 
 /** The decimal in a text that is written as the survey writes 1234, if it is. */
 function formatted(table: Table): (text: string) => string | undefined {
-  const example = whole(`${SIGN}${BLANK}*1(${BLANK}|[,.'\u2019_])?234(?:([.,])\\d+)?${BLANK}*${SIGN}`).exec(table.text("format"));
-  const [, before, gap, mark, behind] = (example ?? table.bad("format")).map((one = "") => (isMissing(one) && one ? BLANK : one.replace(/\W/g, "\\$&")));
+  const example = whole(`${SIGN}${BLANK}*1(${BLANK}|[,.'\u2019_])?234(?:([.,])\\d+)?${BLANK}*${SIGN}`).exec(
+    table.text("format"),
+  );
+  const [, before, gap, mark, behind] = (example ?? table.bad("format")).map((one = "") =>
+    isMissing(one) && one ? BLANK : one.replace(/\W/g, "\\$&"),
+  );
   if (mark && mark === gap) table.bad("format");
   const groups = gap && `\\d{1,3}(?:${gap}\\d{3})+|`;
-  const pattern = whole(`([+-]?)(?:${before})?${BLANK}*(${groups}\\d+)(?:${mark || "(?!)"}(\\d+))?${BLANK}*(?:${behind})?`);
+  const pattern = whole(
+    `([+-]?)(?:${before})?${BLANK}*(${groups}\\d+)(?:${mark || "(?!)"}(\\d+))?${BLANK}*(?:${behind})?`,
+  );
   return (text) => {
     const [found, sign, digits, part = ""] = pattern.exec(text) ?? [];
     return found && `${sign + digits.replace(/\D/g, "")}.${part}`;
@@ -229,7 +260,9 @@ function fault(text: string): string {
 
 function binLabel(edges: number[], number: number, unit: string): string {
   if (number < 0) return `below ${edges[0]}${unit}`;
-  return number + 1 < edges.length ? `${edges[number]} to ${edges[number + 1]}${unit}` : `${edges[number]}${unit} or more`;
+  return number + 1 < edges.length
+    ? `${edges[number]} to ${edges[number + 1]}${unit}`
+    : `${edges[number]}${unit} or more`;
 }
 
 function dates(table: Table): Line {
@@ -348,7 +381,11 @@ function boxOf(table: Table): { box: number[]; settings: Partial<Plane>; point: 
     return Math.abs(degrees) <= (index % 2 ? 180 : 90) ? degrees : table.bad(key);
   });
   const [south, west, north, east] = box;
-  const settings: Partial<Plane> = { distances: "unproven", spacing: table.positive("spacing"), unit: table.text("unit", "km") };
+  const settings: Partial<Plane> = {
+    distances: "unproven",
+    spacing: table.positive("spacing"),
+    unit: table.text("unit", "km"),
+  };
   if (!["km", "m"].includes(settings.unit!)) table.bad("unit");
   if (south >= north || west >= east) table.bad("north");
   const holds = (x: number, y: number): boolean => south <= x && x <= north && west <= y && y <= east;
@@ -427,7 +464,9 @@ export function attributesOf(names: readonly string[], alphabets: readonly Alpha
 
 function attributes(table: Table): Attributes {
   const names = table.list<string>("names", (one) => isText(one) && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(one));
-  const inner = table.list("alphabets", () => true, names.length).map((one, index) => table.table(names[index], one).build(SINGLE));
+  const inner = table
+    .list("alphabets", () => true, names.length)
+    .map((one, index) => table.table(names[index], one).build(SINGLE));
   if (names.length < 2 || new Set(names.map((name) => name.toLowerCase())).size < names.length) {
     table.bad("names");
   }

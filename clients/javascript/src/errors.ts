@@ -30,7 +30,8 @@ export const isText = (value: unknown): value is string => typeof value === "str
 export const isNumber = (value: unknown): value is number => typeof value === "number";
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 /** Whether this is an object with names, and no list. */
-export const isTable = (value: unknown): value is Record<string, any> => Object(value) === value && !Array.isArray(value);
+export const isTable = (value: unknown): value is Record<string, any> =>
+  Object(value) === value && !Array.isArray(value);
 
 const SHOWN = 60;
 

@@ -12,7 +12,8 @@ export function fraction(n: bigint, d = 1n): Fraction {
 }
 
 /** What is made of 0, 1, 2, ... */
-export const listOf = <Made>(length: number, make: (index: number) => Made): Made[] => Array.from({ length }, (_, index) => make(index));
+export const listOf = <Made>(length: number, make: (index: number) => Made): Made[] =>
+  Array.from({ length }, (_, index) => make(index));
 
 /** How many of 0, 1, 2, ... come before those of which something is true no more. */
 export function countUntil(length: number, isBefore: (index: number) => boolean): number {

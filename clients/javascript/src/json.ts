@@ -120,12 +120,17 @@ export function tableOf(value: Json | undefined, place: string): Table {
       return found && !Object.keys(found).length ? refused(key) : made;
     },
     number,
-    whole: (key, least, fallback) => passing(key, fallback, (found) => Number.isInteger(found) && (found as number) >= least),
+    whole: (key, least, fallback) =>
+      passing(key, fallback, (found) => Number.isInteger(found) && (found as number) >= least),
     positive: (key, fallback) => number(key, fallback, Number.MIN_VALUE),
     text,
     flag: (key) => passing(key, false, (found) => typeof found === "boolean"),
     list: (key, isEntry, length) =>
-      passing(key, undefined, (found) => Array.isArray(found) && (length ?? found.length) === found.length && found.every(isEntry)),
+      passing(
+        key,
+        undefined,
+        (found) => Array.isArray(found) && (length ?? found.length) === found.length && found.every(isEntry),
+      ),
     build: (kinds, from = own as never) => {
       const kind = text("kind");
       return Object.hasOwn(kinds, kind) ? kinds[kind](from) : refused("kind");

@@ -1,7 +1,34 @@
 /** Mechanisms: a value in, a noisy report out, drawn exactly as docs/device.md says. */
-import { alphabetIn, attributesOf, indexOf, lineOf, type Alphabet, type Attributes, type Line, type Plane, type Value } from "./alphabets.js";
+import {
+  alphabetIn,
+  attributesOf,
+  indexOf,
+  lineOf,
+  type Alphabet,
+  type Attributes,
+  type Line,
+  type Plane,
+  type Value,
+} from "./alphabets.js";
 import { below, coinOf, drawingFrom, toss, type Bits, type Coin } from "./bits.js";
-import { asIntegers, bitLength, compare, digitsOf, fraction, gcd, listOf, minus, ofDouble, over, overRootTwo, plus, ratioAbove, times, toDouble, type Fraction } from "./exact.js";
+import {
+  asIntegers,
+  bitLength,
+  compare,
+  digitsOf,
+  fraction,
+  gcd,
+  listOf,
+  minus,
+  ofDouble,
+  over,
+  overRootTwo,
+  plus,
+  ratioAbove,
+  times,
+  toDouble,
+  type Fraction,
+} from "./exact.js";
 import { isCount, isNumber } from "./errors.js";
 import type { Json, Table } from "./json.js";
 import { laplaceSteps, movesIn, planarMoves, tableMoves, taxicabMoves, twoSided, type Steps } from "./noise.js";
@@ -13,7 +40,9 @@ export type Single =
   | { readonly kind: "metric"; readonly epsilon: number; readonly unit: string };
 
 /** What is promised of a report. */
-export type Guarantee = Single | { readonly kind: "product"; readonly names: readonly string[]; readonly parts: readonly Single[] };
+export type Guarantee =
+  | Single
+  | { readonly kind: "product"; readonly names: readonly string[]; readonly parts: readonly Single[] };
 
 export interface Mechanism {
   readonly guarantee: Guarantee;
@@ -59,8 +88,18 @@ const LARGEST_TABLE = 256;
 /** Values up to which a report has a bit for each: past it a message would be larger than a mebibyte. */
 const MOST_BITS = 2 ** 20;
 
-function finite(alphabet: Alphabet, guarantee: Guarantee, draw: (index: number, bits: Bits) => number, reports = alphabet): Finite {
-  return { guarantee, reports, draw, report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json };
+function finite(
+  alphabet: Alphabet,
+  guarantee: Guarantee,
+  draw: (index: number, bits: Bits) => number,
+  reports = alphabet,
+): Finite {
+  return {
+    guarantee,
+    reports,
+    draw,
+    report: (value, bits) => reports.at(draw(indexOf(alphabet, value), bits)) as Json,
+  };
 }
 
 /** Draws from a row of weights for each value, made when it is first needed. */
@@ -142,7 +181,10 @@ function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fra
     bits: { keep, flip, again: blur },
     report: (value, bits) => {
       const own = indexOf(alphabet, value);
-      return blur(listOf(alphabet.size, (place) => place === own), bits);
+      return blur(
+        listOf(alphabet.size, (place) => place === own),
+        bits,
+      );
     },
   };
 }
@@ -160,7 +202,12 @@ const areWeights = (row: Json): row is number[] => Array.isArray(row) && row.eve
 function matrix({ table, alphabet }: Parts): Mechanism {
   const rows = table.list<number[]>("matrix", areWeights, alphabet.size).map((row) => {
     const [one, ...numbers] = asIntegers([1, ...row]);
-    const sum = toDouble(fraction(numbers.reduce((a, b) => a + b, 0n), one));
+    const sum = toDouble(
+      fraction(
+        numbers.reduce((a, b) => a + b, 0n),
+        one,
+      ),
+    );
     return Math.abs(sum - 1) <= 1e-9 ? row : table.bad("matrix");
   });
   const width = rows[0].length;
@@ -283,7 +330,9 @@ function truncatedLine(parts: Parts, isLaplace: boolean): Mechanism {
   const starts = gaps.map((gap, index) => places[index] + gap / 2n + 1n);
   const shift = alphabet.low - reports.low;
   const place = (index: number): bigint => (lattice ? places[index] : BigInt(index + shift));
-  const size = lattice ? Number(places.at(-1)) + 1 : Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
+  const size = lattice
+    ? Number(places.at(-1)) + 1
+    : Math.max(alphabet.high, reports.high) - Math.min(alphabet.low, reports.low) + 1;
   const weights: Row = (index) => byTails(noise, place, lattice ? starts : counting(reports.size), BigInt(size))(index);
   const draw =
     size > LARGEST_TABLE
@@ -327,7 +376,8 @@ function planeIn(parts: Parts): Plane {
   return plane.size >= 2 ? plane : parts.table.bad("alphabet");
 }
 
-const taxicabRatio = (epsilon: number, alphabet: Alphabet): Fraction => ratioAbove(overRootTwo(rateOf(epsilon, alphabet)));
+const taxicabRatio = (epsilon: number, alphabet: Alphabet): Fraction =>
+  ratioAbove(overRootTwo(rateOf(epsilon, alphabet)));
 
 function unboundedPlane(parts: Parts, kind: "taxicab" | "geometric" | "laplace"): Mechanism {
   const alphabet = planeIn(parts);
@@ -368,7 +418,8 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   const alphabet = planeIn(parts);
   const outputs = table.states("outputs") && (alphabetIn(table.table("outputs")) as Plane);
   const reports = outputs || alphabet;
-  const isFit = reports.shape === "plane" && reports.spacing === alphabet.spacing && reports.size + alphabet.size < Infinity;
+  const isFit =
+    reports.shape === "plane" && reports.spacing === alphabet.spacing && reports.size + alphabet.size < Infinity;
   if (!isFit || Math.min(alphabet.rows, alphabet.columns) < 2) table.bad("outputs");
   const epsilon = epsilonIn(parts, alphabet.spacing);
   // The box of values and outputs.
@@ -392,18 +443,31 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
     const rows = box.map((size) => byTails(geometricNoise(ratio), BigInt, counting(size), BigInt(size)));
     const noise = taxicabMoves(ratio);
     const axes = rows.map(drawing);
-    moved = (places, bits) => (Math.max(...box) > LARGEST_TABLE ? shift(places, noise(bits)) : places.map((place, axis) => axes[axis](place, bits)));
+    moved = (places, bits) =>
+      Math.max(...box) > LARGEST_TABLE
+        ? shift(places, noise(bits))
+        : places.map((place, axis) => axes[axis](place, bits));
     landings = ([row, column]) => {
       const along = rows[1](column);
-      return rows[0](row).flatMap((weight, down) => along.map((other, at): [number[], bigint] => [[down, at], weight * other]));
+      return rows[0](row).flatMap((weight, down) =>
+        along.map((other, at): [number[], bigint] => [[down, at], weight * other]),
+      );
     };
   } else {
     const quadrant = weightsIn(parts, "quadrant", box[0], box[1]);
     const noise = tableMoves(quadrant);
     moved = (places, bits) => shift(places, noise(bits));
     landings = (places) =>
-      [[1, 1], [1, -1], [-1, 1], [-1, -1]].flatMap(([down, along]) =>
-        movesIn(quadrant).map(([row, column, weight]): [number[], bigint] => [shift(places, [BigInt(down * row), BigInt(along * column)]), weight]),
+      [
+        [1, 1],
+        [1, -1],
+        [-1, 1],
+        [-1, -1],
+      ].flatMap(([down, along]) =>
+        movesIn(quadrant).map(([row, column, weight]): [number[], bigint] => [
+          shift(places, [BigInt(down * row), BigInt(along * column)]),
+          weight,
+        ]),
       );
   }
   const weights: Row = (index) => {
@@ -412,7 +476,11 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
     return sums;
   };
   const draw = (index: number, bits: Bits): number => outputOf(moved(placesOf(index), bits));
-  return { ...finite(alphabet, metric(alphabet, epsilon), draw, reports), weights, isSteady: isTaxicab && !reports.hasHoles };
+  return {
+    ...finite(alphabet, metric(alphabet, epsilon), draw, reports),
+    weights,
+    isSteady: isTaxicab && !reports.hasHoles,
+  };
 }
 
 function exponential(parts: Parts): Mechanism {
@@ -431,7 +499,8 @@ function exponential(parts: Parts): Mechanism {
     moved = (index, bits) => Number(BigInt(alphabet.at(index) as number) + noise(bits));
   } else if (isLine || shape === "words" || (shape === "circle" && isSmall)) {
     // Powers of one ratio, where distances are whole numbers of steps.
-    const steps = (gap: number): number => (isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap));
+    const steps = (gap: number): number =>
+      isLine ? gap : shape === "words" ? Number(gap > 0) : Math.min(gap, size - gap);
     row = (index) => {
       const each = powers(ratio, shape === "words" ? 2 : size);
       return listOf(size, (z) => each[steps(Math.abs(z - index))]);
@@ -441,7 +510,9 @@ function exponential(parts: Parts): Mechanism {
     if (isSmall) {
       row = (index) => {
         const [down, along] = plane.at(index);
-        return asIntegers(listOf(size, plane.at).map((cell) => quadrant[Math.abs(cell[0] - down)][Math.abs(cell[1] - along)]));
+        return asIntegers(
+          listOf(size, plane.at).map((cell) => quadrant[Math.abs(cell[0] - down)][Math.abs(cell[1] - along)]),
+        );
       };
     } else {
       const noise = tableMoves(quadrant);
@@ -463,7 +534,11 @@ function exponential(parts: Parts): Mechanism {
         }
       }
     : drawing(row!);
-  return { ...finite(alphabet, metric(alphabet, epsilon), draw), weights: row!, alike: shape === "words" ? epsilon / 2 : 0 };
+  return {
+    ...finite(alphabet, metric(alphabet, epsilon), draw),
+    weights: row!,
+    alike: shape === "words" ? epsilon / 2 : 0,
+  };
 }
 
 // Mechanisms made of others.
@@ -477,12 +552,19 @@ function inner({ table, numbers }: Parts, key: string, alphabet: Alphabet): Fini
   return isFinitely(mechanism) ? mechanism : table.bad(key);
 }
 
-const productOf = ({ names }: Attributes, parts: Guarantee[]): Guarantee => ({ kind: "product", names, parts: parts as Single[] });
+const productOf = ({ names }: Attributes, parts: Guarantee[]): Guarantee => ({
+  kind: "product",
+  names,
+  parts: parts as Single[],
+});
 
 function product(parts: Parts): Mechanism {
   const alphabet = shaped<Attributes>(parts, "several");
   const each = alphabet.names.map((name, index) => inner(parts, name, alphabet.alphabets[index]));
-  const reports = attributesOf(alphabet.names, each.map((one) => one.reports));
+  const reports = attributesOf(
+    alphabet.names,
+    each.map((one) => one.reports),
+  );
   const together = (promise: (one: Finite) => Guarantee): Guarantee => productOf(alphabet, each.map(promise));
   const blurred = (value: Value, bits: Bits): Value => {
     const own = alphabet.pieces(value).map((part, index) => indexOf(alphabet.alphabets[index], part)); // all, before one is blurred
@@ -497,7 +579,9 @@ function product(parts: Parts): Mechanism {
     report: (value, bits) => blurred(value, bits) as Json,
     draw: (index, bits) => reports.locate(blurred(alphabet.at(index), bits)),
     weights: (index) => {
-      const own = alphabet.pieces(alphabet.at(index)).map((part, at) => each[at].weights!(alphabet.alphabets[at].locate(part)));
+      const own = alphabet
+        .pieces(alphabet.at(index))
+        .map((part, at) => each[at].weights!(alphabet.alphabets[at].locate(part)));
       return own.reduce((all, one) => all.flatMap((weight) => one.map((other) => weight * other)));
     },
   };
@@ -512,7 +596,9 @@ function remapped(parts: Parts): Mechanism {
   const isLine = reports.shape === "line" && outputs.shape === "line" && reports.spacing === outputs.spacing;
   if (!Number.isSafeInteger(outputs.size)) table.bad("outputs");
   if (table.states("mapping") || !isLine) {
-    const [from, key] = table.states("mapping") ? ([table, "mapping"] as const) : ([numbersOf(parts), "nearest"] as const);
+    const [from, key] = table.states("mapping")
+      ? ([table, "mapping"] as const)
+      : ([numbersOf(parts), "nearest"] as const);
     const mapping = outputsIn(from, key, reports.size, outputs.size);
     remap = (output) => mapping[output];
   } else if (low > outputs.high || high < outputs.low) table.bad("outputs");
@@ -542,7 +628,10 @@ function twoRounds(parts: Parts): Mechanism {
     const [own, other] = [first.bits.keep, first.bits.flip].map((p) => plus(flip, times(reach, p)));
     const guarantee = local(encodingEpsilon(own, other));
     const report = (value: Value, bits: Bits): Json =>
-      again(Array.from(first.report(value, bits) as string, (bit) => bit === "1"), bits.fresh ?? bits);
+      again(
+        Array.from(first.report(value, bits) as string, (bit) => bit === "1"),
+        bits.fresh ?? bits,
+      );
     return { lasting, guarantee, report };
   }
   if (!isFinitely(first) || !isFinitely(second)) return table.bad("permanent");
@@ -566,7 +655,10 @@ function ofOneReport(one: Finite, two: Finite, alphabet: Alphabet): Guarantee {
   const { names, alphabets } = alphabet as Attributes;
   const { each } = two;
   if (one.each && each && String(names) === String((two.reports as Attributes).names)) {
-    return productOf(alphabet as Attributes, one.each.map((part, index) => ofOneReport(part, each[index], alphabets[index])));
+    return productOf(
+      alphabet as Attributes,
+      one.each.map((part, index) => ofOneReport(part, each[index], alphabets[index])),
+    );
   }
   if (first.kind === "product") return first;
   const { size } = alphabet;
@@ -584,7 +676,9 @@ function ofOneReport(one: Finite, two: Finite, alphabet: Alphabet): Guarantee {
     const shift = BigInt(256 + Math.max(...totals.map(bitLength)));
     const shares = fresh.map((row, y) => row.map((weight) => (weight << shift) / totals[y]));
     const permanent = listOf(size, one.weights!);
-    epsilon = smallestEpsilon(permanent.map((row) => shares[0].map((_, z) => total(row.map((weight, y) => weight * shares[y][z])))));
+    epsilon = smallestEpsilon(
+      permanent.map((row) => shares[0].map((_, z) => total(row.map((weight, y) => weight * shares[y][z])))),
+    );
   } else if (second.kind === "local") epsilon = Math.min(b, amplified(a, b, 0));
   return { ...first, epsilon: epsilon < a ? epsilon : a }; // also where it overflows
 }

@@ -56,7 +56,9 @@ async function locked(lock: string, work: () => Promise<void>, base = lock): Pro
       };
       await locked(`${base}.${holder}`, inherit, base);
     } else if (Date.now() > end) {
-      throw new Error(`process ${pid} on ${host} holds ${lock}; if there is no such program any more, remove this file`);
+      throw new Error(
+        `process ${pid} on ${host} holds ${lock}; if there is no such program any more, remove this file`,
+      );
     } else await pause(2 + (Date.now() % 5));
   }
   try {

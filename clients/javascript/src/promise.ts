@@ -17,7 +17,8 @@ function counted(amount: number, unit: string): string {
 }
 
 /** What is promised of each attribute; these are not made of others. */
-const partsOf = (guarantee: Guarantee): readonly Single[] => (guarantee.kind === "product" ? guarantee.parts : [guarantee]);
+const partsOf = (guarantee: Guarantee): readonly Single[] =>
+  guarantee.kind === "product" ? guarantee.parts : [guarantee];
 
 /** The epsilon of all attributes together, where each has one that knows no distance. */
 export function together(guarantee: Guarantee): number | null {
@@ -49,7 +50,11 @@ function reach(alphabet: Alphabet): number {
   if (alphabet.shape === "plane") return Math.hypot(rows - 1, columns - 1);
   const { positions } = alphabet as Line;
   if (positions) return toDouble(minus(positions.at(-1)!, positions[0]));
-  return alphabet.shape === "circle" ? Math.floor(alphabet.size / 2) : alphabet.shape === "line" ? alphabet.size - 1 : 1;
+  return alphabet.shape === "circle"
+    ? Math.floor(alphabet.size / 2)
+    : alphabet.shape === "line"
+      ? alphabet.size - 1
+      : 1;
 }
 
 function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
@@ -67,11 +72,15 @@ function sentences(guarantee: Guarantee, alphabet: Alphabet): string[] {
   // Neighbours (those farthest apart, where they differ) and a far pair; of coordinates, whose steps are a metre or so, farther ones.
   const scale = (alphabet as Plane).steps ? 100 : 1;
   const { positions } = alphabet as Line;
-  const near = positions ? Math.max(...positions.map((one, index) => index && toDouble(minus(one, positions[index - 1])))) : 1;
+  const near = positions
+    ? Math.max(...positions.map((one, index) => index && toDouble(minus(one, positions[index - 1]))))
+    : 1;
   const far = Math.min(reach(alphabet), positions ? Infinity : 50);
   return [near, far].flatMap((step, index) => {
     const apart = step * scale * alphabet.spacing;
-    return index && far <= near ? [] : `Two values ${counted(apart, alphabet.unit)} apart${odds(guarantee.epsilon * apart)}.`;
+    return index && far <= near
+      ? []
+      : `Two values ${counted(apart, alphabet.unit)} apart${odds(guarantee.epsilon * apart)}.`;
   });
 }
 

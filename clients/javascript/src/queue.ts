@@ -36,12 +36,15 @@ interface Kept {
 
 /** What a queue of this version keeps. A ledger that is not understood is none that may be counted on. */
 function checked(kept: unknown): Kept {
-  const isPage = (one: unknown): boolean => isTable(one) && isCount(one.reports) && isTable(one.values) && Object.values(one.values).every(isCount);
-  const isBatch = (one: unknown): boolean => isTable(one) && isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
+  const isPage = (one: unknown): boolean =>
+    isTable(one) && isCount(one.reports) && isTable(one.values) && Object.values(one.values).every(isCount);
+  const isBatch = (one: unknown): boolean =>
+    isTable(one) && isText(one.survey) && isText(one.batch) && Array.isArray(one.reports);
   const { version, pages, queue, until, wait } = Object(kept);
   const isLedger = version === VERSION && isTable(pages) && Object.values(pages).every(isPage);
   const isQueue = Array.isArray(queue) && queue.every(isBatch) && isNumber(until) && isCount(wait); // a clock may stand before 1970
-  if (!isLedger || !isQueue) throw "the ledger is damaged, or of another version, so that nobody knows what was reported. Restore it.";
+  if (!isLedger || !isQueue)
+    throw "the ledger is damaged, or of another version, so that nobody knows what was reported. Restore it.";
   return kept as Kept;
 }
 
@@ -187,7 +190,8 @@ export class Queue {
     }
     const said = answer?.error?.message ?? answer?.rejected?.[0]?.reason ?? `status ${status}`;
     // Of a collector, about this message: a stranger's page must not cost a report.
-    const isAnswer = status === 200 ? isAbout(answer, batch) : isText(answer?.error?.code) && isText(answer.error.message);
+    const isAnswer =
+      status === 200 ? isAbout(answer, batch) : isText(answer?.error?.code) && isText(answer.error.message);
     const isOver = isAnswer && REFUSED.includes(status);
     if (isOver || (isAnswer && status === CLOSED)) {
       await this.#change((kept) => {

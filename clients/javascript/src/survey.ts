@@ -155,8 +155,7 @@ export class Survey {
   #checkPin(pin: Bound | null, tables: unknown): void {
     const guarantee = this.lasting ?? this.guarantee;
     const { distances, spacing, positions } = this.#alphabet as Line;
-    const no = (why: string): never =>
-      refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
+    const no = (why: string): never => refuse("pin", `This survey asks for ${terms(guarantee)}: ${why}.`);
     const unproven = "unproven here; pin its whole fingerprint";
     // No promise can be read off a table, which may report the truth: it is taken as it was reviewed, or not at all.
     if (tables) no(unproven);
@@ -165,7 +164,11 @@ export class Survey {
     const isLocal = per === undefined;
     // Nor can a distance of what people have off the ground or the middles of bins.
     if (!isLocal && distances === "unproven") no(unproven);
-    const epsilon = isLocal ? together(guarantee) : guarantee.kind === "metric" && guarantee.unit === per ? guarantee.epsilon : null;
+    const epsilon = isLocal
+      ? together(guarantee)
+      : guarantee.kind === "metric" && guarantee.unit === per
+        ? guarantee.epsilon
+        : null;
     if (epsilon === null) return no("epsilon is pinned in another unit");
     if (!(epsilon <= most)) no(`at most ${most} is pinned`);
     // Whoever says how far apart values lie says what epsilon means: twice as far apart is twice the epsilon.
@@ -188,7 +191,8 @@ function secretOf(given: unknown): Uint8Array {
   let found = given;
   if (isText(given)) {
     const text = given.replace(/\r?\n?$/, ""); // a line end, as files have it
-    if (/^[0-9a-f]*$/i.test(text)) found = text.length % 2 < 1 && Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+    if (/^[0-9a-f]*$/i.test(text))
+      found = text.length % 2 < 1 && Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
     else found = !HALVES.test(text) && utf8(text);
   }
   // Zeros are a secret that was never filled.
@@ -208,7 +212,8 @@ export function newSecret(): string {
 export function loadSurvey(json: unknown, pin?: Pin): Survey {
   const { fingerprint, epsilon, per, spacing, reports, ...others } = Object(pin);
   const isWhole = isText(fingerprint) && (epsilon ?? per ?? spacing ?? reports) === undefined;
-  const isBound = isNumber(epsilon) && isText(per ?? "") && isCount(reports === undefined ? 0 : reports) && fingerprint === undefined;
+  const isBound =
+    isNumber(epsilon) && isText(per ?? "") && isCount(reports === undefined ? 0 : reports) && fingerprint === undefined;
   if (pin !== undefined && (Object.keys(others).length || !(isWhole || isBound))) {
     refuse("pin", `A pin has a fingerprint, or an epsilon; got ${shown(pin)}.`);
   }

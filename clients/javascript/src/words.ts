@@ -42,7 +42,13 @@ export const isInteger = (text: unknown): boolean => isText(text) && INTEGER.tes
 
 /** A whole number as it is written most simply, however large. */
 export const simplest = (raw: unknown): string =>
-  String(isText(raw) ? BigInt(INTEGER.exec(raw)![1].replace("+", "")) : Number.isInteger(raw) ? BigInt(raw as number) : integerOf(raw));
+  String(
+    isText(raw)
+      ? BigInt(INTEGER.exec(raw)![1].replace("+", ""))
+      : Number.isInteger(raw)
+        ? BigInt(raw as number)
+        : integerOf(raw),
+  );
 
 /** A whole number, given as one or as a text; NaN where it is too large to be a value of anything. */
 export function integerOf(raw: unknown): number {
@@ -80,7 +86,8 @@ export function spelling(values: readonly (string | number)[], table: Table): (t
   for (const word of words) know(word, word);
   if (table.states("aliases")) {
     const aliases = table.table("aliases");
-    for (const word of words) if (aliases.get(word)) for (const name of aliases.list<string>(word, isWord)) know(name, word);
+    for (const word of words)
+      if (aliases.get(word)) for (const name of aliases.list<string>(word, isWord)) know(name, word);
   }
   return (text) => exact.get(text) ?? folded.get(fold(text)) ?? (other === undefined ? other : String(other));
 }

@@ -12,6 +12,10 @@ const answers = JSON.parse(readFileSync(0, "utf8")).map(({ survey: text, raws = 
       return { code: error.code, reason: error.message };
     }
   });
-  return { taken, reports: values.map((value) => survey.blur(value, secret === undefined ? {} : { permanent: secret }).data), promise: survey.promise };
+  return {
+    taken,
+    reports: values.map((value) => survey.blur(value, secret === undefined ? {} : { permanent: secret }).data),
+    promise: survey.promise,
+  };
 });
 console.log(JSON.stringify(answers));

@@ -69,8 +69,14 @@ test("a message has a survey, a batch, a day and a report, and nothing else is s
   assert.deepEqual(Object.keys(message).sort(), ["batch", "day", "reports", "survey"]);
   assert.match(message.batch, /^[0-9a-f]{32}$/);
   assert.match(message.day, /^\d{4}-\d\d-\d\d$/);
-  assert.deepEqual([message.survey, message.reports, path, method], [survey.fingerprint, [report], "/v1/reports", "POST"]);
-  assert.deepEqual([headers.authorization, headers["confide-invitation"], headers.cookie, headers.referer], ["Bearer t", "i", undefined, undefined]);
+  assert.deepEqual(
+    [message.survey, message.reports, path, method],
+    [survey.fingerprint, [report], "/v1/reports", "POST"],
+  );
+  assert.deepEqual(
+    [headers.authorization, headers["confide-invitation"], headers.cookie, headers.referer],
+    ["Bearer t", "i", undefined, undefined],
+  );
 });
 
 test("answers that are dropped, broken off or late: every report is counted once", async () => {
@@ -80,7 +86,10 @@ test("answers that are dropped, broken off or late: every report is counted once
     if (turn % 4 === 1) return void response.destroy(); // not counted
     count();
     if (turn % 4 === 2) return void response.destroy(); // counted, not answered
-    if (turn % 4 === 3) return void (response.writeHead(200, { "content-length": 500 }), response.write('{"acc'), setTimeout(() => response.destroy(), 5));
+    if (turn % 4 === 3)
+      return void (response.writeHead(200, { "content-length": 500 }),
+      response.write('{"acc'),
+      setTimeout(() => response.destroy(), 5));
     return void setTimeout(say, 20, 200);
   });
   const queue = await filled(12);
@@ -106,7 +115,9 @@ test("without a network reports stay, also over a restart", async () => {
 
 test("Retry-After is obeyed, also by the next process", async () => {
   const storage = fresh();
-  const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(429, { error: { message: "busy" } }, { "retry-after": "2" }) : null));
+  const server = await collector(({ say, seen }) =>
+    seen.length === 1 ? void say(429, { error: { message: "busy" } }, { "retry-after": "2" }) : null,
+  );
   const queue = await filled(2, survey, storage);
   assert.deepEqual(await queue.send(server.url), { sent: 0, refused: [], left: 2, reason: "busy", retryAfter: 2 });
   const again = await new Queue(survey, { storage }).send(server.url);
@@ -118,7 +129,17 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
   for (const [status, content, told, left] of [
     [409, { error: { code: "c", message: "conflict" } }, ["conflict", "conflict"], 0],
     [422, { error: { code: "c", message: "no such day" } }, ["no such day", "no such day"], 0],
-    [200, (message) => ({ survey: message.survey, batch: message.batch, accepted: 0, rejected: [{ position: 0, reason: "outside the alphabet" }] }), ["outside the alphabet", "outside the alphabet"], 0],
+    [
+      200,
+      (message) => ({
+        survey: message.survey,
+        batch: message.batch,
+        accepted: 0,
+        rejected: [{ position: 0, reason: "outside the alphabet" }],
+      }),
+      ["outside the alphabet", "outside the alphabet"],
+      0,
+    ],
     [410, { error: { code: "c", message: "closed" } }, ["closed"], 0],
     [400, { error: { code: "c", message: "no batch" } }, ["no batch", "no batch"], 0],
     [413, { error: { code: "c", message: "too large" } }, ["too large", "too large"], 0],
@@ -142,13 +163,23 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
     [503, "busy", [], 2],
     [301, {}, [], 2],
   ]) {
-    const server = await collector(({ say, message }) => void say(status, typeof content === "function" ? content(message) : content, status === 301 ? { location: "http://127.0.0.1:9/" } : {}));
+    const server = await collector(
+      ({ say, message }) =>
+        void say(
+          status,
+          typeof content === "function" ? content(message) : content,
+          status === 301 ? { location: "http://127.0.0.1:9/" } : {},
+        ),
+    );
     const queue = await filled(2);
     const result = await queue.send(server.url);
     assert.deepEqual([result.sent, result.refused, result.left], [0, told, left], `status ${status} ${content}`);
     assert.equal((await queue.status()).waiting, left);
     assert.equal(result.reason === undefined, left === 0);
-    assert.equal(result.retryAfter !== undefined, left > 0 && status !== 301 && (status === 200 || ![401, 403, 404].includes(status))); // who must mend it need not wait
+    assert.equal(
+      result.retryAfter !== undefined,
+      left > 0 && status !== 301 && (status === 200 || ![401, 403, 404].includes(status)),
+    ); // who must mend it need not wait
     assert.equal(server.seen.length, left ? 1 : status === 410 ? 1 : 2); // and no further report goes where one was not taken
   }
 });
@@ -166,7 +197,8 @@ test("requests are made as they must be, to the last option", async () => {
   globalThis.fetch = async (url, options) => (made.push([String(url), options]), new Response("{}", { status: 404 }));
   try {
     const queue = await filled(1);
-    for (const options of [undefined, { token: "t" }, { invitation: "i" }]) await queue.send("https://collector.example/a//", options);
+    for (const options of [undefined, { token: "t" }, { invitation: "i" }])
+      await queue.send("https://collector.example/a//", options);
   } finally {
     globalThis.fetch = own;
   }
@@ -174,7 +206,14 @@ test("requests are made as they must be, to the last option", async () => {
   const wanted = [headers, { ...headers, authorization: "Bearer t" }, { ...headers, "confide-invitation": "i" }];
   for (const [index, [url, { signal, body, ...options }]] of made.entries()) {
     assert.equal(url, "https://collector.example/a/v1/reports");
-    assert.deepEqual(options, { method: "POST", headers: wanted[index], keepalive: true, credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" });
+    assert.deepEqual(options, {
+      method: "POST",
+      headers: wanted[index],
+      keepalive: true,
+      credentials: "omit",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+    });
     assert.ok(signal instanceof AbortSignal);
     assert.deepEqual(Object.keys(JSON.parse(body)), ["survey", "batch", "day", "reports"]);
   }
@@ -187,7 +226,11 @@ test("two surveys in one storage: each has its own ledger, sends its own reports
   const other = await limited({ epsilon: 2 }, { alphabet: { kind: "integers", low: 18, high: 67, unit: "year" } });
   const queues = [await filled(2, one, storage), new Queue(other, { storage })];
   for (const value of [18, 67]) await queues[1].add(other.blur(other.take(String(value))));
-  for (const [queue, own] of [[queues[0], one], [queues[1], other]]) await assert.rejects(queue.add(own.blur(20)), { code: "limit" });
+  for (const [queue, own] of [
+    [queues[0], one],
+    [queues[1], other],
+  ])
+    await assert.rejects(queue.add(own.blur(20)), { code: "limit" });
   const states = async () => Promise.all(queues.map((queue) => queue.status()));
   assert.deepEqual(await states(), Array(2).fill({ waiting: 2, reports: 2, epsilon: 2 }));
   const open = await collector();
@@ -211,7 +254,8 @@ test("a total epsilon counts values of permanent noise once, and reports of fres
   assert.deepEqual(await queue.status(), { waiting: 5, reports: 1, epsilon: 1 });
   await queue.add(two.blur(7));
   await queue.add(two.blur(7, { permanent })); // which costs nothing more
-  for (const report of [two.blur(7), two.blur(8, { permanent })]) await assert.rejects(queue.add(report), { code: "limit", message: "One person may give epsilon 2 at most." });
+  for (const report of [two.blur(7), two.blur(8, { permanent })])
+    await assert.rejects(queue.add(report), { code: "limit", message: "One person may give epsilon 2 at most." });
   assert.deepEqual(await queue.status(), { waiting: 7, reports: 2, epsilon: 2 });
 });
 
@@ -228,10 +272,17 @@ test("a queue holds no more than it may, and nothing but reports", async () => {
 });
 
 test("a queue of no known length holds nothing", async () => {
-  for (const most of ["x", NaN, -1, {}]) await assert.rejects(new Queue(survey, { storage: fresh(), most }).add(survey.blur(1)), { code: "full" }, String(most));
+  for (const most of ["x", NaN, -1, {}])
+    await assert.rejects(
+      new Queue(survey, { storage: fresh(), most }).add(survey.blur(1)),
+      { code: "full" },
+      String(most),
+    );
 });
 
-test("a collector that says nothing, or stops in the middle, is not waited for without end", { timeout: 20_000 }, async () => {
+test("a collector that says nothing, or stops in the middle, is not waited for without end", {
+  timeout: 20_000,
+}, async () => {
   const own = AbortSignal.timeout;
   const waits = [];
   AbortSignal.timeout = (wait) => (waits.push(wait), own(100));
@@ -248,7 +299,9 @@ test("a collector that says nothing, or stops in the middle, is not waited for w
 });
 
 test("what was made is what is sent: no report can be changed", async () => {
-  const plane = loadSurvey(await signed({ alphabet: { kind: "grid", rows: 9, columns: 9 }, mechanism: { kind: "taxicab", epsilon: 1 } }));
+  const plane = loadSurvey(
+    await signed({ alphabet: { kind: "grid", rows: 9, columns: 9 }, mechanism: { kind: "taxicab", epsilon: 1 } }),
+  );
   const report = plane.blur([4, 4]);
   assert.ok(Array.isArray(report.data));
   assert.throws(() => (report.data[0] = 7), TypeError);
@@ -259,9 +312,19 @@ test("groups are those of the survey, all of them and no others", async () => {
   const server = await collector();
   const towns = loadSurvey(await signed({ ...AGES, groups: { town: ["Oslo", "Bern"], sex: ["f", "m"] } }));
   const queue = new Queue(towns, { storage: fresh() });
-  const wrong = [undefined, {}, { town: "Oslo" }, { town: "Oslo", sex: "x" }, { town: "Oslo", sex: "f", age: "3" }, { town: ["Oslo"], sex: "f" }, { town: "Oslo", toString: "f" }];
+  const wrong = [
+    undefined,
+    {},
+    { town: "Oslo" },
+    { town: "Oslo", sex: "x" },
+    { town: "Oslo", sex: "f", age: "3" },
+    { town: ["Oslo"], sex: "f" },
+    { town: "Oslo", toString: "f" },
+  ];
   for (const groups of wrong) await assert.rejects(queue.add(towns.blur(7), groups), { code: "report" });
-  await assert.rejects(new Queue(survey, { storage: fresh() }).add(survey.blur(7), { town: "Oslo" }), { code: "report" });
+  await assert.rejects(new Queue(survey, { storage: fresh() }).add(survey.blur(7), { town: "Oslo" }), {
+    code: "report",
+  });
   await queue.add(towns.blur(7), { sex: "f", town: "Bern" });
   assert.equal((await queue.send(server.url)).sent, 1);
   assert.deepEqual(server.seen[0].message.groups, { sex: "f", town: "Bern" });
@@ -291,9 +354,16 @@ test("permanent noise of one value costs once; surveys under one pin share its p
   await queue.add(once.blur(8, { permanent }));
   await assert.rejects(queue.add(once.blur(9, { permanent })), { code: "limit" });
   const text = await readFile(join(folder, `kept-${number - 1}.json`), "utf8");
-  assert.ok(!text.includes(permanent) && !/"values":\{"?[0-9]{1,2}"?:/.test(text), "neither the secret nor a value is kept");
+  assert.ok(
+    !text.includes(permanent) && !/"values":\{"?[0-9]{1,2}"?:/.test(text),
+    "neither the secret nor a value is kept",
+  );
   const pin = { epsilon: 1, per: "year", reports: 3 };
-  const surveys = await Promise.all([19, 20, 21, 22].map(async (high) => loadSurvey(await signed({ ...AGES, alphabet: { ...AGES.alphabet, high } }), pin)));
+  const surveys = await Promise.all(
+    [19, 20, 21, 22].map(async (high) =>
+      loadSurvey(await signed({ ...AGES, alphabet: { ...AGES.alphabet, high } }), pin),
+    ),
+  );
   for (const one of surveys.slice(0, 3)) await new Queue(one, { storage }).add(one.blur(1));
   await assert.rejects(new Queue(surveys[3], { storage }).add(surveys[3].blur(1)), { code: "limit" });
 });
@@ -301,20 +371,42 @@ test("permanent noise of one value costs once; surveys under one pin share its p
 test("what cannot be read is an error, never an empty ledger", async () => {
   const page = (text) => `{"version":1,"pages":{"${survey.fingerprint}":${text}},"queue":[],"until":0,"wait":0}`;
   for (const text of [
-    "", "null", "{}", "[]", "0", '{"version":1,"pages":[],"queue":[],"until":0,"wait":0}', '{"version":2,"pages":{},"queue":[],"until":0,"wait":0}',
-    '{"pages":{},"queue":[],"until":0,"wait":0}', '{"version":1,"pages":{},"queue":{},"until":0,"wait":0}', '{"version":1,"pages":{},"queue":[],"until":"x","wait":0}',
-    page("[]"), page('{"reports":-5,"values":{}}'), page('{"reports":"1","values":{}}'), page('{"reports":[],"values":{}}'), page('{"reports":1,"values":[]}'),
-    page("null"), page('{"reports":1,"values":null}'), '{"version":1,"pages":null,"queue":[],"until":0,"wait":0}', '{"version":1,"pages":{},"queue":[null],"until":0,"wait":0}',
-    '{"version":1,"pages":{},"queue":null,"until":0,"wait":0}', '{"version":1,"pages":{},"queue":[],"until":0,"wait":null}', '{"version":1,"pages":',
-    page('{"reports":1,"values":{"a":-1}}'), page('{"reports":1,"values":{"a":0.5}}'), page('{"reports":1}'),
+    "",
+    "null",
+    "{}",
+    "[]",
+    "0",
+    '{"version":1,"pages":[],"queue":[],"until":0,"wait":0}',
+    '{"version":2,"pages":{},"queue":[],"until":0,"wait":0}',
+    '{"pages":{},"queue":[],"until":0,"wait":0}',
+    '{"version":1,"pages":{},"queue":{},"until":0,"wait":0}',
+    '{"version":1,"pages":{},"queue":[],"until":"x","wait":0}',
+    page("[]"),
+    page('{"reports":-5,"values":{}}'),
+    page('{"reports":"1","values":{}}'),
+    page('{"reports":[],"values":{}}'),
+    page('{"reports":1,"values":[]}'),
+    page("null"),
+    page('{"reports":1,"values":null}'),
+    '{"version":1,"pages":null,"queue":[],"until":0,"wait":0}',
+    '{"version":1,"pages":{},"queue":[null],"until":0,"wait":0}',
+    '{"version":1,"pages":{},"queue":null,"until":0,"wait":0}',
+    '{"version":1,"pages":{},"queue":[],"until":0,"wait":null}',
+    '{"version":1,"pages":',
+    page('{"reports":1,"values":{"a":-1}}'),
+    page('{"reports":1,"values":{"a":0.5}}'),
+    page('{"reports":1}'),
   ]) {
     let kept = text;
     const storage = { update: async (change) => void (kept = change(kept) ?? kept) };
-    const message = "The storage fails: the ledger is damaged, or of another version, so that nobody knows what was reported. Restore it.";
+    const message =
+      "The storage fails: the ledger is damaged, or of another version, so that nobody knows what was reported. Restore it.";
     await assert.rejects(new Queue(survey, { storage }).add(survey.blur(1)), { code: "storage", message }, text);
     assert.equal(kept, text);
   }
-  await assert.rejects(new Queue(survey, { storage: { update: async () => undefined } }).add(survey.blur(1)), { code: "storage" });
+  await assert.rejects(new Queue(survey, { storage: { update: async () => undefined } }).add(survey.blur(1)), {
+    code: "storage",
+  });
   const path = join(folder, "broken.json");
   await writeFile(path, '{"pages":');
   const queue = new Queue(survey, { storage: fileStorage(path) });
@@ -326,24 +418,35 @@ test("what cannot be read is an error, never an empty ledger", async () => {
 test("simulated reports are not queued", async () => {
   const simulated = simulatedSurvey(await signed(AGES), () => Math.floor(256 * Math.random()));
   await assert.rejects(new Queue(survey, { storage: fresh() }).add(simulated.blur(7)), { code: "report" });
-  await assert.rejects(new Queue(survey, { storage: fresh() }).add(simulated.blur(7, { permanent: newSecret() })), { code: "report" });
+  await assert.rejects(new Queue(survey, { storage: fresh() }).add(simulated.blur(7, { permanent: newSecret() })), {
+    code: "report",
+  });
 });
 
 test("under one pin the reports of two rounds and of permanent noise are counted together", async () => {
   const storage = fresh();
   const response = { kind: "randomized-response", epsilon: 1 };
   const pin = { epsilon: 1, reports: 3 };
-  const of = async (mechanism) => loadSurvey(await signed({ alphabet: { kind: "categories", values: ["a", "b"] }, mechanism }), pin);
+  const of = async (mechanism) =>
+    loadSurvey(await signed({ alphabet: { kind: "categories", values: ["a", "b"] }, mechanism }), pin);
   const [rounds, once] = [await of({ kind: "two-rounds", permanent: response, fresh: response }), await of(response)];
   const permanent = newSecret();
   for (let day = 0; day < 3; day++) await new Queue(rounds, { storage }).add(rounds.blur("a", { permanent }));
-  for (const value of ["a", "b"]) await assert.rejects(new Queue(once, { storage }).add(once.blur(value, { permanent })), { code: "limit" });
+  for (const value of ["a", "b"])
+    await assert.rejects(new Queue(once, { storage }).add(once.blur(value, { permanent })), { code: "limit" });
   await assert.rejects(new Queue(rounds, { storage }).add(rounds.blur("a", { permanent })), { code: "limit" });
 });
 
 test("under two rounds a value costs what any number of its reports promise, from the first on", async () => {
   const noise = (epsilon) => ({ kind: "truncated-geometric", epsilon });
-  const limited = async (epsilon) => loadSurvey(await signed({ ...AGES, mechanism: { kind: "two-rounds", permanent: noise(0.05), fresh: noise(0.02) }, limits: { epsilon } }));
+  const limited = async (epsilon) =>
+    loadSurvey(
+      await signed({
+        ...AGES,
+        mechanism: { kind: "two-rounds", permanent: noise(0.05), fresh: noise(0.02) },
+        limits: { epsilon },
+      }),
+    );
   const permanent = newSecret();
   const survey = await limited(0.1);
   assert.equal(survey.promise[0], "One report: 0.02 per year.");
@@ -374,7 +477,9 @@ test("reports of one value never tell more than the ledger counted", async () =>
 });
 
 test("a clock that is set back does not hold reports for a year", async () => {
-  const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
+  const server = await collector(({ say, seen }) =>
+    seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null,
+  );
   const queue = await filled(1);
   await later(365 * 86_400, () => queue.send(server.url));
   assert.equal((await queue.send(server.url)).retryAfter, 1);
@@ -382,7 +487,9 @@ test("a clock that is set back does not hold reports for a year", async () => {
 });
 
 test("a clock that stands before 1970 leaves a ledger that can be read", async () => {
-  const server = await collector(({ say, seen }) => (seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null));
+  const server = await collector(({ say, seen }) =>
+    seen.length === 1 ? void say(503, {}, { "retry-after": "1" }) : null,
+  );
   const queue = await filled(1);
   await later(-80 * 365 * 86_400, async () => {
     assert.equal((await queue.send(server.url)).retryAfter, 1);
@@ -406,10 +513,14 @@ test("what could not be read again is not written", async () => {
 });
 
 test("only a message that a browser may keep alive is", async () => {
-  const bits = loadSurvey(await signed({ alphabet: { kind: "integers", low: 1, high: 70_000 }, mechanism: { kind: "rappor", epsilon: 1 } }));
+  const bits = loadSurvey(
+    await signed({ alphabet: { kind: "integers", low: 1, high: 70_000 }, mechanism: { kind: "rappor", epsilon: 1 } }),
+  );
   const own = globalThis.fetch;
   const alive = [];
-  globalThis.fetch = async (_, { body, keepalive }) => (alive.push([body.length > 60_000, keepalive]), new Response("{}", { status: 404 }));
+  globalThis.fetch = async (_, { body, keepalive }) => (
+    alive.push([body.length > 60_000, keepalive]), new Response("{}", { status: 404 })
+  );
   try {
     for (const one of [bits, survey]) {
       const queue = new Queue(one, { storage: fresh() });
@@ -419,16 +530,31 @@ test("only a message that a browser may keep alive is", async () => {
   } finally {
     globalThis.fetch = own;
   }
-  assert.deepEqual(alive, [[true, false], [false, true]]);
+  assert.deepEqual(alive, [
+    [true, false],
+    [false, true],
+  ]);
 });
 
 test("a database of another's, a blocked one and one that fails are errors, and no wait without end", async () => {
   const store = { get: () => ({}) };
   const failing = { transaction: () => ({ objectStore: () => store }), close: () => undefined };
-  const none = () => { throw new DOMException("no such store", "NotFoundError"); }; // as browsers do
+  const none = () => {
+    throw new DOMException("no such store", "NotFoundError");
+  }; // as browsers do
   const other = { ...failing, transaction: none };
-  for (const [event, database] of [["onsuccess", other], ["onblocked", failing], ["onerror", failing]]) {
-    globalThis.indexedDB = { open: () => { const opening = { result: database, error: "broken" }; setTimeout(() => opening[event]?.(), 1); return opening; } };
+  for (const [event, database] of [
+    ["onsuccess", other],
+    ["onblocked", failing],
+    ["onerror", failing],
+  ]) {
+    globalThis.indexedDB = {
+      open: () => {
+        const opening = { result: database, error: "broken" };
+        setTimeout(() => opening[event]?.(), 1);
+        return opening;
+      },
+    };
     try {
       const late = new Promise((done) => setTimeout(done, 500, "late"));
       const done = await Promise.race([new Queue(survey).add(survey.blur(7)).catch(({ code }) => code), late]);
@@ -451,7 +577,10 @@ test("eight processes and a lock that a dead one left: each report that is told 
     const { waiting, reports } = await new Queue(loadSurvey(text), { storage: fileStorage(path) }).status();
     const added = told.flat().filter((line) => line === "added").length;
     assert.deepEqual([added, waiting, reports], [12, 12, 12], JSON.stringify(told));
-    assert.deepEqual((await readdir(folder)).filter((name) => name.startsWith(`left-${run}`)), [`left-${run}.json`]);
+    assert.deepEqual(
+      (await readdir(folder)).filter((name) => name.startsWith(`left-${run}`)),
+      [`left-${run}.json`],
+    );
   }
 });
 
@@ -470,7 +599,12 @@ test("processes that are killed and two at once: no more reports than allowed, n
   const path = join(folder, "shared.json");
   const text = await signed({ ...AGES, limits: { reports: 60 } });
   const own = loadSurvey(text);
-  const made = await Promise.all([adding(path, text, 130), adding(path, text, 170), adding(path, text), adding(path, text)]);
+  const made = await Promise.all([
+    adding(path, text, 130),
+    adding(path, text, 170),
+    adding(path, text),
+    adding(path, text),
+  ]);
   const { waiting, reports } = await new Queue(own, { storage: fileStorage(path) }).status();
   assert.equal(reports, 60);
   assert.equal(waiting, 60); // ledger and queue are one write
@@ -483,5 +617,6 @@ test("a link to a file of storage is that file", async () => {
   await symlink(path, link); // to a file that is made with the first report
   for (const one of [link, path, link]) await new Queue(survey, { storage: fileStorage(one) }).add(survey.blur(1));
   assert.ok((await lstat(link)).isSymbolicLink());
-  for (const one of [link, path]) assert.equal((await new Queue(survey, { storage: fileStorage(one) }).status()).reports, 3);
+  for (const one of [link, path])
+    assert.equal((await new Queue(survey, { storage: fileStorage(one) }).status()).reports, 3);
 });

@@ -12,7 +12,8 @@ const root = new URL("../../../", import.meta.url);
 async function read(path) {
   const place = new URL(path, root);
   const found = await stat(place).catch(() => null);
-  if (!found || found.isDirectory()) return found ? (await readdir(place)).filter((name) => name.endsWith(".json")) : [];
+  if (!found || found.isDirectory())
+    return found ? (await readdir(place)).filter((name) => name.endsWith(".json")) : [];
   return JSON.parse(await readFile(place, "utf8"));
 }
 
@@ -24,11 +25,27 @@ test("everything that every platform must do", async () => {
 
 test("one file without dependencies, requests or other randomness", async () => {
   const text = await readFile(new URL("src/confide/client/confide.js", root));
-  for (const word of ["Math.random", "http:", "https:", "import ", "import(", "eval", "Function(", "XMLHttpRequest", "sendBeacon", "WebSocket"]) {
+  for (const word of [
+    "Math.random",
+    "http:",
+    "https:",
+    "import ",
+    "import(",
+    "eval",
+    "Function(",
+    "XMLHttpRequest",
+    "sendBeacon",
+    "WebSocket",
+  ]) {
     assert.ok(!text.includes(word), `${word} stands in the build`);
   }
-  const { dependencies, sideEffects, type } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
-  assert.deepEqual({ dependencies, sideEffects, type }, { dependencies: undefined, sideEffects: false, type: "module" });
+  const { dependencies, sideEffects, type } = JSON.parse(
+    await readFile(new URL("../package.json", import.meta.url), "utf8"),
+  );
+  assert.deepEqual(
+    { dependencies, sideEffects, type },
+    { dependencies: undefined, sideEffects: false, type: "module" },
+  );
 });
 
 /** Exports of the sources, for the file that is shipped exports none of it; null where esbuild is not installed. */
@@ -53,7 +70,11 @@ test("a page's first bytes are as likely as any, and none is refused", async () 
         if (!calls++) block[0] = block[16] = first; // whichever of them is taken first
         return block;
       };
-      Object.defineProperty(globalThis, "crypto", { value: { getRandomValues: begun }, configurable: true, writable: true });
+      Object.defineProperty(globalThis, "crypto", {
+        value: { getRandomValues: begun },
+        configurable: true,
+        writable: true,
+      });
       assert.equal(newSecret().slice(0, 2), first.toString(16).padStart(2, "0"));
     }
   } finally {
@@ -65,10 +86,14 @@ test("the first report of a page has the distribution of any other", async (cont
   const made = await sources(context, 'export { secureBits } from "./bits.ts"; export { Survey } from "./survey.ts";');
   if (!made) return;
   const RUNS = 256 * 80;
-  const chiSquare = (found, expected) => expected.reduce((sum, one, place) => sum + ((found[place] ?? 0) - one) ** 2 / one, 0);
+  const chiSquare = (found, expected) =>
+    expected.reduce((sum, one, place) => sum + ((found[place] ?? 0) - one) ** 2 / one, 0);
   const bytes = new Array(256).fill(0);
   const reports = {};
-  const text = await signed({ alphabet: { kind: "categories", values: ["a", "b"] }, mechanism: { kind: "rappor", epsilon: 6 } });
+  const text = await signed({
+    alphabet: { kind: "categories", values: ["a", "b"] },
+    mechanism: { kind: "rappor", epsilon: 6 },
+  });
   let drawn = [];
   let bits;
   const octet = () => (drawn.push(bits.octet()), drawn.at(-1));
@@ -80,16 +105,28 @@ test("the first report of a page has the distribution of any other", async (cont
     reports[data] = (reports[data] ?? 0) + 1;
   }
   assert.ok(bytes.every(Boolean), "a first byte never comes");
-  assert.ok(chiSquare(bytes, bytes.map(() => RUNS / 256)) < 400, "255 degrees of freedom: by chance once in 1e7");
+  assert.ok(
+    chiSquare(
+      bytes,
+      bytes.map(() => RUNS / 256),
+    ) < 400,
+    "255 degrees of freedom: by chance once in 1e7",
+  );
   const flip = 1 / (1 + Math.exp(3));
   const expected = { 10: (1 - flip) ** 2, 11: (1 - flip) * flip, "00": flip * (1 - flip), "01": flip * flip };
   const names = Object.keys(expected);
-  const distance = chiSquare(names.map((name) => reports[name]), names.map((name) => RUNS * expected[name]));
+  const distance = chiSquare(
+    names.map((name) => reports[name]),
+    names.map((name) => RUNS * expected[name]),
+  );
   assert.ok(distance < 35, `${distance} at 3 degrees of freedom: by chance once in 1e7`);
 });
 
 test("canonical JSON and fingerprints are those of the vectors, in the modules that make them", async (context) => {
-  const made = await sources(context, 'export { canonical, readJson } from "./json.ts"; export { digest } from "./sha256.ts";');
+  const made = await sources(
+    context,
+    'export { canonical, readJson } from "./json.ts"; export { digest } from "./sha256.ts";',
+  );
   if (!made) return;
   const { canonical, digest, readJson } = made;
   const [numbers, contents] = (await read("vectors/canonical.json")).groups.map(({ cases }) => cases);

@@ -145,10 +145,9 @@ class _Kept(NamedTuple):
 
 
 def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settings, kept: _Kept) -> None:
+    from confide.collector.client import simulate, simulated_survey
     from confide.collector.serving import address_of, bind, run
-    from confide.collector.simulation import simulate, simulated_survey
-    from confide.collector.stores import open_store
-    from confide.collector.tokens import first_token
+    from confide.collector.stores import first_token, open_store
     from confide.studio.serving import Studio
 
     people = kept.people
@@ -162,7 +161,8 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
         opened.set_window(kept.window)
     for contract in contracts:
         opened.add_survey(contract, kept.upload, is_simulated=people is not None)
-    contracts = contracts or [one.survey for one in opened.surveys()]  # those of the store are served in any case
+    # Those of the store are served in any case.
+    contracts = contracts or [one.survey for one in opened.surveys()]
     token = first_token(opened)
     address = address_of(listening)
 
@@ -240,7 +240,8 @@ def send(  # noqa: PLR0913 - one argument an option
     declares as groups are sent along, not blurred. Of a survey with permanent noise the same values may be sent again
     on another day.
     """
-    from confide.collector.outbox import BATCH_SIZE, Outbox, receipts_of, require_unsent
+    from confide.collector.limits import LIMITS
+    from confide.collector.outbox import Outbox, receipts_of, require_unsent
 
     contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
     _require_secrets(contract, secret_column)
@@ -260,7 +261,7 @@ def send(  # noqa: PLR0913 - one argument an option
         else:
             if not again:
                 require_unsent(values, contract)
-            size = 1 if codes else BATCH_SIZE
+            size = 1 if codes else LIMITS.batch_size
             options: dict[str, Any] = {"rejects": rejects, "force": force, "secret_column": secret_column}
             waiting, done = Outbox.fill(place, contract, values, column or (), to=to, batch_size=size, **options)
             say(f"Blurred {done.account.description}.", stderr=True)

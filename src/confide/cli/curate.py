@@ -21,8 +21,7 @@ from confide.surveys import load_survey
 from confide.wording import counted
 
 if TYPE_CHECKING:
-    from confide.collector.rows import StoredSurvey
-    from confide.collector.stores import Store
+    from confide.collector.stores import Store, StoredSurvey
 
 EXAMPLES = (
     "confide curate confide.db",
@@ -86,8 +85,7 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
     Without an option it lists what there is; of tokens and invitations the store itself knows digests alone. A running
     collector notices changes within a second or two.
     """
-    from confide.collector.stores import ADMISSIONS, open_store
-    from confide.collector.tokens import make_token
+    from confide.collector.stores import ADMISSIONS, make_token, open_store
 
     if (invite is not None and (output is None or survey is None)) or ((close or upload) and survey is None):
         raise InvalidParameterError("--invite, --upload and --close need --survey, and --invite a file with -o.")
@@ -150,7 +148,7 @@ def _find(opened: Store, fingerprint: str) -> StoredSurvey:
 
 
 def _invite(opened: Store, number: int, people: int, output: Path) -> None:
-    from confide.collector.tokens import make_invitations
+    from confide.collector.stores import make_invitations
 
     check_outputs([output], [])
     with whole_file(output, mode=0o600) as stream:
@@ -181,9 +179,9 @@ def _set_days(opened: Store, window: int | None, horizon: str | None) -> None:
 
 
 def _describe_days(opened: Store) -> str:
-    from confide.collector.stores import WINDOW
+    from confide.collector.limits import LIMITS
 
-    days, horizon = opened.window() or WINDOW, opened.horizon()
+    days, horizon = opened.window() or LIMITS.window, opened.horizon()
     start = _today().toordinal() - days
     back = counted(days, "day")
     if horizon > start:

@@ -79,8 +79,8 @@ def _listen(host: str, port: int | None) -> socket.socket:
 
 
 def _run(contracts: list[Survey], url: str, place: tuple[str, int | None], *, is_shown: bool) -> None:
+    from confide.collector.client import simulated_survey
     from confide.collector.serving import address_of, run
-    from confide.collector.simulation import simulated_survey
     from confide.studio.serving import Studio
 
     opened = _take(url)
@@ -122,7 +122,7 @@ def _take(url: str) -> Store:
 
 def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
     """Return the name of a token for this run, and the token; those of studios that were killed go."""
-    from confide.collector.tokens import make_token
+    from confide.collector.stores import make_token
 
     for one in opened.tokens() if is_alone else ():
         if TOKENS(one.name):

@@ -13,41 +13,31 @@ import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from threading import Lock, local
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+import numpy as np
+
+from confide.alphabets import Integers, Values
+from confide.collector.limits import LIMITS
 from confide.collector.wire import Wire
+from confide.datasets import adult_ages
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.files import Account, CountsFile, Heading, Key, Reason
+from confide.mechanisms import TruncatedGeometric
 from confide.origins import Origin
 from confide.surveys import Survey
 
-PATIENCE = 60.0
-"""Seconds for which a request is tried again."""
-
-FIRST_PATIENCE = 15.0
-"""Seconds for which it is tried again where nobody ever answered: a wrong address is likelier than a collector that is
-away."""
-
-QUIET = 1.5
-"""Seconds of waiting after which it is said."""
-
-LONGEST_WAIT = 30.0
-"""Seconds that the client waits at a time, whatever it is told."""
-
-TIMEOUT = 30.0
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
 
 STRANGE = "strange"
 """Code of an answer that is no collector's, or about something else than what was asked."""
 
-MOST_STRANGE = 6
-"""Such answers to one request after which the client gives up."""
-
-DAY = "day"
-"""Name of a group that every collector knows."""
+T = TypeVar("T")
 
 
 class CollectorError(ConfideError):
@@ -79,39 +69,6 @@ class _StrangeError(Exception):
     """An answer that is not about what was asked."""
 
 
-class _Sent(NamedTuple):
-    """What an answer to a message has to be about."""
-
-    survey: str
-    batch: str
-    reports: int
-
-    @classmethod
-    def of(cls, message: bytes) -> _Sent:
-        try:
-            said = json.loads(message)
-            return cls(said["survey"], said["batch"], len(said["reports"]))
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise InvalidParameterError("A message is what write_message returns: survey, batch and reports.") from None
-
-    def read(self, text: bytes) -> Receipt:
-        """Read the answer: it names this survey and this batch, and accounts for every report."""
-        answer = _read_record(text, "survey", "batch", "accepted", "rejected")
-        accepted, rejected = answer["accepted"], answer["rejected"]
-        if (answer["survey"], answer["batch"]) != (self.survey, self.batch):
-            raise _StrangeError("about another batch than was sent. Something on the way repeats or mixes up answers.")
-        try:
-            found = {one["position"]: one["reason"] for one in rejected}
-            is_whole = all(type(place) is int and 0 <= place < self.reports for place in found) and (
-                type(accepted) is int and accepted >= 0 and accepted + len(rejected) == self.reports
-            )
-        except (KeyError, TypeError):
-            is_whole, found = False, {}
-        if not is_whole or len(found) < len(rejected) or not all(isinstance(reason, str) for reason in found.values()):
-            raise _StrangeError("accepted and rejected are not what was sent. Is it a collector?")
-        return Receipt(accepted, tuple(found.items()))
-
-
 @dataclass
 class Client:
     """A collector, as devices and curators reach it.
@@ -131,7 +88,7 @@ class Client:
 
     url: str
     token: str | None = field(default=None, repr=False)
-    patience: float = PATIENCE
+    patience: float = LIMITS.patience
     tell: Callable[[str], None] | None = field(default=None, repr=False)
     _connection: http.client.HTTPConnection | None = field(default=None, init=False, repr=False)
     _admission: str = field(default="", init=False, repr=False)
@@ -143,9 +100,8 @@ class Client:
         if parts.username or parts.password or parts.query:
             raise InvalidParameterError("A token does not belong into a URL. Set CONFIDE_TOKEN, or name a file of it.")
         if self.token is not None and parts.scheme == "http" and not _is_here(parts.hostname or ""):
-            raise InvalidParameterError(
-                f"A token sent to {parts.hostname} over http could be read on its way. Use https."
-            )
+            said = f"A token sent to {parts.hostname} over http could be read on its way. Use https."
+            raise InvalidParameterError(said)
         if self.token is not None and not re.fullmatch("[!-~]+", self.token):
             raise InvalidParameterError(  # which it does not show
                 "The token is empty, or holds a space, a line's end or a letter that no token has. Copy it again."
@@ -186,8 +142,12 @@ class Client:
             if not re.fullmatch("[!-~]+", invitation):
                 raise InvalidParameterError(f"{invitation!r} is no invitation: it has letters, digits and hyphens.")
             headers["Confide-Invitation"] = invitation
-        found: Receipt = self._ask("POST", "/v1/reports", message, headers, read=_Sent.of(message).read)
-        return found
+        try:
+            said = json.loads(message)
+            sent, reports = (said["survey"], said["batch"]), len(said["reports"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InvalidParameterError("A message is what write_message returns: survey, batch and reports.") from None
+        return self._ask("POST", "/v1/reports", message, headers, read=lambda text: _read_receipt(text, sent, reports))
 
     def admission(self, fingerprint: str) -> str:
         """Return who may upload, ``open``, ``token`` or ``invited``; a survey that is closed is an error."""
@@ -200,23 +160,18 @@ class Client:
 
     def survey(self, fingerprint: str) -> Survey:
         """Return the survey of this fingerprint."""
-        found: Survey = self._ask(
-            "GET", f"/v1/surveys/{fingerprint}", read=lambda text: _read_survey(text, fingerprint)
-        )
-        return found
+        return self._ask("GET", f"/v1/surveys/{fingerprint}", read=lambda text: _read_survey(text, fingerprint))
 
     def surveys(self) -> list[dict[str, Any]]:
         """Return the surveys: fingerprint, name, title, who may upload, whether it is closed or simulated."""
-        found: list[dict[str, Any]] = self._ask("GET", "/v1/surveys", read=_read_surveys)
-        return found
+        return self._ask("GET", "/v1/surveys", read=_read_surveys)
 
     def add(self, survey: Survey, admission: str = "open") -> str:
         """Add a survey, and return its fingerprint."""
         headers = {"Content-Type": "application/json", "Confide-Admission": admission}
         body = survey.to_json().encode()
-        return str(
-            self._ask("POST", "/v1/surveys", body, headers, read=lambda text: _read_record(text, "survey"))["survey"]
-        )
+        record = self._ask("POST", "/v1/surveys", body, headers, read=lambda text: _read_record(text, "survey"))
+        return str(record["survey"])
 
     def close(self, fingerprint: str) -> None:
         """Let a survey take no more reports."""
@@ -242,8 +197,7 @@ class Client:
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
         """Ask, and ask again while there is no answer or a busy one; anything else but success is an error."""
-        found: bytes = self._ask(method, path, body, headers, read=bytes)
-        return found
+        return self._ask(method, path, body, headers, read=bytes)
 
     def _ask(
         self,
@@ -252,8 +206,8 @@ class Client:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         *,
-        read: Callable[[bytes], Any],
-    ) -> Any:
+        read: Callable[[bytes], T],
+    ) -> T:
         """Ask until there is an answer that can be read as one to this: any other one is none."""
         sent = dict(headers or {}) | ({} if self.token is None else {"Authorization": f"Bearer {self.token}"})
         start, tries, strange = time.monotonic(), 0, 0
@@ -265,18 +219,16 @@ class Client:
             # A proxy says in words of its own that the collector is away: that is waited for.
             strange += found.code == STRANGE and found.status not in AGAIN
             tries, now = tries + 1, time.monotonic()
-            end = start + (self.patience if self._was_answered else min(self.patience, FIRST_PATIENCE))
-            if wait is None or strange == MOST_STRANGE or now + wait > end:
+            end = start + (self.patience if self._was_answered else min(self.patience, LIMITS.first_patience))
+            if wait is None or strange == LIMITS.most_strange or now + wait > end:
                 raise found
-            if now + wait - start > QUIET and found.status != 429:  # to be told to come later is no trouble
-                self._tell(f"{found} Trying again until {datetime.now() + timedelta(seconds=end - now):%H:%M:%S}.")
+            # A second or two pass in silence, and to be told to come later is no trouble; the rest is said once.
+            if now + wait - start > 1.5 and found.status != 429:
+                if self.tell is not None and not self._is_told:
+                    until = datetime.now() + timedelta(seconds=end - now)
+                    self.tell(f"{found} Trying again until {until:%H:%M:%S}.")
+                self._is_told = True
             time.sleep(wait)
-
-    def _tell(self, text: str) -> None:
-        """Say once that it waits, until there is an answer again."""
-        if self.tell is not None and not self._is_told:
-            self.tell(text)
-        self._is_told = True
 
     def _try(
         self,
@@ -285,14 +237,14 @@ class Client:
         body: bytes | None,
         headers: Mapping[str, str],
         tries: int,
-        read: Callable[[bytes], Any],
-    ) -> tuple[Any, float | None]:
+        read: Callable[[bytes], T],
+    ) -> tuple[T | CollectorError, float | None]:
         """Return the answer, or a failure and how long to wait before the next try; None where none would help."""
-        pause = min(LONGEST_WAIT, 0.05 * 2**tries) * random.uniform(0.5, 1.5)  # noqa: S311 - to spread the crowd
+        pause = min(LIMITS.longest_wait, 0.05 * 2**tries) * random.uniform(0.5, 1.5)  # noqa: S311 - to spread the crowd
         try:
             if self._connection is None:
                 kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-                self._connection = kind(self._parts.netloc, timeout=TIMEOUT)
+                self._connection = kind(self._parts.netloc, timeout=30.0)
             self._connection.request(method, self._parts.path.rstrip("/") + path, body, dict(headers))
             answer = self._connection.getresponse()
             text, self._admission = answer.read(), answer.getheader("confide-admission", "")
@@ -314,7 +266,7 @@ class Client:
         if answer.status not in AGAIN:
             return failure, pause if failure.code == STRANGE else None
         stated = answer.getheader("retry-after", "")
-        return failure, max(pause, min(float(stated), LONGEST_WAIT)) if stated.isdigit() else pause
+        return failure, max(pause, min(float(stated), LIMITS.longest_wait)) if stated.isdigit() else pause
 
     def hang_up(self) -> None:
         """Close the connection."""
@@ -335,7 +287,7 @@ def write_message(
 
 def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] = ()) -> CountsFile:
     """Return counts as a collector gives them as a file of counts holds them."""
-    declared = [*record["by"], DAY]
+    declared = [*record["by"], "day"]
     strange = next((name for name in by if name not in declared), None)
     if strange is not None:
         raise InvalidParameterError(f"Groups are {', '.join(declared)}; got {strange!r}.")
@@ -392,6 +344,24 @@ def _read_record(text: bytes, *needs: str) -> dict[str, Any]:
     return found
 
 
+def _read_receipt(text: bytes, sent: tuple[str, str], reports: int) -> Receipt:
+    """Read the answer to a message: it names its survey and its batch, and accounts for every report."""
+    answer = _read_record(text, "survey", "batch", "accepted", "rejected")
+    accepted, rejected = answer["accepted"], answer["rejected"]
+    if (answer["survey"], answer["batch"]) != sent:
+        raise _StrangeError("about another batch than was sent. Something on the way repeats or mixes up answers.")
+    try:
+        found = {one["position"]: one["reason"] for one in rejected}
+        is_whole = all(type(place) is int and 0 <= place < reports for place in found) and (
+            type(accepted) is int and accepted >= 0 and accepted + len(rejected) == reports
+        )
+    except (KeyError, TypeError):
+        is_whole, found = False, {}
+    if not is_whole or len(found) < len(rejected) or not all(isinstance(reason, str) for reason in found.values()):
+        raise _StrangeError("accepted and rejected are not what was sent. Is it a collector?")
+    return Receipt(accepted, tuple(found.items()))
+
+
 def _read_survey(text: bytes, fingerprint: str) -> Survey:
     try:
         found = Survey.from_json(text.decode())
@@ -430,3 +400,49 @@ def _is_here(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def simulated_survey() -> Survey:
+    """Return the survey of simulated devices where none is named: ages, as those of real people.
+
+    Its epsilon is its own: reports of a survey that somebody starts from the studio's template are not mixed with them.
+    """
+    mechanism = TruncatedGeometric(Integers(0, 99, unit="year"), 0.06)
+    return Survey(mechanism, name="age", title="How old are you?")
+
+
+def simulated_values(survey: Survey, people: int) -> Values:
+    """Return the values of made-up people: for ages real ones, anywhere else a hump over the values."""
+    generator = np.random.default_rng()
+    if survey == simulated_survey():
+        return generator.choice(adult_ages().values(), people)
+    survey.alphabet.require_listable()
+    places = (np.arange(survey.alphabet.size) + 0.5) / survey.alphabet.size
+    weights = np.exp(-(((places - 0.4) / 0.2) ** 2)) + 0.05
+    return survey.alphabet.decode(generator.choice(places.size, people, p=weights / weights.sum()))
+
+
+def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] | None = None) -> Receipt:
+    """Let each of made-up people's devices send one report, many at a time."""
+    reports = Wire.of(survey).to_lists(survey.privatize(simulated_values(survey, people), taken=True))
+    generator, done, lock, own = np.random.default_rng(), Receipt(0), Lock(), local()
+    clients: list[Client] = []
+
+    def send(report: object) -> None:
+        nonlocal done
+        if not hasattr(own, "client"):
+            own.client = Client(url)
+            clients.append(own.client)
+        groups = {name: str(generator.choice(values)) for name, values in survey.groups.items()}
+        found = own.client.post(write_message(survey, [report], groups=groups))
+        with lock:
+            done += found
+            if tell is not None:
+                tell(done.accepted)
+
+    with ThreadPoolExecutor(32) as pool:
+        for _ in pool.map(send, reports):
+            pass
+    for client in clients:
+        client.hang_up()
+    return done

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.collector.client import STRANGE, Client, CollectorError, Receipt, write_message
+from confide.collector.limits import LIMITS
 from confide.collector.wire import Wire
 from confide.errors import DataFileError
 from confide.files import Privatized, privatize_file, whole_file
@@ -23,8 +25,6 @@ from confide.files.sheets import Request
 from confide.ledgers import lock_file
 from confide.surveys import Survey
 from confide.wording import counted
-
-BATCH_SIZE = 1_000
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,8 @@ class Outbox:
         except (ValueError, KeyError, TypeError, OSError, RecursionError):
             raise DataFileError(f"{path} is in the way, and no outbox. Name another with --outbox.") from None
         if found.survey != survey.fingerprint:
-            raise DataFileError(
-                f"{path} holds reports of another survey that were not all sent. Send them with that survey first."
-            )
+            said = f"{path} holds reports of another survey that were not all sent. Send them with that survey first."
+            raise DataFileError(said)
         if found.to.rstrip("/") != to.rstrip("/"):
             raise DataFileError(
                 f"{path} holds reports on their way to {found.to}, which may have counted some of them. Send them "
@@ -92,7 +91,7 @@ class Outbox:
         rejects: Path | None = None,
         force: bool = False,
         secret_column: str = "",
-        batch_size: int = BATCH_SIZE,
+        batch_size: int = LIMITS.batch_size,
     ) -> tuple[Outbox, Privatized]:
         """Blur a file of values into an outbox, in a random order; a whole one or none."""
         groups = tuple(survey.groups)
@@ -100,8 +99,7 @@ class Outbox:
             reports = Path(folder) / "reports.csv"
             settings: dict[str, Any] = {"rejects": rejects, "force": force, "secret_column": secret_column}
             done = privatize_file(values, reports, survey, columns, keep=groups, **settings)
-            messages = Path(folder) / "messages"
-            number = 0
+            messages, number = Path(folder) / "messages", 0
             with messages.open("wb") as stream:
                 for message in _messages(reports, survey, groups, batch_size):
                     stream.write(message + b"\n")
@@ -111,8 +109,7 @@ class Outbox:
             head = {key: value for key, value in asdict(found).items() if key != "path"}
             with whole_file(path, mode=0o600) as whole, messages.open("rb") as stream:
                 whole.write(json.dumps(head).encode() + b"\n")
-                while block := stream.read(2**20):
-                    whole.write(block)
+                shutil.copyfileobj(stream, whole)
         return found, done
 
     def send(
@@ -141,13 +138,12 @@ class Outbox:
                 if tell is not None:
                     tell(number + 1)
         if receipts is not None:
-            line = {"values": self.values, "survey": self.survey, "to": self.to, "reports": self.reports}
-            line |= {"day": _today()}
+            line: dict[str, object] = {"values": self.values, "survey": self.survey, "to": self.to}
+            line |= {"reports": self.reports, "day": _today()}
             with os.fdopen(os.open(receipts, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a") as stream_out:
                 stream_out.write(json.dumps(line) + "\n")
         self.path.unlink()
-        with contextlib.suppress(FileNotFoundError):
-            self._mark.unlink()
+        self._mark.unlink(missing_ok=True)
         return found
 
     @staticmethod

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
-from confide.collector.rows import Batch, Fate
-from confide.collector.stores import LOCK_SECONDS, Store, explained
+from confide.collector.limits import LIMITS
+from confide.collector.stores import Batch, Fate, Store, explained
 from confide.errors import InvalidParameterError, MissingExtraError
 
 try:
@@ -20,20 +20,14 @@ except ImportError:
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-TRIES = 5
-"""Times that a transaction is tried that another one stood in the way of."""
-
 LOCK = 0x636F6E66
 """Number of the lock that keeps two processes from making the tables at once."""
 
 GATE = LOCK + 1
-"""Number of the lock that transactions share which count, and that whoever closes a day or a survey has alone."""
+"""Advisory lock: shared by transactions that count, exclusive for closing a day or a survey."""
 
 ANSWER_SECONDS = 10.0
 """Seconds that a statement may take, and that a database may be silent: a link that is lost says nothing."""
-
-LONG_SECONDS = 3600.0
-"""Seconds that a statement may take which forgets marks, or puts rows in order."""
 
 Found = TypeVar("Found")
 
@@ -44,7 +38,6 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
     seconds = ANSWER_SECONDS
 
     def wait(self, gen: Generator[Any, Any, Found], *given: Any, **more: Any) -> Found:
-        """Wait for a step of a statement."""
         return super().wait(self._hurry(gen), *given, **more)
 
     def _hurry(self, steps: Generator[Any, Any, Found]) -> Generator[Any, Any, Found]:
@@ -71,10 +64,11 @@ class PostgresStore(Store):
         self._lock = threading.Lock()
 
     def _connect(self) -> Connection:
-        connection = TimedConnection.connect(self._url, connect_timeout=int(LOCK_SECONDS), autocommit=True)
+        seconds = LIMITS.lock_seconds
+        connection = TimedConnection.connect(self._url, connect_timeout=int(seconds), autocommit=True)
         try:
             # Whatever the server's default is: an answer is sent when the reports are durable.
-            limits = f"SET lock_timeout = '{LOCK_SECONDS:g}s'; SET statement_timeout = '{ANSWER_SECONDS:g}s'"
+            limits = f"SET lock_timeout = '{seconds:g}s'; SET statement_timeout = '{ANSWER_SECONDS:g}s'"
             connection.execute(f"SET synchronous_commit = on; {limits}".encode())
         except psycopg.Error:
             connection.close()
@@ -83,7 +77,6 @@ class PostgresStore(Store):
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """See :meth:`Store.reading`."""
         with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             with connection.transaction():
@@ -91,7 +84,6 @@ class PostgresStore(Store):
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """See :meth:`Store.writing`."""
         with (
             explained((psycopg.Error,), "The database"),
             contextlib.closing(self._connect()) as connection,
@@ -102,7 +94,6 @@ class PostgresStore(Store):
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[Connection]:
-        """See :meth:`Store.counting`."""
         with self._lock:
             if self._counting is None:
                 self._counting = self._connect()
@@ -116,17 +107,14 @@ class PostgresStore(Store):
                 raise
 
     def gate(self, connection: Connection) -> None:
-        """See :meth:`Store.gate`."""
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [GATE])
 
     def take_time(self, connection: Connection) -> None:
-        """See :meth:`Store.take_time`."""
         connection.execute("SET statement_timeout = 0")
         if isinstance(connection, TimedConnection):
-            connection.seconds = LONG_SECONDS
+            connection.seconds = 3600.0  # for statements that forget marks, or put rows in order
 
     def require_invitable(self) -> None:
-        """See :meth:`Store.require_invitable`: rows that went, and the log, keep the number of their transaction."""
         raise InvalidParameterError(
             "Invitations are not for PostgreSQL: it keeps deleted rows for a while, and a log, from which whoever has "
             "its disk could tell which invitation brought which report. Keep such a survey in a file: --store FILE."
@@ -138,21 +126,22 @@ class PostgresStore(Store):
         return super()._spend(connection, batch)
 
     def commit(self, batches: Sequence[Batch]) -> list[Fate]:
-        """See :meth:`Store.commit`; once more where two processes stood in each other's way."""
+        # Up to five times: a transaction may be rolled back for the sake of another process's.
         with explained((psycopg.Error,), "The database"):
-            return _again(lambda: super(PostgresStore, self).commit(batches))
+            for _ in range(4):
+                with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
+                    return super().commit(batches)
+            return super().commit(batches)
 
     def run(self, connection: Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """See :meth:`Store.run`."""
         cursor = connection.execute(statement.replace("?", "%s").encode(), list(values))
         return cursor.fetchall() if cursor.description is not None else []
 
     def has_tables(self, connection: Connection) -> bool:
-        """See :meth:`Store.has_tables`."""
         return bool(self.run(connection, "SELECT to_regclass('facts') IS NOT NULL")[0][0])
 
     def claim(self, connection: Connection, batches: Sequence[Batch]) -> set[str]:
-        """See :meth:`Store.claim`; in the order of marks, so that two processes wait for one another in turn."""
+        # In the order of marks, so that two processes wait for one another in turn.
         ordered = sorted(batches, key=lambda one: one.mark)
         columns = [[one.mark for one in ordered], [one.content for one in ordered], [one.day for one in ordered]]
         rows = connection.execute(
@@ -163,7 +152,6 @@ class PostgresStore(Store):
         return {mark for (mark,) in rows}
 
     def add(self, connection: Connection, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
-        """See :meth:`Store.add`."""
         # Accounts first, one row or few: whoever has that lock goes on, and others wait here with little done.
         connection.execute(
             "INSERT INTO accounts (survey, day, reason, number) "
@@ -178,21 +166,14 @@ class PostgresStore(Store):
             _columns(counts, 5),
         )
 
-    def hold(self) -> None:
-        """See :meth:`Store.hold`: any number of processes may serve one database."""
-
-    def tidy(self) -> None:
-        """See :meth:`Store.tidy`: nothing after each pause; rows are put in order when marks are forgotten."""
-
     def sort(self) -> None:
-        """See :meth:`Store.sort`: rows lie where they were written last, and with them the number of a transaction."""
+        # Rows lie where they were written last, and with them the number of a transaction.
         with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
             self.take_time(connection)
             for table in ("batches", "counts", "accounts"):
                 connection.execute(f"CLUSTER {table} USING {table}_pkey".encode())
 
     def close(self) -> None:
-        """See :meth:`Store.close`."""
         with self._lock:
             if self._counting is not None:
                 self._counting.close()
@@ -201,11 +182,3 @@ class PostgresStore(Store):
 
 def _columns(rows: list[list[Any]], width: int) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] or [[]] * width
-
-
-def _again(call: Callable[[], Found]) -> Found:
-    """Try a transaction again that was rolled back for another one's sake."""
-    for _ in range(TRIES - 1):
-        with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
-            return call()
-    return call()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import multiprocessing
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -14,23 +16,28 @@ from typing import Any
 
 import orjson
 
-from confide.collector.computing import KINDS, compute
+from confide.collector.client import to_counts_file
+from confide.collector.limits import LIMITS
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED, split_cell
+from confide.comparisons import assess_pool
+from confide.counts import Counts
+from confide.diagnosis import diagnose
+from confide.errors import ConfideError
+from confide.files import diagnosis_record, estimate_record, to_json
+from confide.files.records import fit_record
+from confide.methods import Stacked
+from confide.surveys import Survey
+from confide.theory.fit import fit
 
-MOST_KEPT = 64
-"""Answers that are kept: the last of each kind and survey, as long as no report comes."""
+KINDS = ("estimate", "diagnosis", "fit", "page")
 
 Answered = tuple[int, bytes]
 """The version of the counts, and the answer."""
 
 
 class Readings:
-    """Answers to whoever may read, each computed once for each version of the counts.
-
-    A version is twice the number of reports that came, accepted or rejected, and one more when the survey is closed:
-    counts only ever grow, and closing is for good.
-    """
+    """Answers to whoever may read, each computed once for each version of the counts."""
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
@@ -44,7 +51,7 @@ class Readings:
         if what != "counts" and what not in KINDS:
             raise Refusal(404, "not-found", f"There are counts, {', '.join(KINDS)}; got {what[:20]!r}.")
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
-        version = 2 * sum(account.values()) + entry.stored.is_closed
+        version = version_of(entry, account)
         key = entry.stored.fingerprint, what
         kept = self._kept.get(key)
         if kept is not None and kept[0] == version:
@@ -54,32 +61,30 @@ class Readings:
         if task is None:
             if len(self._under_way) >= self.collector.settings.most_computing:
                 raise Refusal(429, "busy", "Other answers are being computed. Ask again later.", retry_after=5)
-            work = self._count(entry) if what == "counts" else self._compute(entry, what, account)
-            task = self._under_way[*key, version] = asyncio.create_task(work)
+            task = self._under_way[*key, version] = asyncio.create_task(self._compute(entry, what, account))
             task.add_done_callback(lambda _: self._under_way.pop((*key, version), None))
         # Whoever asked first may leave; others wait for the same.
         body = await asyncio.shield(task)
         self._kept[key] = version, body
-        while len(self._kept) > MOST_KEPT:
+        while len(self._kept) > LIMITS.most_kept:
             self._kept.popitem(last=False)
         return version, body
 
-    async def _count(self, entry: Entry) -> bytes:
-        return await asyncio.to_thread(counts_json, self.collector, entry)
-
     async def _compute(self, entry: Entry, what: str, account: Mapping[str, int]) -> bytes:
+        if what == "counts":
+            return await asyncio.to_thread(counts_json, self.collector, entry)
         if not account.get(ACCEPTED):
             raise Refusal(409, "empty", "There are no reports yet.")
         if self._pool is None:
             # A process of its own, started anew: a copy of this one would hold its connections and its threads' locks.
             self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
-        loop, record = asyncio.get_running_loop(), await self._count(entry)
-        call = _Call(what, entry.stored.document, record)
+        record = await asyncio.to_thread(counts_json, self.collector, entry)
         ended = Refusal(503, "unavailable", "The computation was ended. Ask again.", retry_after=5)
         if self._is_over:
             raise ended
         try:
-            is_answer, body = await loop.run_in_executor(self._pool, call)
+            loop, document = asyncio.get_running_loop(), entry.stored.document
+            is_answer, body = await loop.run_in_executor(self._pool, compute, what, document, record)
         except BrokenProcessPool:
             self._pool = None
             raise ended from None
@@ -111,7 +116,7 @@ class Readings:
         tell("commits_total", "counter", "Transactions.", {"": done.commits})
         tell("commit_failures_total", "counter", "Transactions that failed.", {"": done.failures})
         tell("commit_seconds_total", "counter", "Seconds in transactions.", {"": done.commit_seconds})
-        tell("batches_waiting", "gauge", "Batches that wait to be counted.", {"": commits.waiting})
+        tell("batches_waiting", "gauge", "Batches that wait to be counted.", {"": len(commits.waiting)})
         tell("surveys", "gauge", "Surveys.", {"": len(self.collector.entries)})
         strange = {f'{{survey="{name}"}}': 1 for name in sorted(self.collector.unreadable)}
         tell("surveys_unreadable", "gauge", "Surveys of the store that cannot be read.", strange)
@@ -120,14 +125,12 @@ class Readings:
         return "\n".join(lines) + "\n"
 
 
-class _Call:
-    """A computation that can be handed to another process."""
+def version_of(entry: Entry, account: Mapping[str, int]) -> int:
+    """Return the version of the counts: twice the reports that came, accepted or not, and one more when it is closed.
 
-    def __init__(self, kind: str, document: str, record: bytes) -> None:
-        self.kind, self.document, self.record = kind, document, record
-
-    def __call__(self) -> tuple[bool, bytes]:
-        return compute(self.kind, self.document, self.record)
+    Counts only ever grow, and closing is for good.
+    """
+    return 2 * sum(account.values()) + entry.stored.is_closed
 
 
 def counts_json(collector: Collector, entry: Entry) -> bytes:
@@ -150,3 +153,32 @@ def counts_json(collector: Collector, entry: Entry) -> bytes:
         "days": listed,
     }
     return orjson.dumps(record)
+
+
+def compute(kind: str, document: str, record: bytes) -> tuple[bool, bytes]:
+    """Return whether there is an answer to counts as a collector gives them, and it, or why there is none.
+
+    A failure is returned rather than raised, for what an exception carries need not survive the way back.
+    """
+    try:
+        survey = Survey.from_json(document)
+        # As whoever pulls them: with permanent noise, several days may be of the same people.
+        counts = to_counts_file(survey, json.loads(record)).groups[()][0]
+        with warnings.catch_warnings(action="ignore"):  # what they say stands in the answer
+            return True, _answer(kind, survey, counts).encode()
+    except ConfideError as error:
+        return False, str(error).encode()
+
+
+def _answer(kind: str, survey: Survey, counts: Counts) -> str:
+    if kind == "fit":
+        return to_json(fit_record(fit(counts, survey.mechanism)))
+    if kind == "diagnosis":
+        found = diagnose(counts, survey.mechanism, name=survey.name, shape=survey.shape)
+        return to_json(diagnosis_record(survey, found))
+    outcome = assess_pool([(counts, survey.mechanism)], Stacked(), shape=survey.shape)
+    if kind == "estimate":
+        return to_json(estimate_record(survey, counts, outcome))
+    from confide.pages import estimate_page
+
+    return estimate_page(survey, counts, [outcome])

@@ -10,19 +10,26 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import orjson
 
-from confide.collector.commits import GroupCommit
-from confide.collector.lanes import Lane
-from confide.collector.rows import Batch, Fate, StoredSurvey, StoredToken
-from confide.collector.stores import WINDOW, MixingError, Store, name_cell
-from confide.collector.tokens import digest_invitation, is_allowed
+from confide.collector.lanes import GroupCommit, Lane
+from confide.collector.limits import LIMITS
+from confide.collector.stores import (
+    Batch,
+    Fate,
+    MixingError,
+    Store,
+    StoredSurvey,
+    StoredToken,
+    digest_invitation,
+    is_allowed,
+    name_cell,
+)
 from confide.collector.wire import Wire
 from confide.errors import ConfideError, InvalidParameterError
-from confide.files.rows import Reason
 from confide.surveys import Survey
 from confide.wording import counted
 
@@ -33,19 +40,6 @@ KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
 NEEDED = KEYS - {"groups"}
 
 BATCH = re.compile("[0-9a-f]{32}").fullmatch
-IS_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
-
-LIGHT = 2**15
-"""Bytes up to which a message is unpacked and parsed on the event loop, if it has few parts as well."""
-
-FEW_PARTS = 4_096
-"""Commas and brackets up to which a message is parsed on the event loop."""
-
-PARTS_A_REPORT = 10
-"""Commas and brackets that a message may have for each report it may hold: each may take 230 bytes when parsed."""
-
-SLICE = 2**16
-"""Bytes that are looked at between two chances for other threads to run."""
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, and no failure
@@ -91,7 +85,7 @@ class Settings:
     most_reports: int = 10_000
     most_waiting: int = 10_000
     most_a_second: int = 0
-    window: int = WINDOW
+    window: int = LIMITS.window
     body_seconds: float = 10.0
     most_held: int = 32 * 2**20
     most_held_each: int = 16 * 2**20
@@ -101,8 +95,8 @@ class Settings:
 
     @property
     def most_parts(self) -> int:
-        """Commas and brackets in a message."""
-        return max(LIGHT, PARTS_A_REPORT * self.most_reports)
+        """Commas and brackets in a message: ten for each report; one may take 230 bytes when parsed."""
+        return max(LIMITS.light, 10 * self.most_reports)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +139,9 @@ class Days:
         now = time.monotonic()
         if now - self._looked > 1:
             self._looked = now
-            self._renew()
+            # A day ahead, for where the sun rises early it is tomorrow already.
+            first, last = self.first.toordinal(), self.clock().toordinal() + 1
+            self._known = {date.fromordinal(day).isoformat(): day for day in range(first, last + 1)}
         found = self._known.get(text) if isinstance(text, str) else None
         if found is None:
             raise self.refuse(text)
@@ -156,23 +152,17 @@ class Days:
         """The first day of the window."""
         return date.fromordinal(max(self.clock().toordinal() - self.window, self.horizon, 1))
 
-    def _renew(self) -> None:
-        # A day ahead, for where the sun rises early it is tomorrow already.
-        last = self.clock() + timedelta(days=1)
-        days = [self.first + timedelta(days=ahead) for ahead in range((last - self.first).days + 1)]
-        self._known = {day.isoformat(): day.toordinal() for day in days}
-
     def refuse(self, text: Any) -> Refusal:
         """Return why a day is not taken."""
-        is_day = isinstance(text, str) and IS_DAY(text) is not None
         try:
-            _ = date.fromisoformat(text) if is_day else None
+            is_day = isinstance(text, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
+            day = date.fromisoformat(text).toordinal() if is_day else 0
         except ValueError:
-            is_day = False
-        if not is_day:
+            day = 0
+        if not day:
             return Refusal(400, "malformed", f'day must be a day such as "2026-11-16"; got {shown(text)}.')
         start = self.clock().toordinal() - self.window
-        if self.horizon > start + 1 and date.fromisoformat(text).toordinal() >= start:
+        if self.horizon > start + 1 and day >= start:
             # A clock was wrong, here or of another process, or a curator moved the horizon. The device did nothing
             # wrong, and must not drop its report.
             said = f"Days before {date.fromordinal(self.horizon)} are closed here: by the curator, or by a wrong clock."
@@ -218,19 +208,16 @@ class Collector:
         """Look again at surveys, tokens and the horizon: another process may have changed them."""
         with self._one:  # of two at a time, the one that looked first might end last
             self._begun += 1
-            self._refresh()
+            fresh, unreadable = {}, set()
+            for stored in self.store.surveys():
+                known, mark = self.entries.get(stored.fingerprint), stored.fingerprint
+                try:
+                    fresh[mark] = known if known is not None and known.stored == stored else Entry.of(stored)
+                except Exception:  # whatever is wrong with one row, its name too: the others are served
+                    unreadable.add(re.sub("[^0-9a-zA-Z]", "?", mark[:40]))
+            self.entries, self.tokens, self.unreadable = fresh, self.store.tokens(), unreadable
+            self.days.set(self.store.horizon(), self.store.window() or self.settings.window)
             self._ended = self._begun
-
-    def _refresh(self) -> None:
-        fresh, unreadable = {}, set()
-        for stored in self.store.surveys():
-            known = self.entries.get(stored.fingerprint)
-            try:
-                fresh[stored.fingerprint] = known if known is not None and known.stored == stored else Entry.of(stored)
-            except Exception:  # whatever is wrong with one row: the others are served
-                unreadable.add(_name_plainly(stored.fingerprint))
-        self.entries, self.tokens, self.unreadable = fresh, self.store.tokens(), unreadable
-        self.days.set(self.store.horizon(), self.store.window() or self.settings.window)
 
     def forget(self) -> None:
         """Remove marks of days that no report may be of any more.
@@ -272,10 +259,13 @@ class Collector:
 
         What takes a while is done in the lane, where addresses take turns.
         """
-        if self.commits.waiting >= self.settings.most_waiting:
+        if len(self.commits.waiting) >= self.settings.most_waiting:
             raise Refusal(429, "busy", "Too many batches wait. Send this one again later.", retry_after=1)
         self._draw_ticket()
-        prepared = self.prepare(body, secret, invitation, is_quick=True) if is_light(body) else None
+        # A message of few bytes and parts is parsed on the event loop, in a fraction of a millisecond.
+        few = 4_096
+        is_light = len(body) <= few or (len(body) <= LIMITS.light and count_parts(body, few) <= few)
+        prepared = self.prepare(body, secret, invitation, is_quick=True) if is_light else None
         if prepared is None:
             prepared = await self.do_in_turn(address, self.prepare, body, secret, invitation)
         if isinstance(prepared, str):  # others may have added it
@@ -331,23 +321,27 @@ class Collector:
         batch = Batch(
             mark, content, entry.stored.number, day, cell, judged.counts, accepted, reasons, entry.wire, invited
         )
-        return Prepared(batch, message["day"], _write_answer(survey, message["batch"], accepted, judged.rejected))
+        rejected = [{"position": place, "reason": str(reason)} for place, reason in judged.rejected]
+        answer = {"survey": survey, "batch": message["batch"], "accepted": accepted, "rejected": rejected}
+        return Prepared(batch, message["day"], orjson.dumps(answer))
 
     def read(self, body: bytes) -> dict[str, Any]:
         """Read a message, and refuse what is none."""
         message = read_json(body, self.settings.most_parts)
         if not NEEDED <= message.keys() <= KEYS:
-            raise _refuse_keys(message)
+            strange = next((key for key in message if key not in KEYS), None)
+            lacking = next((key for key in sorted(NEEDED) if key not in message), None)
+            what = f"has the unknown key {shown(strange)}" if strange is not None else f"needs {lacking}"
+            raise Refusal(400, "malformed", f"A message {what}. Known: {', '.join(sorted(KEYS))}.")
         reports, batch = message.get("reports"), message.get("batch")
         if type(batch) is not str or BATCH(batch) is None:
             said = "batch must be 32 hexadecimal digits, drawn at random for each batch"
             raise Refusal(400, "malformed", f"{said}; got {shown(batch)}.")
         if type(reports) is not list or not reports:
             raise Refusal(400, "malformed", f"reports must be a list of at least one; got {shown(reports)}.")
-        if len(reports) > self.settings.most_reports:
-            raise Refusal(
-                413, "too-large", f"A batch has at most {self.settings.most_reports:,} reports; got {len(reports):,}."
-            )
+        most = self.settings.most_reports
+        if len(reports) > most:
+            raise Refusal(413, "too-large", f"A batch has at most {most:,} reports; got {len(reports):,}.")
         return message
 
     def _admit(self, entry: Entry, secret: str | None, invitation: str | None, reports: int) -> str | None:
@@ -390,10 +384,9 @@ class Collector:
         """Add a survey, and return its fingerprint."""
         try:
             survey = Survey.from_json(document)
-        except ConfideError as error:
-            raise Refusal(422, "bad-survey", str(error)) from None
-        except RecursionError:
-            raise Refusal(422, "bad-survey", "The survey is nested too deeply.") from None
+        except (ConfideError, RecursionError) as error:
+            said = "The survey is nested too deeply." if isinstance(error, RecursionError) else str(error)
+            raise Refusal(422, "bad-survey", said) from None
         try:
             self.store.add_survey(survey, admission)
         except InvalidParameterError as error:
@@ -409,6 +402,7 @@ FATES = {
     Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
     Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
 }
+"""Refusals of a batch that is not counted, nor was before."""
 
 
 def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
@@ -422,11 +416,6 @@ def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
     return mark.hexdigest(), content.hexdigest()
 
 
-def is_light(body: bytes) -> bool:
-    """Whether a message can be parsed on the event loop, in a fraction of a millisecond."""
-    return len(body) <= FEW_PARTS or (len(body) <= LIGHT and count_parts(body, FEW_PARTS) <= FEW_PARTS)
-
-
 def count_parts(body: bytes, most: int) -> int:
     """Return how many commas and brackets there are, as far as they are not more than this: no value is without one.
 
@@ -434,8 +423,8 @@ def count_parts(body: bytes, most: int) -> int:
     (3, True)
     """
     found = 0
-    for start in range(0, len(body), SLICE):
-        end = start + SLICE
+    for start in range(0, len(body), 2**16):  # in slices, so that other threads get a chance to run
+        end = start + 2**16
         found += body.count(b",", start, end) + body.count(b"[", start, end) + body.count(b"{", start, end)
         if found > most:
             break
@@ -444,9 +433,8 @@ def count_parts(body: bytes, most: int) -> int:
 
 def too_many_parts(most: int) -> Refusal:
     """Return the refusal of a message that would take too much memory."""
-    return Refusal(
-        413, "too-large", f"A message has at most {most:,} commas and brackets. Send fewer reports at a time."
-    )
+    said = f"A message has at most {most:,} commas and brackets. Send fewer reports at a time."
+    return Refusal(413, "too-large", said)
 
 
 def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
@@ -473,23 +461,3 @@ def shown(value: Any) -> str:
     if isinstance(value, list | dict):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {counted(len(value), 'item')}"
     return repr(value)
-
-
-def _write_answer(survey: str, batch: str, accepted: int, rejected: list[tuple[int, Reason]]) -> bytes:
-    if not rejected:
-        return b'{"survey":"%b","batch":"%b","accepted":%d,"rejected":[]}' % (survey.encode(), batch.encode(), accepted)
-    answer = {"survey": survey, "batch": batch, "accepted": accepted}
-    named = [{"position": place, "reason": str(reason)} for place, reason in rejected]
-    return orjson.dumps(answer | {"rejected": named})
-
-
-def _name_plainly(fingerprint: str) -> str:
-    """Return a name out of a row that may hold anything, fit to be shown."""
-    return re.sub("[^0-9a-zA-Z]", "?", fingerprint[:40])
-
-
-def _refuse_keys(message: Mapping[str, Any]) -> Refusal:
-    strange = next((key for key in message if key not in KEYS), None)
-    lacking = next((key for key in sorted(NEEDED) if key not in message), None)
-    what = f"has the unknown key {shown(strange)}" if strange is not None else f"needs {lacking}"
-    return Refusal(400, "malformed", f"A message {what}. Known: {', '.join(sorted(KEYS))}.")

@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httptools
@@ -18,51 +18,15 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from confide.collector.http import Application
+from confide.collector.limits import LIMITS
 from confide.collector.replies import Guest, Receive, Scope, Send, refuse
 from confide.collector.service import Collector, Refusal, Settings
 from confide.collector.stores import Store, StoreError, open_store
 from confide.errors import InvalidParameterError
 
-MOST_HEADER_BYTES = 32 * 1024
-"""Bytes that headers may have together; those of browsers have a few thousand."""
-
-HEADER_SECONDS = 10.0
-"""Seconds that headers may take to arrive, from the last answer on; the rest of a message that nobody reads as well."""
-
-ANSWER_SECONDS = 60.0
-"""Seconds that an answer may take to be read."""
-
-ENDING_SECONDS = 5.0
-"""Seconds that answers may take to be read when the server ends."""
-
-CLOSING_SECONDS = 5.0
-"""Seconds that a connection may take to close."""
-
-MOST_PIPELINED = 16
-"""Requests on one connection that wait for the answer to an earlier one."""
-
-SPARE_FILES = 64
-"""Files that the store and the rest of the process may open beside the connections."""
-
-SWITCH = 0.0005
-"""Seconds after which Python hands its lock to a thread that waits: at its usual 5 ms, transactions wait long."""
-
-RARELY = 20_000
-"""Objects after which Python looks for circles among them."""
-
-TOO_LARGE = Refusal(431, "too-large", f"Headers have at most {MOST_HEADER_BYTES:,} bytes together.")
-TOO_MANY = Refusal(429, "busy", f"At most {MOST_PIPELINED} requests wait on one connection.", retry_after=1)
+TOO_LARGE = Refusal(431, "too-large", f"Headers have at most {LIMITS.most_header_bytes:,} bytes together.")
 NO_HTTP = Refusal(400, "malformed", "This is no request of HTTP/1.1.")
-FULL = Refusal(
-    503, "unavailable", "Too many connections. Send the same again later: it is counted once.", retry_after=2
-)
-
-
-def write_refusal(refusal: Refusal) -> bytes:
-    """Return a refusal as bytes, for requests that the application never sees."""
-    status, body, headers = refuse(refusal)
-    lines = [(b"content-length", b"%d" % len(body)), (b"connection", b"close"), *headers]
-    return STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % line for line in lines) + b"\r\n" + body
+FULL = Refusal(503, "unavailable", "Too many connections. Send the same again later: it is counted once.", 2)
 
 
 async def refuse_full(scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,14 +58,14 @@ class GuardedProtocol(HttpToolsProtocol):
     _refused: Refusal | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for headers; who comes when even files are scarce is told at once, whether or not they ask."""
+        # Who comes when even files are scarce is told at once, whether or not they ask.
         super().connection_made(transport)
         self._wait()
-        if len(self.connections) > self.most_connections + SPARE_FILES // 2:
+        if len(self.connections) > self.most_connections + LIMITS.spare_files // 2:
             self._refuse(FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let what is being answered know as well: uvicorn tells the request that came last, which may still wait."""
+        # What is being answered has to know as well: uvicorn tells the request that came last, which may still wait.
         super().connection_lost(exc)
         if self._answering is not None:
             self._answering.disconnected = True
@@ -111,7 +75,6 @@ class GuardedProtocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, unless it is too much for headers."""
         if self._refused is not None:
             return
         self._chunk = len(data)
@@ -126,7 +89,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(NO_HTTP)
-        if (self._beside if self._is_inside else self._size if self._since is not None else 0) > MOST_HEADER_BYTES:
+        if (
+            self._beside if self._is_inside else self._size if self._since is not None else 0
+        ) > LIMITS.most_header_bytes:
             self._refuse(TOO_LARGE)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
@@ -148,24 +113,24 @@ class GuardedProtocol(HttpToolsProtocol):
         self.data_received(b"\r\n".join([*lines, b"", b""]) + rest)
 
     def on_message_begin(self) -> None:
-        """Begin to wait for headers of a further request."""
         super().on_message_begin()
         self._first, self._is_inside = self._chunk, False
         if self._since is None:
             self._wait()
 
     def on_headers_complete(self) -> None:
-        """Answer, unless headers were too large, or too many requests wait."""
         if self._refused is not None:
             return
         # Each header is looked at where they could be too large at all.
+        most = LIMITS.most_header_bytes
         if (
-            self._first + self._size > MOST_HEADER_BYTES
-            and sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > MOST_HEADER_BYTES
+            self._first + self._size > most
+            and sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > most
         ):
             self._refuse(TOO_LARGE)
-        elif len(self.pipeline) >= MOST_PIPELINED:
-            self._refuse(TOO_MANY)
+        elif len(self.pipeline) >= LIMITS.most_pipelined:
+            said = f"At most {LIMITS.most_pipelined} requests wait on one connection."
+            self._refuse(Refusal(429, "busy", said, retry_after=1))
         elif self.parser.should_upgrade():
             self.scope["method"] = self.parser.get_method().decode("ascii")
         else:
@@ -176,29 +141,24 @@ class GuardedProtocol(HttpToolsProtocol):
             self.headers, self._is_inside, self._beside = [], True, 0
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a message."""
         self._beside = 0
         if self._refused is None:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Take the end of a message."""
         self._is_inside = False
         if self._refused is None and not self.parser.should_upgrade():
             super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """Take note that an answer is not read."""
         super().pause_writing()
         self._unread = self.loop.time()
 
     def resume_writing(self) -> None:
-        """Take note that it was."""
         super().resume_writing()
         self._unread = None
 
     def shutdown(self) -> None:
-        """Answer what is being worked on, then end."""
         self._is_ending = True
         super().shutdown()
 
@@ -206,11 +166,13 @@ class GuardedProtocol(HttpToolsProtocol):
         """End the connection where the other side took too long."""
         if self.transport.is_closing():  # which waits until all was read
             self._closing = self._closing or now
-            if now - self._closing > CLOSING_SECONDS:
+            if now - self._closing > 5.0:
                 self.transport.abort()
-        elif self._unread is not None and now - self._unread > (ENDING_SECONDS if self._is_ending else ANSWER_SECONDS):
+        elif self._unread is not None and now - self._unread > (
+            LIMITS.ending_seconds if self._is_ending else LIMITS.answer_seconds
+        ):
             self.transport.abort()
-        elif self._since is not None and now - self._since > HEADER_SECONDS and self._is_answered:
+        elif self._since is not None and now - self._since > LIMITS.header_seconds and self._is_answered:
             self.transport.close()
 
     def _wait(self) -> None:
@@ -228,17 +190,19 @@ class GuardedProtocol(HttpToolsProtocol):
             self._say_refused()
 
     def on_response_complete(self) -> None:
-        """Take the end of an answer: what comes next, or the rest of a message, has to come in time."""
+        # What comes next, or the rest of a message, has to come in time.
         super().on_response_complete()
         if self._is_answered and self._since is None:
             self._wait()
-        if self._refused is not None:
-            self._say_refused()
+        self._say_refused()
 
     def _say_refused(self) -> None:
         # Requests before this one are answered first: whoever sent them would take this for their answer.
         if self._refused is not None and self._is_answered and not self.transport.is_closing():
-            self.transport.write(write_refusal(self._refused))
+            status, body, headers = refuse(self._refused)
+            lines = [(b"content-length", b"%d" % len(body)), (b"connection", b"close"), *headers]
+            head = STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % line for line in lines)
+            self.transport.write(head + b"\r\n" + body)
             self.transport.close()
 
 
@@ -265,7 +229,6 @@ class Server(uvicorn.Server):
         self._application, self._on_ready = application, on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
         settings = Settings()
         if isinstance(self._application, Application):  # benchmarks serve less
             settings = self._application.collector.settings
@@ -274,7 +237,7 @@ class Server(uvicorn.Server):
         self._checking = asyncio.create_task(self._check())
         # What is there now stays: looking through it again and again cost a twentieth of all the time.
         gc.freeze()
-        gc.set_threshold(RARELY, 20, 20)
+        gc.set_threshold(20_000, 20, 20)
         if self._on_ready is not None and self.started:
             self._on_ready()
 
@@ -285,10 +248,10 @@ class Server(uvicorn.Server):
             for connection in list(self.server_state.connections):
                 if isinstance(connection, GuardedProtocol):
                     connection.check(now)
-            await asyncio.sleep(min(1.0, HEADER_SECONDS / 2))
+            await asyncio.sleep(min(1.0, LIMITS.header_seconds / 2))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End, without waiting for what is being computed, by a guest too: whoever waits is told."""
+        # Without waiting for what is being computed, by a guest too: whoever waits is told.
         if isinstance(self._application, Application):
             self._application.readings.close()
             if self._application.guest is not None:
@@ -305,11 +268,11 @@ def _raise_limit(connections: int) -> int:
     except ImportError:  # Windows has no such limit
         return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + SPARE_FILES
+    wanted = connections + LIMITS.spare_files
     if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return connections if soft == resource.RLIM_INFINITY else min(connections, soft - SPARE_FILES)
+    return connections if soft == resource.RLIM_INFINITY else min(connections, soft - LIMITS.spare_files)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -340,29 +303,23 @@ def run(
     guest: Callable[[Collector], Guest] | None = None,
 ) -> None:
     """Serve the surveys of a store, and a guest beside them, until a signal ends it; what was accepted is counted."""
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(0.0005)  # at Python's usual 5 ms, transactions wait long for its lock
     opened = open_store(store) if isinstance(store, str) else store
     try:
         opened.hold()
         collector = Collector(opened, settings)
         server = Server(Application(collector, guest=None if guest is None else guest(collector)), on_ready)
-        with contextlib.suppress(KeyboardInterrupt), _ending_gently():
-            server.run(sockets=[listening])
+        # SIGTERM ends the server alone: uvicorn raises it once more when all is done, and that would end us at once.
+        is_main = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, lambda *_: None) if is_main else None
+        try:
+            with contextlib.suppress(KeyboardInterrupt):
+                server.run(sockets=[listening])
+        finally:
+            if is_main:
+                signal.signal(signal.SIGTERM, before)
     finally:
         opened.close()
-
-
-@contextlib.contextmanager
-def _ending_gently() -> Iterator[None]:
-    """Let SIGTERM end the server alone: uvicorn raises it once more when all is done, and that would end us at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def address_of(listening: socket.socket) -> str:

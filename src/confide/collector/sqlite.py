@@ -12,32 +12,18 @@ from typing import Any
 
 import orjson
 
-from confide.collector.rows import Batch, Fate
-from confide.collector.stores import LOCK_SECONDS, Store, StoreError, UnavailableError, explained
+from confide.collector.limits import LIMITS
+from confide.collector.stores import Batch, Fate, Store, StoreError, UnavailableError, explained
 
 FAILURES = (sqlite3.Error, OSError)
-
-SETTINGS = (
-    "page_size = 1024",  # marks are random: each of a transaction's lies on a page of its own, which is written whole
-    "synchronous = FULL",
-    "secure_delete = ON",
-    f"journal_size_limit = {2**25}",  # a log that keeps its length is synchronised in less time than one that grows
-    "wal_autocheckpoint = 16000",
-    "cache_size = -65536",
-)
-"""Settings of a connection: together 9.2 ms for a transaction of 100 batches, where SQLite's own take 13 to 15."""
 
 CLAIM = (
     "INSERT OR IGNORE INTO batches (mark, content, day) SELECT substr(value, 1, 32), substr(value, 33, 32), "
     "CAST(substr(value, 65) AS INTEGER) FROM json_each(?)"
 )
-KNOWN = "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))"
 
 COUNTED = 1
 """Number in the file's head from the first batch on, until the file is written anew in the order of its keys."""
-
-HANDOVER = 2.0
-"""Seconds that a process waits for the one before it to end."""
 
 
 class SqliteStore(Store):
@@ -56,7 +42,16 @@ class SqliteStore(Store):
         """Which file the log of the connection that counts is."""
         self._has_counted = False
         self._lock = threading.RLock()
-        self._refuse_strangers()
+        # A file that is no database, and a folder that is not there, are refused before anybody waits for them.
+        if not self.path.absolute().parent.is_dir():
+            raise StoreError(f"There is no folder {str(self.path.parent)!r} for the store. Make it first.")
+        if self.path.is_file() and self.path.stat().st_size:
+            with self.path.open("rb") as stream:
+                if stream.read(16) != b"SQLite format 3\0":
+                    raise StoreError(f"{self.path} is no SQLite database. Name another file with --store.")
+        elif not self.path.exists():
+            with contextlib.suppress(OSError):  # SQLite says it better
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         self._identity = self._look()
 
     def _look(self, ending: str = "") -> tuple[int, int] | None:
@@ -88,27 +83,15 @@ class SqliteStore(Store):
             if not is_whole:
                 raise UnavailableError(f"The log {self.path}-wal was removed while it was read. Send this again.")
 
-    def _refuse_strangers(self) -> None:
-        """Refuse a file that is no database, and a folder that is not there, before anybody waits for them."""
-        if not self.path.absolute().parent.is_dir():
-            raise StoreError(f"There is no folder {str(self.path.parent)!r} for the store. Make it first.")
-        if self.path.is_file() and self.path.stat().st_size:
-            with self.path.open("rb") as stream:
-                if stream.read(16) != b"SQLite format 3\0":
-                    raise StoreError(f"{self.path} is no SQLite database. Name another file with --store.")
-        elif not self.path.exists():
-            with contextlib.suppress(OSError):  # SQLite says it better
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
     def hold(self) -> None:
-        """See :meth:`Store.hold`: by a lock of SQLite on a file beside the store, which ends with the process."""
+        # By a lock of SQLite on a file beside the store, which ends with the process.
         if self._held is not None:
             return
         beside = self.path.absolute().with_name(self.path.name + "-serving")
         with explained(FAILURES, "The store"):
             beside.touch(0o600)
-            # Not on the store itself, which curate writes to meanwhile.
-            held = sqlite3.connect(beside, HANDOVER, isolation_level=None, check_same_thread=False)
+            # Not on the store itself, which curate writes to meanwhile. For 2 seconds it waits for another to end.
+            held = sqlite3.connect(beside, 2.0, isolation_level=None, check_same_thread=False)
         try:
             with explained(FAILURES, "The store"):
                 held.execute("BEGIN EXCLUSIVE")
@@ -158,11 +141,21 @@ class SqliteStore(Store):
         self._require_file()
         self._save_log()
         place = f"{self.path.absolute().as_uri()}?mode=rw"  # never makes a file: an empty one would pass for a store
-        connection = sqlite3.connect(place, LOCK_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
+        connection = sqlite3.connect(
+            place, LIMITS.lock_seconds, isolation_level=None, check_same_thread=False, uri=True
+        )
         try:
-            for setting in SETTINGS:
+            # Together 9.2 ms for a transaction of 100 batches, where SQLite's own settings take 13 to 15.
+            for setting in (
+                "page_size = 1024",  # marks are random: each is on a page of its own, which is written whole
+                "synchronous = FULL",
+                "secure_delete = ON",
+                f"journal_size_limit = {2**25}",  # a log that keeps its length is synchronised faster
+                "wal_autocheckpoint = 16000",
+                "cache_size = -65536",
+                "journal_mode = WAL",
+            ):
                 connection.execute(f"PRAGMA {setting}")
-            connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error:
             connection.close()
             raise
@@ -170,14 +163,12 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """See :meth:`Store.reading`."""
         with explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
             connection.execute("BEGIN")
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """See :meth:`Store.writing`."""
         with (
             explained(FAILURES, "The store"),
             contextlib.closing(self._connect()) as connection,
@@ -187,7 +178,6 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[sqlite3.Connection]:
-        """See :meth:`Store.counting`."""
         with self._lock, explained(FAILURES, "The store"):
             self._save_log()
             if self._counting is None:
@@ -208,7 +198,6 @@ class SqliteStore(Store):
                 raise
 
     def commit(self, batches: Sequence[Batch]) -> list[Fate]:
-        """See :meth:`Store.commit`."""
         fates = super().commit(batches)
         if any(one.invitation is not None for one in batches):
             # The log has the invitation that went and the report that came side by side.
@@ -230,15 +219,12 @@ class SqliteStore(Store):
             raise
 
     def run(self, connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """See :meth:`Store.run`."""
         return connection.execute(statement, values).fetchall()
 
     def has_tables(self, connection: sqlite3.Connection) -> bool:
-        """See :meth:`Store.has_tables`."""
         return bool(self.run(connection, "SELECT 1 FROM sqlite_master WHERE name = 'facts'"))
 
     def claim(self, connection: sqlite3.Connection, batches: Sequence[Batch]) -> set[str]:
-        """See :meth:`Store.claim`."""
         # One statement for all: each step lets go of Python's lock, and may wait long to get it back. In order: on a
         # page, rows lie in the order in which they were written. Digests have 32 characters, and are cut apart again.
         rows = orjson.dumps(sorted(f"{one.mark}{one.content}{one.day}" for one in batches)).decode()
@@ -252,37 +238,37 @@ class SqliteStore(Store):
         if connection.execute("PRAGMA data_version").fetchone() != before:  # such as a day or a survey that closed
             raise UnavailableError("Somebody else wrote to the store meanwhile. Send this again.")
         marks = orjson.dumps([one.mark for one in batches]).decode()
-        known = connection.execute(KNOWN, [marks]).fetchone()
+        statement = "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))"
+        known = connection.execute(statement, [marks]).fetchone()
         connection.execute(CLAIM, [rows])
         return {one.mark for one in batches}.difference(orjson.loads(known[0]))
 
     def add(self, connection: sqlite3.Connection, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
-        """See :meth:`Store.add`."""
-        more = "ON CONFLICT DO UPDATE SET number = number + excluded.number"
-        _insert(connection, "counts (survey, day, cell, report, number)", counts, more)
-        _insert(connection, "accounts (survey, day, reason, number)", accounts, more)
-
-    def gate(self, connection: sqlite3.Connection) -> None:
-        """See :meth:`Store.gate`: only one transaction at a time writes."""
-
-    def take_time(self, connection: sqlite3.Connection) -> None:
-        """See :meth:`Store.take_time`: nothing is limited."""
-
-    def require_invitable(self) -> None:
-        """See :meth:`Store.require_invitable`: what is deleted is overwritten, and the log is emptied."""
+        # One statement for all rows of a table, as in `claim`.
+        for place, rows in (
+            ("counts (survey, day, cell, report, number)", counts),
+            ("accounts (survey, day, reason, number)", accounts),
+        ):
+            if rows:
+                parts = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(len(rows[0])))
+                connection.execute(
+                    f"INSERT INTO {place} SELECT {parts} FROM json_each(?) WHERE true "
+                    f"ON CONFLICT DO UPDATE SET number = number + excluded.number",
+                    [orjson.dumps(rows).decode()],
+                )
 
     def tidy(self) -> None:
-        """See :meth:`Store.tidy`: pages in the log tell which came after which."""
+        # Pages in the log tell which came after which.
         with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
             _empty_log(connection)
 
     def sort(self) -> None:
-        """See :meth:`Store.sort`: pages are written anew, for within one of them rows lie as they came."""
+        # Pages are written anew, for within one of them rows lie as they came.
         with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
             _rewrite(connection)
 
     def close(self) -> None:
-        """See :meth:`Store.close`; after it, nothing in the file tells in which order anything came."""
+        # After it, nothing in the file tells in which order anything came.
         with self._lock:
             if self._has_counted or self._held is not None:
                 with contextlib.suppress(StoreError):
@@ -303,14 +289,5 @@ def _rewrite(connection: sqlite3.Connection) -> None:
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
-    """Write the log to the file and empty it; return whether nobody stood in the way."""
+    """Write the log to the file and empty it; return whether the checkpoint completed."""
     return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-
-
-def _insert(connection: sqlite3.Connection, place: str, rows: list[list[Any]], more: str = "") -> None:
-    """Insert rows by one statement."""
-    if rows:
-        parts = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(len(rows[0])))
-        connection.execute(
-            f"INSERT INTO {place} SELECT {parts} FROM json_each(?) WHERE true {more}", [orjson.dumps(rows).decode()]
-        )

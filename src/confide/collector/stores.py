@@ -6,32 +6,124 @@ whoever has the database and not the id, 128 random bits that the device alone c
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
+import hmac
 import json
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import Any, ClassVar
+from enum import Enum
+from typing import Any, ClassVar, NamedTuple
 
-from confide.collector.rows import Batch, CountRow, Fate, StoredSurvey, StoredToken, add_up_batches
+from confide.alphabets import Indices
+from confide.checks import check_choice
+from confide.collector.limits import LIMITS
+from confide.collector.wire import Wire
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys import Survey
+
+
+class Fate(Enum):
+    """What became of a batch in a transaction."""
+
+    COUNTED = "counted"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+    CLOSED = "closed"
+    SPENT = "spent"
+    PAST = "past"
+
+
+class Batch(NamedTuple):
+    """A batch that was read and judged, ready to be counted."""
+
+    mark: str
+    content: str
+    survey: int
+    day: int
+    cell: str
+    counts: dict[str, int] | Indices
+    accepted: int
+    rejected: dict[str, int]
+    wire: Wire
+    invitation: str | None = None
+
+
+@dataclass(frozen=True)
+class StoredSurvey:
+    """A survey of the store.
+
+    Attributes
+    ----------
+    number
+        By which other tables know it.
+    fingerprint, document
+        What devices know it by, and the survey as JSON.
+    admission
+        Who may upload: one of `ADMISSIONS`.
+    is_closed
+        Whether it takes no more reports.
+    is_simulated
+        Whether it is for trying things out: whoever answers it, its reports are told as simulated.
+    """
+
+    number: int
+    fingerprint: str
+    document: str
+    admission: str = "open"
+    is_closed: bool = False
+    is_simulated: bool = False
+
+    @property
+    def survey(self) -> Survey:
+        """The survey."""
+        return Survey.from_json(self.document)
+
+
+@dataclass(frozen=True)
+class StoredToken:
+    """A token: its name, what it allows, the fingerprint of the survey that it is for (all if empty), its digest."""
+
+    name: str
+    role: str
+    survey: str
+    digest: str
+
+
+class CountRow(NamedTuple):
+    """Count of one report of one group on one day."""
+
+    day: int
+    cell: str
+    report: str
+    number: int
+
+
+def add_up_batches(batches: Sequence[Batch]) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Return rows of counts and of accounts, each key once and in order."""
+    parts: dict[tuple[int, int, str], list[Batch]] = {}
+    accounts: dict[tuple[int, int, str], int] = {}
+    for batch in batches:
+        parts.setdefault((batch.survey, batch.day, batch.cell), []).append(batch)
+        for reason, number in ((ACCEPTED, batch.accepted), *batch.rejected.items()):
+            key = (batch.survey, batch.day, reason)
+            accounts[key] = accounts.get(key, 0) + number
+    counts: list[list[Any]] = []
+    for key, own in sorted(parts.items()):
+        sums = own[0].wire.add_up(batch.counts for batch in own)
+        counts += [[*key, text, number] for text, number in sorted(sums.items())]
+    return counts, [[*key, number] for key, number in sorted(accounts.items())]
+
 
 ACCEPTED = ""
 """In place of a reason in the account of reports: these were accepted."""
 
-VERSION = 2
-"""Version of the tables. Whoever changes them appends a step to `STEPS`, and never changes one that was released."""
-
 ADMISSIONS = ("open", "token", "invited")
 """Who may upload: anybody, whoever has a token for it, whoever has an invitation that is not spent."""
-
-
-LOCK_SECONDS = 5.0
-"""Seconds that a transaction waits for one of another process, and a connection may take."""
-
-WINDOW, LONGEST_WINDOW = 7, 3660
-"""Days back that a report may be of, unless somebody says otherwise; and the most that may be said."""
 
 
 class StoreError(ConfideError):
@@ -76,7 +168,10 @@ class Store(ABC):
         ),
         ("CREATE TABLE invitations (digest TEXT PRIMARY KEY, survey INTEGER NOT NULL)",),
     )
-    """What brings the tables from each version to the next, beginning with none at all."""
+    """What brings the tables from each version to the next, beginning with none at all: their number is the version.
+
+    Whoever changes the tables appends a step, and never changes one that was released.
+    """
 
     # What differs between databases.
 
@@ -97,6 +192,10 @@ class Store(ABC):
         """Run a statement with a question mark for each value, and return the rows."""
 
     @abstractmethod
+    def has_tables(self, connection: Any) -> bool:
+        """Whether there is a store in the database at all."""
+
+    @abstractmethod
     def claim(self, connection: Any, batches: Sequence[Batch]) -> set[str]:
         """Write down the marks of batches, in an order that says nothing, and return those that were not there."""
 
@@ -104,29 +203,26 @@ class Store(ABC):
     def add(self, connection: Any, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
         """Add to counts and accounts; both in order, so that two processes wait for one another in turn."""
 
-    @abstractmethod
-    def gate(self, connection: Any) -> None:
+    # These do nothing where a database needs nothing.
+
+    def gate(self, connection: Any) -> None:  # noqa: B027
         """Wait until no transaction counts, and let none begin before this one ends."""
 
-    @abstractmethod
-    def take_time(self, connection: Any) -> None:
+    def take_time(self, connection: Any) -> None:  # noqa: B027
         """Let statements of this connection take long, where they are limited."""
 
-    @abstractmethod
-    def require_invitable(self) -> None:
+    def require_invitable(self) -> None:  # noqa: B027
         """Refuse invitations where the database itself would tie each to its report."""
 
-    @abstractmethod
-    def tidy(self) -> None:
+    def tidy(self) -> None:  # noqa: B027
         """Remove traces of the order in which things came, as far as the database keeps any."""
 
-    @abstractmethod
-    def hold(self) -> None:
+    def hold(self) -> None:  # noqa: B027
         """Take the store for this process to serve, until it is closed or ends; refuse it where only one may."""
 
+    @abstractmethod
     def sort(self) -> None:
         """Put rows in the order of their keys, where the database keeps another."""
-        self.tidy()
 
     @abstractmethod
     def close(self) -> None:
@@ -147,7 +243,7 @@ class Store(ABC):
             contents |= self._some(connection, "SELECT mark, content FROM batches WHERE mark", known)
             spent = {mark for mark in claimed if not self._spend(connection, firsts[mark])}
             fates = []
-            for batch in batches:
+            for batch in batches:  # the same message twice in one transaction is counted once
                 content = contents.get(batch.mark)
                 if batch.day < horizon:
                     fates.append(Fate.PAST)
@@ -162,7 +258,7 @@ class Store(ABC):
                     claimed.discard(batch.mark)
             fresh = [batch for batch, fate in zip(batches, fates, strict=True) if fate is Fate.COUNTED]
             if fresh:
-                self.add(connection, *add_up_batches(fresh, ACCEPTED))
+                self.add(connection, *add_up_batches(fresh))
         return fates
 
     def _limits(self, connection: Any) -> tuple[set[int], int]:
@@ -205,33 +301,24 @@ class Store(ABC):
     def prepare(self) -> None:
         """Make the tables, or bring those of an older version up to date, all in one transaction."""
         with self.writing() as connection:
-            known = self._version(connection)
-            if known > VERSION:
+            known, newest = (
+                self._read_fact(connection, "version") if self.has_tables(connection) else 0,
+                len(self.STEPS),
+            )
+            if known > newest:
                 raise StoreError(
-                    f"The store has version {known}, made by a newer confide; this one knows {VERSION}. Update confide."
+                    f"The store has version {known}, made by a newer confide; this one knows {newest}. Update confide."
                 )
-            for step in self.STEPS[known:]:
-                for statement in step:
-                    self.run(connection, statement)
-            if known < VERSION:
-                self._write_fact(connection, "version", VERSION)
-
-    @abstractmethod
-    def has_tables(self, connection: Any) -> bool:
-        """Whether there is a store in the database at all."""
-
-    def _version(self, connection: Any) -> int:
-        if not self.has_tables(connection):
-            return 0
-        rows = self.run(connection, "SELECT value FROM facts WHERE name = 'version'")
-        return int(rows[0][0])
+            for statement in (statement for step in self.STEPS[known:] for statement in step):
+                self.run(connection, statement)
+            if known < newest:
+                self._write_fact(connection, "version", newest)
 
     def surveys(self) -> list[StoredSurvey]:
         """Return all surveys."""
+        statement = "SELECT number, fingerprint, document, admission, is_closed, is_simulated FROM surveys"
         with self.reading() as connection:
-            rows = self.run(
-                connection, "SELECT number, fingerprint, document, admission, is_closed, is_simulated FROM surveys"
-            )
+            rows = self.run(connection, statement)
         return [StoredSurvey(row[0], row[1], row[2], row[3], bool(row[4]), bool(row[5])) for row in rows]
 
     def add_survey(self, survey: Survey, admission: str = "open", *, is_simulated: bool = False) -> StoredSurvey:
@@ -239,15 +326,13 @@ class Store(ABC):
         if admission == "invited":
             self.require_invitable()
         is_simulated = is_simulated or bool(survey.simulated)
-        document, mark = survey.to_json(), survey.fingerprint
+        statement = (
+            "INSERT INTO surveys (number, fingerprint, document, admission, is_closed, is_simulated) "
+            "SELECT COALESCE(MAX(number), 0) + 1, ?, ?, ?, 0, ? FROM surveys WHERE true ON CONFLICT DO NOTHING"
+        )
         with self.writing() as connection:
-            self.run(
-                connection,
-                "INSERT INTO surveys (number, fingerprint, document, admission, is_closed, is_simulated) "
-                "SELECT COALESCE(MAX(number), 0) + 1, ?, ?, ?, 0, ? FROM surveys WHERE true ON CONFLICT DO NOTHING",
-                [mark, document, admission, int(is_simulated)],
-            )
-        found = next((one for one in self.surveys() if one.fingerprint == mark), None)
+            self.run(connection, statement, [survey.fingerprint, survey.to_json(), admission, int(is_simulated)])
+        found = next((one for one in self.surveys() if one.fingerprint == survey.fingerprint), None)
         if found is None:  # another process took the number in the same moment
             return self.add_survey(survey, admission, is_simulated=is_simulated)
         if found.is_simulated != is_simulated:
@@ -261,9 +346,8 @@ class Store(ABC):
         """Let a survey take no more reports, for good."""
         with self.writing() as connection:
             self.gate(connection)
-            done = self.run(
-                connection, "UPDATE surveys SET is_closed = 1 WHERE fingerprint = ? RETURNING number", [fingerprint]
-            )
+            statement = "UPDATE surveys SET is_closed = 1 WHERE fingerprint = ? RETURNING number"
+            done = self.run(connection, statement, [fingerprint])
         if not done:
             raise InvalidParameterError(f"The store has no survey {fingerprint!r}.")
 
@@ -273,10 +357,6 @@ class Store(ABC):
             self.require_invitable()
         with self.writing() as connection:
             self.run(connection, "UPDATE surveys SET admission = ? WHERE fingerprint = ?", [admission, fingerprint])
-
-    def counts(self, number: int) -> list[CountRow]:
-        """Return all counts of a survey, in order."""
-        return self.balance(number)[0]
 
     def account(self, number: int) -> dict[str, int]:
         """Return how many reports were accepted, under `ACCEPTED`, and how many rejected for which reason."""
@@ -319,8 +399,7 @@ class Store(ABC):
         self.require_invitable()
         with self.writing() as connection:
             for digest in sorted(digests):
-                statement = "INSERT INTO invitations (digest, survey) VALUES (?, ?)"
-                self.run(connection, statement, [digest, number])
+                self.run(connection, "INSERT INTO invitations (digest, survey) VALUES (?, ?)", [digest, number])
 
     def invitations(self, number: int) -> int:
         """Return how many invitations are not spent."""
@@ -329,16 +408,19 @@ class Store(ABC):
 
     def horizon(self) -> int:
         """Return the first day whose marks are still there: no report of an earlier one is taken."""
-        return self._fact("horizon")
+        with self.reading() as connection:
+            return self._read_fact(connection, "horizon")
 
     def window(self) -> int:
         """Return how many days back a report may be of; 0 where nobody has said it."""
-        return self._fact("window")
+        with self.reading() as connection:
+            return self._read_fact(connection, "window")
 
     def set_window(self, days: int) -> None:
         """Say how many days back a report may be of, for all processes; no day that was forgotten comes back by it."""
-        if not 1 <= days <= LONGEST_WINDOW:
-            raise InvalidParameterError(f"--window takes a number of days from 1 to {LONGEST_WINDOW:,}; got {days:,}.")
+        most = LIMITS.longest_window
+        if not 1 <= days <= most:
+            raise InvalidParameterError(f"--window takes a number of days from 1 to {most:,}; got {days:,}.")
         with self.writing() as connection:
             self._write_fact(connection, "window", days)
 
@@ -348,10 +430,6 @@ class Store(ABC):
             self.gate(connection)
             for name in ("horizon", "forgotten"):
                 self._write_fact(connection, name, first.toordinal())
-
-    def _fact(self, name: str) -> int:
-        with self.reading() as connection:
-            return self._read_fact(connection, name)
 
     def _read_fact(self, connection: Any, name: str) -> int:
         rows = self.run(connection, "SELECT value FROM facts WHERE name = ?", [name])
@@ -377,7 +455,10 @@ class Store(ABC):
             if day <= self._read_fact(connection, "forgotten"):
                 return
             self._write_fact(connection, "horizon", day)
-        if self._has_marks(day):
+        with self.reading() as connection:
+            self.take_time(connection)
+            has_marks = bool(self.run(connection, "SELECT 1 FROM batches WHERE day < ? LIMIT 1", [day]))
+        if has_marks:
             for start in "0123456789abcdef":  # in pieces, so that batches need not wait for all of it
                 with self.writing() as connection:
                     self.take_time(connection)
@@ -387,11 +468,6 @@ class Store(ABC):
         with self.writing() as connection:
             if self._read_fact(connection, "horizon") == day:  # nobody opened days again meanwhile
                 self._write_fact(connection, "forgotten", day)
-
-    def _has_marks(self, before: int) -> bool:
-        with self.reading() as connection:
-            self.take_time(connection)
-            return bool(self.run(connection, "SELECT 1 FROM batches WHERE day < ? LIMIT 1", [before]))
 
     def look(self) -> None:
         """Raise `UnavailableError` where nothing can be written; what is tried is undone."""
@@ -443,6 +519,58 @@ def explained(kinds: tuple[type[Exception], ...], what: str) -> Iterator[None]:
     try:
         yield
     except kinds as error:
-        raise UnavailableError(
-            f"{what} cannot be used now: {str(error).splitlines()[0] or type(error).__name__}"
-        ) from error
+        said = str(error).splitlines()[0] or type(error).__name__
+        raise UnavailableError(f"{what} cannot be used now: {said}") from error
+
+
+ROLES = {"upload": ("upload",), "read": ("read",), "administer": ("upload", "read", "administer")}
+"""What each role allows."""
+
+
+def make_token(store: Store, role: str, name: str = "", survey: str = "") -> tuple[str, str]:
+    """Make a token, keep its digest, and return its name and the token itself, which nobody can find again."""
+    check_choice("role", role, tuple(ROLES))
+    secret = f"confide-{secrets.token_urlsafe(32)}"
+    named = name or f"{role}-{secrets.token_hex(3)}"
+    store.add_token(StoredToken(named, role, survey, digest_secret(secret)))
+    return named, secret
+
+
+def first_token(store: Store) -> str | None:
+    """Make the curator's token where nobody can administer the store yet; None where somebody can."""
+    if any(token.role == "administer" for token in store.tokens()):
+        return None
+    try:
+        return make_token(store, "administer", "curator")[1]
+    except ConfideError:  # two collectors may start at once on one store, and the other was first
+        if any(token.role == "administer" for token in store.tokens()):
+            return None
+        raise
+
+
+def make_invitations(store: Store, number: int, people: int) -> list[str]:
+    """Make invitations to a survey, one for each person."""
+    # 100 random bits each, in letters and digits that nobody confuses: four groups of five.
+    texts = [base64.b32encode(secrets.token_bytes(13)).decode().lower() for _ in range(people)]
+    codes = ["-".join(text[start : start + 5] for start in range(0, 20, 5)) for text in texts]
+    store.invite(number, map(digest_invitation, codes))
+    return codes
+
+
+def digest_secret(secret: str) -> str:
+    """Return what is kept of a secret of 256 random bits: no guess is worth the while, so that one SHA-256 will do."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def digest_invitation(code: str) -> str:
+    """Return what is kept of an invitation, however it is written."""
+    return digest_secret(f"invitation {code.strip().lower().replace('-', '')}")
+
+
+def is_allowed(secret: str, role: str, tokens: Iterable[StoredToken], survey: str = "") -> bool:
+    """Whether a token allows this; all are compared, each in constant time, whichever fits."""
+    given, found = digest_secret(secret), False
+    for token in tokens:
+        is_same = hmac.compare_digest(given, token.digest)
+        found |= is_same and role in ROLES.get(token.role, ()) and token.survey in ("", survey)
+    return found

@@ -13,49 +13,31 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from confide.alphabets import Alphabet, BitVectors, Circle, Indices, Integers, Values
+from confide.collector.limits import LIMITS
 from confide.counts import Counts, tally
 from confide.files.reading import find_fault, select_values
 from confide.files.rows import Reason, fields_of
 from confide.files.sheets import Request
 from confide.surveys import Survey
 
-
-def _plain_dumps(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
 try:  # only the collector needs it; whoever sends or pulls may do without
     import orjson
 
     _dumps: Callable[[Any], bytes] = orjson.dumps
 except ImportError:  # pragma: no cover - there in every environment for development
-    _dumps = _plain_dumps
+    _dumps = lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()  # noqa: E731
 
-MOST_KNOWN = 2**14
-"""Accepted reports that are remembered with their canonical text, so that each is read once: at most 4 MB."""
-
-LONGEST_KNOWN = 64
-"""Characters up to which one is remembered: vectors of bits, which are longer, hardly ever come again."""
-
-AT_ONCE = 128
-"""Bytes of reports that are judged at once, known or not."""
 
 FEW = 32
 """Reports up to which a batch is counted in Python: an array costs as much as one of a hundred."""
 
-WIDEST = 2**14
-"""Whole numbers up to which a batch is counted by an array over all of them."""
-
-MOST_OF_A_BYTE = 255
-
-_DIGITS = b"0123456789-,"
 _PLAIN = frozenset((int, str))  # texts and whole numbers never equal one another, as True and 1, or 1 and 1.0, do
 
 
@@ -89,7 +71,8 @@ class Wire:
     def of(cls, survey: Survey) -> Wire:
         """Return the wire form of a survey's reports."""
         alphabet = survey.mechanism.report_alphabet
-        is_line = isinstance(alphabet, Integers | Circle) and alphabet.is_finite and alphabet.size <= WIDEST
+        # Up to so many whole numbers a batch is counted by an array over all of them.
+        is_line = isinstance(alphabet, Integers | Circle) and alphabet.is_finite and alphabet.size <= 2**14
         first = fields_of(alphabet)[0] if is_line else None
         return cls(alphabet, None if first is None else (first.low, first.high))
 
@@ -107,7 +90,7 @@ class Wire:
         # Looked up once: while strange ones are read, another thread may empty what is remembered.
         texts = {key: known.get(key) for key in seen}
         strange = [key for key, text in texts.items() if text is None]
-        accepted, rejected = self._read(strange) if strange else (_NOTHING, _NOTHING)
+        accepted, rejected = self._read(strange) if strange else ({}, {})
         counts: dict[str, int] = {}
         for key, number in seen.items():
             text = texts[key] or accepted.get(key)
@@ -127,7 +110,7 @@ class Wire:
             text = self._known.get(reports[0])
             if text is not None:
                 return Judged({text: 1}, [])
-        if len(packed) <= AT_ONCE:
+        if len(packed) <= 128:
             return self.judge(reports, packed)
         found = self._histogram(reports, packed) if len(reports) > FEW else None
         if found is not None:
@@ -141,11 +124,15 @@ class Wire:
     def _histogram(self, reports: list[Any], packed: bytes) -> Indices | None:
         """Count whole numbers, several times as fast; None where anything else is among them, or a number outside."""
         # Of true, 1.0 and "1" numpy would make the number 1 in silence, so that the text has to be looked at.
-        if self.span is None or packed.translate(None, _DIGITS) != b"[]":
+        if self.span is None or packed.translate(None, b"0123456789-,") != b"[]":
             return None
         low, high = self.span
-        if low >= 0 and high <= MOST_OF_A_BYTE:
-            return _count_bytes(reports, low, high)
+        if low >= 0 and high <= 255:  # of bytes an array is made in a third of the time
+            try:
+                counts = np.bincount(np.frombuffer(bytes(reports), np.uint8), minlength=high + 1)
+            except ValueError:
+                return None
+            return None if len(counts) > high + 1 or counts[:low].any() else counts[low:]
         try:
             numbers = np.fromiter(reports, np.int64, len(reports))
         except OverflowError:
@@ -173,11 +160,12 @@ class Wire:
         return sums
 
     def _remember(self, accepted: Mapping[Any, str]) -> None:
-        if len(self._known) + len(accepted) > MOST_KNOWN:
+        if len(self._known) + len(accepted) > LIMITS.most_known:
             self._known.clear()
-        for key, text in list(accepted.items())[:MOST_KNOWN]:
+        for key, text in list(accepted.items())[: LIMITS.most_known]:
             # As devices write it: there is no end of other spellings, and whoever made them up would fill the memory.
-            if len(text) <= LONGEST_KNOWN and (key if isinstance(key, bytes) else _dumps(key)) == text.encode():
+            is_short = len(text) <= LIMITS.longest_known
+            if is_short and (key if isinstance(key, bytes) else _dumps(key)) == text.encode():
                 self._known[key] = text
 
     def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:
@@ -190,7 +178,7 @@ class Wire:
                 rejected[key] = fields
             else:
                 entries[key] = fields
-        request = Request(self.alphabet)
+        request = Request(self.alphabet)  # as files of reports are read
         values, is_good = select_values(self.alphabet, [request.parse(fields) for fields in entries.values()])
         good = [key for key, one in zip(entries, is_good.tolist(), strict=True) if one]
         bad = [key for key, one in zip(entries, is_good.tolist(), strict=True) if not one]
@@ -202,7 +190,9 @@ class Wire:
         if isinstance(self.alphabet, BitVectors):
             is_text = isinstance(report, str) and len(report) == self.alphabet.length and set(report) <= {"0", "1"}
             return tuple(map(str, _pack(self.alphabet, [report])[0].tolist())) if is_text else Reason.NOT_BITS
-        parts = [*_flat(report)] if isinstance(report, list) else [report]
+        # A cell among several attributes may be a list of its own.
+        parts = report if isinstance(report, list) else [report]
+        parts = [one for part in parts for one in (part if isinstance(part, list) else [part])]
         if len(parts) != self.alphabet.parts or any(isinstance(part, list | dict) for part in parts):
             return Reason.MISSHAPEN
         return tuple(map(_as_text, parts))
@@ -215,8 +205,11 @@ class Wire:
         >>> Wire.of(survey).to_lists(np.array([5]))
         ['101']
         """
+        if isinstance(self.alphabet, BitVectors):
+            marks = np.where(self.alphabet.unpack(reports.astype(np.int64)), ord("1"), ord("0")).astype(np.uint8)
+            return [row.tobytes().decode() for row in marks]
         lists: list[Any] = reports.tolist()
-        return _unpack(self.alphabet, reports) if isinstance(self.alphabet, BitVectors) else lists
+        return lists
 
     def texts(self, reports: Values) -> list[str]:
         """Return the canonical text of each report of an array: what a store counts."""
@@ -233,27 +226,6 @@ class Wire:
         return tally(self.alphabet.as_array(lists), list(numbers.values()))
 
 
-def _count_bytes(numbers: list[int], low: int, high: int) -> Indices | None:
-    """Count whole numbers that fit into a byte each, of which an array is made in a third of the time."""
-    try:
-        counts = np.bincount(np.frombuffer(bytes(numbers), np.uint8), minlength=high + 1)
-    except ValueError:
-        return None
-    return None if len(counts) > high + 1 or counts[:low].any() else counts[low:]
-
-
-_NOTHING: Mapping[Any, Any] = {}
-
-
-def _flat(report: list[Any]) -> Iterator[Any]:
-    """Return the parts of a report; a cell among several attributes may be a list of its own."""
-    for part in report:
-        if isinstance(part, list):
-            yield from part
-        else:
-            yield part
-
-
 def _as_text(part: Any) -> str:
     """Return a part of a report as a file would hold it, which is where it would be refused alike."""
     if part is None:
@@ -268,8 +240,3 @@ def _as_text(part: Any) -> str:
 def _pack(kind: BitVectors, texts: list[str]) -> Values:
     bits = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(len(texts), kind.length) == ord("1")
     return kind.pack(bits).reshape(len(texts), kind.parts)
-
-
-def _unpack(kind: BitVectors, words: Values) -> list[str]:
-    marks = np.where(kind.unpack(words.astype(np.int64)), ord("1"), ord("0")).astype(np.uint8)
-    return [row.tobytes().decode() for row in marks]

@@ -16,8 +16,7 @@ import numpy as np
 from confide import datasets
 from confide.alphabets import Bins, Integers, Values
 from confide.checks import check_choice
-from confide.collector.client import to_counts_file
-from confide.collector.simulation import simulated_values
+from confide.collector.client import simulated_values, to_counts_file
 from confide.collector.wire import Wire
 from confide.comparisons import Outcome, assess_pool
 from confide.counts import Counts
@@ -35,8 +34,7 @@ from confide.pages.story import describe_seconds, summarise_reports
 from confide.plans import as_guess
 from confide.plans.rivals import MOST_DRAWN, has_matrix
 from confide.sampling import Permanent
-from confide.studio.asking import chosen_methods
-from confide.studio.drafts import Draft, distance_words, is_guess, read_draft, values_record
+from confide.studio.drafts import Draft, chosen_methods, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
 from confide.surveys import Survey
 from confide.wording import counted, with_unit

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from confide import datasets
 from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, Places
+from confide.checks import check_choice
+from confide.declarations import declaration_of, json_of
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.files.records import alphabet_record
 from confide.limits import MOST_PEOPLE
+from confide.methods import METHODS
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.rivals import usual_mechanism
@@ -195,3 +200,54 @@ def distance_words(amount: float, unit: str) -> str:
 def _shown(value: object) -> str:
     text = repr(value[:60] if isinstance(value, str | list) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+MOST_QUERIES = 20
+"""Questions at a time."""
+
+LONGEST_QUERY = 1000
+"""Characters of a question."""
+
+
+def chosen_queries(queries: object) -> list[str]:
+    """Return questions, each once."""
+    if not isinstance(queries, list) or len(queries) > MOST_QUERIES or not all(isinstance(one, str) for one in queries):
+        raise InvalidParameterError(f"queries must be a list of at most {MOST_QUERIES} questions, such as age >= 65.")
+    longest = max(map(len, queries), default=0)
+    if longest > LONGEST_QUERY:
+        raise InvalidParameterError(f"A question has at most {LONGEST_QUERY:,} characters; this one has {longest:,}.")
+    return list(dict.fromkeys(queries))
+
+
+def chosen_methods(names: object) -> list[str]:
+    """Return methods by their names on the command line, each once."""
+    if not isinstance(names, list) or len(names) > len(METHODS):
+        raise InvalidParameterError(f"methods must be a list of {', '.join(METHODS)}.")
+    for name in names:
+        check_choice("methods", name, tuple(METHODS))
+    return list(dict.fromkeys(names))
+
+
+@cache
+def templates() -> list[dict[str, Any]]:
+    """Return surveys to begin with."""
+    found: list[dict[str, Any]] = tomllib.loads(
+        files("confide").joinpath("studio", "templates.toml").read_text(encoding="utf-8")
+    )["template"]
+    return found
+
+
+@cache
+def dataset_records() -> list[dict[str, Any]]:
+    """Return all bundled datasets, with their values and where they come from."""
+    found = [datasets.load(name) for name in datasets.names()]
+    return [
+        {
+            "name": one.name,
+            "title": one.title,
+            "people": one.total,
+            "alphabet": json_of(declaration_of(one.alphabet)),
+            "credit": one.citation,
+        }
+        for one in found
+    ]

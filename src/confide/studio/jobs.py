@@ -25,9 +25,6 @@ MOST_EACH = 8
 MOST_KEPT = 64
 """Answers that are kept."""
 
-FORGOTTEN = 300.0
-"""Seconds after which a job that ended is forgotten, whether anybody fetched its answer or not."""
-
 STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503}
 """Statuses of HTTP, by the code of what went wrong."""
 
@@ -64,8 +61,7 @@ class Crew:
             else:
                 self._idle.append(worker)
         if code:
-            message = body.decode()
-            raise Refusal(STATUS[code], code, message, retry_after=1 if code == "ended" else None)
+            raise Refusal(STATUS[code], code, body.decode(), retry_after=1 if code == "ended" else None)
         return body
 
     async def _take(self, loop: asyncio.AbstractEventLoop) -> Worker:
@@ -221,5 +217,5 @@ class Jobs:
             self.stop(job)
 
     def _forget(self) -> None:
-        before = time.monotonic() - FORGOTTEN
+        before = time.monotonic() - 300.0  # seconds, whether anybody fetched its answer or not
         self._jobs = {number: job for number, job in self._jobs.items() if not 0 < job.ended < before}

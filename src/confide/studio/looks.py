@@ -23,8 +23,7 @@ from confide.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.intervals import Interval, Windows
 from confide.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
-from confide.studio.asking import chosen_methods, chosen_queries
-from confide.studio.drafts import python_text, values_record
+from confide.studio.drafts import chosen_methods, chosen_queries, python_text, values_record
 from confide.studio.previews import promise_of
 from confide.studio.workers import Tell
 from confide.surveys import Survey

@@ -28,20 +28,8 @@ from confide.wording import counted
 DRAWN = 1000
 """Reports of one value that are drawn."""
 
-FEW_PEOPLE = 1000
-"""People below which hardly anything is told under the usual noise."""
-
-THIN = 5
-"""People a value below which single values cannot be told, whatever the noise."""
-
 HALF = 0.5 - 1e-9
 """Half of the reports, whatever their sum is rounded to."""
-
-ALL_BUT_TOLD = math.log(99)
-"""Log-ratio at which even odds become 99 to 1."""
-
-ALL_BUT_EVEN = math.log(55 / 45)
-"""Log-ratio at which even odds become 55 to 45, between the values farthest apart: a report says next to nothing."""
 
 
 def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - too quick to be told
@@ -81,11 +69,9 @@ def _suiting(alphabet: Alphabet) -> list[tuple[str, str]]:
 
 def promise_of(survey: Survey) -> list[str]:
     """Return what is promised, in the sentences of `confide show`: examples in odds first."""
-    return [*explain_guarantee(survey), *survey.mechanism.fine_print, f"{_capital(describe_repetition(survey))}"]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    last = describe_repetition(survey)
+    last = last[:1].upper() + last[1:] + ("" if last.endswith(".") else ".")
+    return [*explain_guarantee(survey), *survey.mechanism.fine_print, last]
 
 
 def _odds(survey: Survey) -> list[dict[str, Any]]:
@@ -151,7 +137,8 @@ def _rounded(amount: float) -> float:
 def _reports(draft: Draft, value: object) -> dict[str, Any]:
     """Return one true value and what may be reported of it."""
     survey, alphabet = draft.survey, draft.alphabet
-    place = _middle(draft) if value is None else value
+    # The most common value of the guess is a good one to begin with.
+    place = int(np.argmax(draft.truth.vector)) if value is None else value
     if type(place) is not int or not 0 <= place < alphabet.size:
         raise InvalidParameterError(f"value must be a whole number from 0 to {alphabet.size - 1:,}; got {value!r:.60}.")
     # By probabilities, where there is a matrix: exact tables of all values take 130 ms for 140 of them, to draw of one.
@@ -161,9 +148,8 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
     found: dict[str, Any] = {"value": {"index": place, "label": label}}
     if drawn is None:
         words = "These reports are too unlike values to be drawn."
-        return found | {
-            "reports": {"values": values_record(alphabet), "probabilities": [], "drawn": [], "words": words}
-        }
+        unlike = {"values": values_record(alphabet), "probabilities": [], "drawn": [], "words": words}
+        return found | {"reports": unlike}
     chances = _chances(survey.mechanism, place)
     shown = {
         "values": values_record(drawn.alphabet),
@@ -172,11 +158,6 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
         "words": _report_words(survey, chances, place, label),
     }
     return found | {"reports": shown}
-
-
-def _middle(draft: Draft) -> int:
-    """Return the most common value of the guess, which is a good one to begin with."""
-    return int(np.argmax(draft.truth.vector))
 
 
 def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
@@ -228,21 +209,22 @@ def warnings_of(draft: Draft) -> list[str]:
     survey, found = draft.survey, []
     pairs = telling_pairs(survey)
     bounds = [survey.mechanism.guarantee.bound(*(_value(draft.alphabet, place) for place in pair)) for pair in pairs]
-    if bounds and min(bounds) >= ALL_BUT_TOLD:
+    if bounds and min(bounds) >= math.log(99):  # even odds become 99 to 1
         found.append(
             f"Nearly the truth: one report all but tells the {survey.name}, even among neighbours. Choose a smaller "
             f"epsilon."
         )
-    if pairs and largest_bound(survey.mechanism.guarantee, draft.alphabet) <= ALL_BUT_EVEN:
+    # Even odds become 55 to 45 between the values farthest apart.
+    if pairs and largest_bound(survey.mechanism.guarantee, draft.alphabet) <= math.log(55 / 45):
         found.append(
             "Nearly nothing: between any two values a report leaves the odds at 55 to 45 or closer to even, so that "
             "the estimate will be little more than even shares. Choose a larger epsilon, or ask very many people."
         )
-    if draft.people < FEW_PEOPLE:
+    if draft.people < 1000:  # under the usual noise
         found.append(f"{counted(draft.people, 'person')}: blurred reports of fewer than 1,000 people tell very little.")
-    elif draft.people < THIN * draft.alphabet.size:
+    elif draft.people < 5 * draft.alphabet.size:  # whatever the noise
         found.append(
-            f"{counted(draft.people, 'person')} over {counted(draft.alphabet.size, 'value')}: fewer than {THIN} people "
+            f"{counted(draft.people, 'person')} over {counted(draft.alphabet.size, 'value')}: fewer than 5 people "
             f"a value. Only wide windows of values can be told; make the values coarser, or ask more people."
         )
     return found

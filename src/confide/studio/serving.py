@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -14,15 +14,13 @@ import orjson
 
 from confide import __version__
 from confide.collector.client import write_message
-from confide.collector.readings import counts_json
-from confide.collector.replies import JSON, Call, Reply, not_found, require_method
+from confide.collector.readings import counts_json, version_of
+from confide.collector.replies import JSON, UNKEPT, Call, Reply, not_found, require_method
 from confide.collector.service import Collector, Entry, Refusal, read_json
-from confide.collector.stores import ACCEPTED
-from confide.collector.tokens import digest_secret, is_allowed
+from confide.collector.stores import ACCEPTED, digest_secret, is_allowed
 from confide.errors import InvalidParameterError
-from confide.studio.asking import chosen_methods, chosen_queries
+from confide.studio.drafts import chosen_methods, chosen_queries, dataset_records, templates
 from confide.studio.jobs import Crew, Job, Jobs
-from confide.studio.templates import TEMPLATES, dataset_records
 
 TYPES = {
     "html": b"text/html; charset=utf-8",
@@ -34,48 +32,19 @@ TYPES = {
     "webmanifest": b"application/manifest+json",
 }
 
-PARQUET = [
-    (b"content-type", b"application/vnd.apache.parquet"),
-    (b"content-disposition", b'attachment; filename="counts.parquet"'),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
-
-POLICY = (
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    b"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""What the pages may load: their own scripts, styles and pictures, and nothing from anywhere else."""
-
-TRUSTED = b"; require-trusted-types-for 'script'"
-"""No text becomes markup or script there. The page to take part starts a service worker, which takes a text."""
-
-NOT_BUILT = "This page is not built yet. In a clone: make web"
-
-MOST_PREVIEWS = 8
-"""Drafts that wait to be previewed or tried; a page asks for the next when it has the last."""
-
-STARTING_SECONDS = 60.0
-"""Seconds that a process may take to start; on a machine that is busy it takes several."""
+MOST_SIMULATED = 100_000
+"""Made-up people who answer at a time."""
 
 PREVIEW_SECONDS = 5.0
 """Seconds after which a draft is given up: none that people make takes a tenth of it."""
 
-MOST_SIMULATED = 100_000
-"""Made-up people who answer at a time."""
+PARQUET = [
+    (b"content-type", b"application/vnd.apache.parquet"),
+    (b"content-disposition", b'attachment; filename="counts.parquet"'),
+    *UNKEPT,
+]
 
-SIMULATION_PAUSE = 0.00015
-"""Seconds that each of them takes, so that whoever looks sees them come."""
-
-TRIAL_CLOSED = (
-    "Made-up people answered this design before, and that survey was closed. To try it anew, change what reports "
-    "depend on, such as epsilon, the values or what the truth may look like."
-)
-
-FINGERPRINT = re.compile("[0-9a-f]{32}").fullmatch
-
-CREWS = {"preview": 1, "quick": 2, "look": 2, "long": 1}
-"""Processes of each sort. Two look, each with its memory: one answers questions while the other is at the windows."""
+Body = Callable[[], Awaitable[bytes]]
 
 LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "quick"}
 """Which processes do which work: what a slider waits for never waits behind what takes long."""
@@ -87,7 +56,9 @@ class Studio:
     def __init__(self, collector: Collector, *, is_warm: bool = False, people: int = 0) -> None:
         self.collector, self._is_warm, self._people = collector, is_warm, people
         self.jobs = Jobs()
-        self.crews = {name: Crew(size) for name, size in CREWS.items()}
+        # Two look, each with its memory: one answers questions while the other is at the windows.
+        sizes = {"preview": 1, "quick": 2, "look": 2, "long": 1}
+        self.crews = {name: Crew(size) for name, size in sizes.items()}
         self._previews = 0
         self._files: dict[tuple[str, str], tuple[bytes, bytes]] = {}
         static = files("confide").joinpath("studio", "static")
@@ -108,15 +79,15 @@ class Studio:
         for crew in self.crews.values():
             crew.close()
 
-    async def answer(self, request: Call) -> Reply:
+    async def answer(self, request: Call, body: Body) -> Reply:
         """Answer a request, or refuse it."""
         parts = request.path.strip("/").split("/")
         if parts[:2] == ["studio", "v1"]:
-            return await self._ask(parts[2:], request)
+            return await self._ask(parts[2:], request, body)
         require_method(request.method, "GET")
         if parts == ["studio"]:
             return self._file("static", "studio.html", request)
-        if len(parts) == 2 and parts[0] == "take" and FINGERPRINT(parts[1]):
+        if len(parts) == 2 and parts[0] == "take" and re.fullmatch("[0-9a-f]{32}", parts[1]):
             return self._file("static", "take.html", request)
         if len(parts) == 2 and (parts[0] == "studio" or (parts[0] == "take" and parts[1] in self._names)):
             return self._file("static", parts[1], request)
@@ -137,10 +108,18 @@ class Studio:
             known = {one.name: one for one in place.iterdir() if one.is_file()} if place.is_dir() else {}
             if name not in known or kind not in TYPES:
                 is_page = name in ("studio.html", "take.html")
-                raise Refusal(404, "not-built", NOT_BUILT) if is_page else not_found()
+                said = "This page is not built yet. In a clone: make web"
+                raise Refusal(404, "not-built", said) if is_page else not_found()
             body = known[name].read_bytes()
             self._files[folder, name] = body, b'"%b"' % hashlib.sha256(body).hexdigest()[:16].encode()
         body, tag = self._files[folder, name]
+        # Pages load their own scripts, styles and pictures, and nothing from anywhere else.
+        policy = (
+            b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+            b"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        # No text becomes markup or script there. The page to take part starts a service worker, which takes a text.
+        policy += b"; require-trusted-types-for 'script'" if name == "studio.html" else b""
         sent = [
             (b"content-type", TYPES[kind]),
             (b"cache-control", b"no-cache"),
@@ -148,21 +127,21 @@ class Studio:
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"no-referrer"),
             (b"cross-origin-opener-policy", b"same-origin"),
-            (b"content-security-policy", POLICY + (TRUSTED if name == "studio.html" else b"")),
+            (b"content-security-policy", policy),
         ]
         sent += [(b"service-worker-allowed", b"/take/")] if name == "offline.js" else []
         return (304, b"", sent) if request.headers.get(b"if-none-match") == tag else (200, body, sent)
 
-    async def _ask(self, parts: list[str], request: Call) -> Reply:
+    async def _ask(self, parts: list[str], request: Call, body: Body) -> Reply:
         match parts:
             case ["start"]:
                 require_method(request.method, "GET")
                 return await asyncio.to_thread(self._start, request)
             case ["preview" | "trials" as what]:
-                message = await self._read(request)
+                message = await self._read(request, body)
                 return await self._try(message) if what == "trials" else (200, await self._draft(what, message), JSON)
             case ["jobs"]:
-                return await self._begin(await self._read(request, role="read"), request)
+                return await self._begin(await self._read(request, body, role="read"), request)
             case ["jobs", number]:
                 require_method(request.method, "GET")
                 return 200, self._job(number, request).record, JSON
@@ -177,12 +156,12 @@ class Studio:
                 return await (self._watch(entry) if what == "watch" else self._counts(entry))
         raise not_found()
 
-    async def _read(self, request: Call, role: str = "administer") -> dict[str, Any]:
+    async def _read(self, request: Call, body: Body, role: str = "administer") -> dict[str, Any]:
         """Return a message that is a JSON object, from somebody who may send it."""
         require_method(request.method, "POST")
         if role == "administer" or not any(self._may_read(request, one) for one in self.collector.entries.values()):
             self.collector.require(role, request.secret)
-        return read_json(await request.body(), self.collector.settings.most_parts)
+        return read_json(await body(), self.collector.settings.most_parts)
 
     def _start(self, request: Call) -> Reply:
         may_administer = request.secret is not None and is_allowed(request.secret, "administer", self.collector.tokens)
@@ -192,7 +171,7 @@ class Studio:
         found = {
             "version": __version__,
             "datasets": dataset_records(),
-            "templates": TEMPLATES,
+            "templates": templates(),
             "surveys": [self._summary(one) for one in entries],
             "may_administer": may_administer,
         }
@@ -211,23 +190,24 @@ class Studio:
             "accepted": account.get(ACCEPTED, 0),
             "is_simulated": stored.is_simulated,
             "is_closed": stored.is_closed,
-            "version": _version(entry, account),
+            "version": version_of(entry, account),
         }
 
     async def _draft(self, kind: str, message: Mapping[str, Any]) -> bytes:
         """Return what comes of a draft at once; one that takes longer is given up, and its process ended."""
-        if self._previews >= MOST_PREVIEWS:
+        if self._previews >= 8:  # a page asks for the next when it has the last
             raise Refusal(429, "busy", "Too many drafts wait. Ask again later.", retry_after=1)
         self._previews += 1
         try:
             loop = asyncio.get_running_loop()
-            async with asyncio.timeout(STARTING_SECONDS) as limit:
+            # A minute for the process to start, on a machine that is busy; then the draft's own clock begins.
+            async with asyncio.timeout(60.0) as limit:
 
                 def hurry() -> None:
                     with contextlib.suppress(RuntimeError):  # whoever asked has left
                         limit.reschedule(loop.time() + PREVIEW_SECONDS)
 
-                def begin(*_: object) -> None:  # the draft's own clock: a process that starts slowly is not its fault
+                def begin(*_: object) -> None:
                     loop.call_soon_threadsafe(hurry)
 
                 return await self.crews["preview"].do(kind, dict(message), begin)
@@ -242,7 +222,9 @@ class Studio:
         made = orjson.loads(await self._draft("trial", message))
         entry = self.collector.entry(await asyncio.to_thread(self.collector.add, made["document"]))
         if entry.stored.is_closed:
-            raise Refusal(410, "closed", TRIAL_CLOSED)
+            said = "Made-up people answered this design before, and that survey was closed. To try it anew, change "
+            said += "what reports depend on, such as epsilon, the values or what the truth may look like."
+            raise Refusal(410, "closed", said)
         summary = await asyncio.to_thread(self._summary, entry)
         return 201, orjson.dumps(summary | {"most": min(made["most"], MOST_SIMULATED)}), JSON
 
@@ -253,7 +235,11 @@ class Studio:
         if kind == "look":
             entry = self.collector.entry(message.get("survey"))
             self.collector.require("read", request.secret, entry.stored.fingerprint)
-            _require_askable(message)
+            try:  # here, where whoever asked still knows which question it was
+                chosen_queries(message.get("queries"))
+                chosen_methods(message.get("methods"))
+            except InvalidParameterError as error:
+                raise Refusal(422, "queries", str(error)) from None
             job = self.jobs.add(*await self._look(entry, message, owner))
         elif kind == "simulate":
             self.collector.require("administer", request.secret)
@@ -271,7 +257,7 @@ class Studio:
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
         if not account.get(ACCEPTED):
             raise Refusal(409, "empty", "There are no reports yet.")
-        version = _version(entry, account)
+        version = version_of(entry, account)
 
         async def work(job: Job) -> bytes:
             record = await asyncio.to_thread(counts_json, self.collector, entry)
@@ -300,7 +286,7 @@ class Studio:
                     await self.collector.take(message)
                     done += len(batch["reports"])
                     job.tell(done, people, "Made-up people answer")
-                    await asyncio.sleep(SIMULATION_PAUSE * len(batch["reports"]))
+                    await asyncio.sleep(0.00015 * len(batch["reports"]))  # so that whoever looks sees them come
             return orjson.dumps({"accepted": done})
 
         return work
@@ -314,7 +300,7 @@ class Studio:
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
         accepted = account.get(ACCEPTED, 0)
         found = {
-            "version": _version(entry, account),
+            "version": version_of(entry, account),
             "accepted": accepted,
             "rejected": sum(account.values()) - accepted,
             "is_closed": entry.stored.is_closed,
@@ -325,20 +311,6 @@ class Studio:
         record = await asyncio.to_thread(counts_json, self.collector, entry)
         asked = {"document": entry.stored.document, "record": record}
         return 200, await self.crews["quick"].do("counts", asked), PARQUET
-
-
-def _require_askable(message: Mapping[str, Any]) -> None:
-    """Refuse what no look answers here, where whoever asked still knows which question it was."""
-    try:
-        chosen_queries(message.get("queries"))
-        chosen_methods(message.get("methods"))
-    except InvalidParameterError as error:
-        raise Refusal(422, "queries", str(error)) from None
-
-
-def _version(entry: Entry, account: Mapping[str, int]) -> int:
-    """Return the version of the counts, as readings have it: they only ever grow, and closing is for good."""
-    return 2 * sum(account.values()) + entry.stored.is_closed
 
 
 def _key(message: Mapping[str, Any]) -> str:

@@ -10,11 +10,11 @@ from confide import datasets
 from confide.estimates import estimate
 from confide.mechanisms import TruncatedGeometric
 from confide.pages import estimate_page  # noqa: F401 - loaded here, so that no worker has to
-from confide.studio import working  # noqa: F401 - as above
+from confide.studio import answers, looks, outlooks  # noqa: F401 - as above
+from confide.studio.drafts import templates
 from confide.studio.previews import preview
-from confide.studio.templates import TEMPLATES
 
-for _template in TEMPLATES:
+for _template in templates():
     preview({"draft": _template["draft"]}, lambda *_: None)
 
 with warnings.catch_warnings(action="ignore"):

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import signal
+import threading
+import warnings
 from collections.abc import Callable
+from multiprocessing import connection, parent_process
 from multiprocessing.context import BaseContext
 from typing import Any
+
+from confide.errors import ConfideError
 
 ENDED = "The process that worked on this was ended. Ask again."
 
 Tell = Callable[..., None]
 """Told how many parts are done, of how many, which is next and, as JSON, what is known so far."""
 
-LOADED = ["confide.studio.warm"]
-"""What the process that workers are copied from loads."""
+MOST_MEMORY = 6 * 2**30
+"""Bytes that one process may take: a draft that asks for more fails, and the machine goes on."""
 
 
 def _context() -> BaseContext:
@@ -33,15 +40,73 @@ def prepare() -> None:
     if _context().get_start_method() == "forkserver":
         from multiprocessing import forkserver
 
-        forkserver.set_forkserver_preload(LOADED)
+        forkserver.set_forkserver_preload(["confide.studio.warm"])
         forkserver.ensure_running()
 
 
-def _begin(pipe: Any) -> None:
-    """Work, in the process: what that takes is loaded there, and not in the server."""
-    from confide.studio.working import work
+def work(pipe: connection.Connection) -> None:
+    """Do what comes through a pipe, one thing after another, until it is closed; in the process."""
+    import orjson
 
-    work(pipe)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c ends the server, which then ends us
+    with contextlib.suppress(ImportError):  # of Windows
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        limit = MOST_MEMORY if most == resource.RLIM_INFINITY else min(MOST_MEMORY, most)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    warnings.simplefilter("ignore")  # what they say stands in the answers
+
+    def tell(done: int, of: int, words: str, partial: Any = None) -> None:
+        packed = None if partial is None else orjson.dumps(partial, option=orjson.OPT_SERIALIZE_NUMPY)
+        pipe.send((done, of, words, packed))
+
+    with contextlib.suppress(EOFError, OSError):  # the server has ended, or does not want it any more
+        while True:
+            kind, asked = pipe.recv()
+            tell(0, 0, "")  # it begins: until now the process may have been starting
+            pipe.send(_answer(kind, asked, tell))
+
+
+def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
+    """Return a code, empty where all is well, and an answer as JSON or what went wrong."""
+    import orjson
+
+    # What answers take is loaded here, in the process, and not in the server.
+    from confide.studio import answers, looks, outlooks, previews
+
+    kinds: dict[str, Callable[[dict[str, Any], Tell], Any]] = {
+        "preview": previews.preview,
+        "trial": previews.trial,
+        "expect": answers.expect,
+        "look": looks.look,
+        "play": answers.play,
+        "plan": outlooks.plan,
+        "rivals": outlooks.rivals,
+        "simulate": answers.simulate,
+        "counts": answers.counts_file,
+    }
+    try:
+        found = kinds[kind](asked, tell)
+        return "", found if isinstance(found, bytes) else orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY)
+    except ConfideError as error:
+        return "no-answer", str(error).encode()
+    except MemoryError:
+        said = "This takes more memory than the studio has. Take fewer or coarser values, or another mechanism."
+        return "too-large", said.encode()
+    except RecursionError:
+        return "malformed", b"This is nested too deeply."
+    except Exception as error:  # a traceback could hold what people said; the kind of error says enough
+        return "failed", f"This failed here: {type(error).__name__}. Please report it.".encode()
+
+
+def _end_with_parent() -> None:
+    """End at once when the server does, in the middle of whatever this is at."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 class Worker:
@@ -51,7 +116,7 @@ class Worker:
         prepare()  # where nobody did it before: a collector whose studio nobody opens starts no process for it
         context = _context()
         self._pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_begin, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
+        self.process = context.Process(target=work, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
         self.process.start()
         theirs.close()
 
