@@ -49,7 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Attributes, Bins, Circle, Integers, unbounded
+from confide.alphabets import Alphabet, Attributes, LineGeometry, RingGeometry, unbounded
 from confide.alphabets.scales import quoted
 from confide.checks import refuse_masked
 from confide.circles import Disc, count_cells, why_no_cell
@@ -290,8 +290,8 @@ class _Reader:
     def _comparison(self) -> Chosen:
         if self._peek() == ("name", "within") and [kind for kind, _ in self.tokens[self.place + 1 :]][:1] == ["number"]:
             return self._within()
-        if isinstance(self.alphabet, Attributes):
-            return self._attribute(self.alphabet)
+        if self.alphabet.attributes is not None:
+            return self._attribute(self.alphabet.attributes)
         kind, word = self._peek() or ("", "")
         if (word in COMPARISONS or word == "in") and not self._parts:
             return self._after(self.name or "value")  # there is one thing to ask about, and it needs no name
@@ -404,7 +404,7 @@ class _Reader:
 
     def _at_edge(self, sign: str, literal: Literal) -> str:
         """Return < for <= and >= for > at an edge of bins, which belongs to the upper bin, and remark on it."""
-        if not isinstance(self.alphabet, Bins) or not isinstance(literal, int | float) or sign not in ("<=", ">"):
+        if not self.alphabet.edges or not isinstance(literal, int | float) or sign not in ("<=", ">"):
             return sign
         if Fraction(str(literal)) not in self.alphabet.edges:
             return sign
@@ -578,15 +578,15 @@ def _example(alphabet: Alphabet, name: str | None) -> str:
     >>> _example(Integers(16, 22), "age"), _example(Categories(["yes", "not yet"]), None), _example(Grid(4, 4), None)
     ('age >= 19', "value in {yes, 'not yet'}", 'row in 1..2')
     """
-    if isinstance(alphabet, Attributes):
-        parts = {one: alphabet.part(one) for one in alphabet.names[:2]}
+    if alphabet.attributes is not None:
+        parts = {one: alphabet.attributes.part(one) for one in alphabet.attributes.names[:2]}
         own_names = {one: f"{one}_" for one, part in parts.items() if part.geometry.dimensions == 2}
         return " and ".join(own_names.get(one, "") + _example(part, one) for one, part in parts.items())
     own = name or "value"
     if alphabet.geometry.dimensions == 2:
         rows = sorted(set(alphabet.decode(np.arange(min(alphabet.size, 10_000)))[:, 0].tolist()))
         return f"{alphabet.field_names[0]} in {rows[len(rows) // 4]}..{rows[len(rows) // 2]}"
-    if isinstance(alphabet, Integers | Circle) and alphabet.is_finite:
+    if isinstance(alphabet.geometry, LineGeometry | RingGeometry) and alphabet.is_finite:
         return alphabet.question(own, int(alphabet.decode([alphabet.size // 2])[0]))
     values = alphabet.decode(np.arange(min(alphabet.size, 2))).tolist()
     return f"{own} in {{{', '.join(quoted(one) if isinstance(one, str) else str(one) for one in values)}}}"

@@ -24,6 +24,7 @@ from confide.wording import label_value
 if TYPE_CHECKING:
     from confide.alphabets.attributes import Attributes
     from confide.alphabets.bits import BitVectors
+    from confide.alphabets.planes import Grid
 
 LARGEST_LISTED = 2**26
 """Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""
@@ -53,11 +54,17 @@ class Alphabet(ABC):
     attributes: Attributes | None = None
     """The alphabet itself where a value has several attributes; None elsewhere."""
 
+    grid: Grid | None = None
+    """The alphabet itself where values are cells of a box in a plane; None elsewhere."""
+
     bits: BitVectors | None = None
     """The alphabet itself where values are vectors of bits, packed into words; None elsewhere."""
 
     selected_from: Alphabet | None = None
     """The alphabet from which these values were picked; None where they are all of their kind."""
+
+    edges: tuple[Fraction, ...] = ()
+    """Edges of bins, rising; none where values are no bins."""
 
     bounds: Box | None = None
     """Box of latitudes and longitudes, where values lie on the Earth; None elsewhere."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from confide.alphabets import Alphabet, BitVectors, Circle, Indices, Integers, Values
+from confide.alphabets import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry, Values
 from confide.counts import Counts, tally
 from confide.files.reading import find_fault, select_values
 from confide.files.rows import Reason, fields_of
@@ -89,7 +89,8 @@ class Wire:
     def of(cls, survey: Survey) -> Wire:
         """Return the wire form of a survey's reports."""
         alphabet = survey.mechanism.report_alphabet
-        is_line = isinstance(alphabet, Integers | Circle) and alphabet.is_finite and alphabet.size <= WIDEST
+        is_line = isinstance(alphabet.geometry, LineGeometry | RingGeometry)
+        is_line = is_line and alphabet.is_finite and alphabet.size <= WIDEST
         first = fields_of(alphabet)[0] if is_line else None
         return cls(alphabet, None if first is None else (first.low, first.high))
 
@@ -199,9 +200,9 @@ class Wire:
 
     def _fields(self, report: Any) -> tuple[str, ...] | Reason:
         """Return the texts that a row of a file of reports would hold, or why there are none."""
-        if isinstance(self.alphabet, BitVectors):
-            is_text = isinstance(report, str) and len(report) == self.alphabet.length and set(report) <= {"0", "1"}
-            return tuple(map(str, _pack(self.alphabet, [report])[0].tolist())) if is_text else Reason.NOT_BITS
+        if self.alphabet.bits is not None:
+            is_text = isinstance(report, str) and len(report) == self.alphabet.bits.length and set(report) <= {"0", "1"}
+            return tuple(map(str, _pack(self.alphabet.bits, [report])[0].tolist())) if is_text else Reason.NOT_BITS
         parts = [*_flat(report)] if isinstance(report, list) else [report]
         if len(parts) != self.alphabet.parts or any(isinstance(part, list | dict) for part in parts):
             return Reason.MISSHAPEN
@@ -216,7 +217,7 @@ class Wire:
         ['101']
         """
         lists: list[Any] = reports.tolist()
-        return _unpack(self.alphabet, reports) if isinstance(self.alphabet, BitVectors) else lists
+        return lists if self.alphabet.bits is None else _unpack(self.alphabet.bits, reports)
 
     def texts(self, reports: Values) -> list[str]:
         """Return the canonical text of each report of an array: what a store counts."""
@@ -227,8 +228,8 @@ class Wire:
         if not numbers:
             return tally([])
         lists = [json.loads(text) for text in numbers]
-        if isinstance(self.alphabet, BitVectors):
-            words = _pack(self.alphabet, lists)
+        if self.alphabet.bits is not None:
+            words = _pack(self.alphabet.bits, lists)
             return tally(words if self.alphabet.parts > 1 else words[:, 0], list(numbers.values()))
         return tally(self.alphabet.as_array(lists), list(numbers.values()))
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from confide.alphabets import Alphabet, Attributes, Grid
+from confide.alphabets import Alphabet
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
 from confide.files.rows import Field, Reason, fields_of
 from confide.files.sheets import REPORT_COLUMN
@@ -176,15 +176,17 @@ class Query:
     def _attributes(self) -> Iterator[tuple[Alphabet, int, int]]:
         """Return each attribute's alphabet with the places of its parts: the one that there is, or several."""
         start = 0
-        for alphabet in self.alphabet.alphabets if isinstance(self.alphabet, Attributes) else (self.alphabet,):
+        whole = self.alphabet.attributes
+        for alphabet in (self.alphabet,) if whole is None else whole.alphabets:
             end = start + len(fields_of(alphabet))
             yield alphabet, start, end
             start = end
 
 
-def _no_hole(grid: Alphabet, start: int) -> list[str]:
+def _no_hole(alphabet: Alphabet, start: int) -> list[str]:
     """Cells of a grid that are none, by their number in the box around all cells, from the value at `start` on."""
-    if not isinstance(grid, Grid) or not grid.holes:
+    grid = alphabet.grid
+    if grid is None or not grid.holes:
         return []
     numbers = ((row - grid.first_row) * grid.columns + column - grid.first_column for row, column in grid.holes)
     place = f"(value{start} - {grid.first_row}) * {grid.columns} + value{start + 1} - {grid.first_column}"

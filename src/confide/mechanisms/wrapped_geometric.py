@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import ClassVar
 
-from confide.alphabets import Circle, Indices
+from confide.alphabets import Alphabet, Indices, RingGeometry
 from confide.channels import WrappedExponential
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
@@ -32,11 +32,11 @@ class WrappedGeometric(Mechanism):
     """
 
     kind: ClassVar[str] = "wrapped-geometric"
-    alphabet: Circle
+    alphabet: Alphabet
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alphabet, Circle):
+        if not isinstance(self.alphabet.geometry, RingGeometry):
             raise InvalidParameterError(
                 f"WrappedGeometric needs a circle, Hours(), Weekdays() or Circle(steps); got {self.alphabet!r}. On a "
                 f"line use TruncatedGeometric."
