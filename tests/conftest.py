@@ -131,5 +131,5 @@ def _without_fit(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if request.path.relative_to(Path(__file__).parent).as_posix().startswith(WITHOUT_FIT):
-            patch.setattr("confide.recovery.warn_if_poor_fit", lambda _: None)
+            patch.setattr("confide.estimates.warn_if_poor_fit", lambda _: None)
         yield

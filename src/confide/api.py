@@ -33,7 +33,7 @@ from confide.errors import (
     SimulatedReportsWarning,
     UniformReportsWarning,
 )
-from confide.estimates import Estimate
+from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
 from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
@@ -84,7 +84,6 @@ from confide.methods import (
 from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
 from confide.origins import Noise, Origin
 from confide.polygons import Area
-from confide.recovery import estimate, estimate_pool
 from confide.sampling import Permanent
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey

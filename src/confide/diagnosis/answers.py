@@ -19,12 +19,11 @@ from confide.alphabets import Alphabet, LineGeometry, PlaneGeometry
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
-from confide.estimates import Estimate
+from confide.estimates import Estimate, recover
 from confide.intervals import ERROR, Interval, Resolution, Windows, check_level
 from confide.intervals.division import MOST_CELLS
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
-from confide.recovery import recover
 from confide.shapes import Shape
 from confide.theory.concavity import (
     Concavity,

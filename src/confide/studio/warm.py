@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 
 from confide import datasets
+from confide.estimates import estimate
 from confide.mechanisms import TruncatedGeometric
 from confide.pages import estimate_page  # noqa: F401 - loaded here, so that no worker has to
-from confide.recovery import estimate
 from confide.studio import working  # noqa: F401 - as above
 from confide.studio.previews import preview
 from confide.studio.templates import TEMPLATES

@@ -28,7 +28,7 @@ from confide.methods import MLE
 from confide.shapes import Shape
 from confide.theory.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Sight, listed, rarity
 from confide.theory.fit.bits import has_bits
-from confide.theory.fit.cells import CellTable
+from confide.theory.fit.tables import CellTable
 from confide.wording import label_value
 
 SHAPE_IN_DOUBT = "These answers hold only as far as the distribution has the shape, and the reports speak against it."
