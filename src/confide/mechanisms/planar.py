@@ -264,8 +264,8 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         if self.outputs is not None:
             self._check_outputs(self.outputs)
 
-    def _check_outputs(self, outputs: Alphabet) -> None:
-        if outputs.grid is None or outputs.spacing != self.alphabet.spacing:
+    def _check_outputs(self, outputs: object) -> None:
+        if not isinstance(outputs, Alphabet) or outputs.grid is None or outputs.spacing != self.alphabet.spacing:
             raise InvalidParameterError(
                 f"Outputs must be a Grid with the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs!r}."
             )
@@ -375,9 +375,10 @@ def hull(*parts: Grid) -> Grid:
     return one.window(*first, rows, columns)
 
 
-def require_plane(alphabet: Alphabet, name: str) -> None:
+def require_plane(alphabet: object, name: str) -> None:
     """Refuse anything but cells of a plane."""
-    if alphabet.geometry.dimensions != 2 or not alphabet.geometry.is_whole:
+    geometry = alphabet.geometry if isinstance(alphabet, Alphabet) else None
+    if geometry is None or geometry.dimensions != 2 or not geometry.is_whole:
         raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {alphabet!r}.")
 
 

@@ -36,7 +36,8 @@ class WrappedGeometric(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alphabet.geometry, RingGeometry):
+        given: object = self.alphabet
+        if not isinstance(given, Alphabet) or not isinstance(given.geometry, RingGeometry):
             raise InvalidParameterError(
                 f"WrappedGeometric needs a circle, Hours(), Weekdays() or Circle(steps); got {self.alphabet!r}. On a "
                 f"line use TruncatedGeometric."
