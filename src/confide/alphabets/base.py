@@ -23,7 +23,7 @@ from confide.wording import label_value
 
 if TYPE_CHECKING:
     from confide.alphabets.attributes import Attributes
-    from confide.alphabets.bits import BitVectors
+    from confide.alphabets.categories import BitVectors
     from confide.alphabets.planes import Grid
 
 LARGEST_LISTED = 2**26
