@@ -132,7 +132,7 @@ def test_reports_and_counts_go_to_disk_and_back(stops: Stops, tmp_path: Path) ->
     assert counts.total == 150
     assert (stops.encode(counts.reports) >= 0).all()
     save_counts(tmp_path / "counts.parquet", counts, survey)
-    again = load_counts(tmp_path / "counts.parquet", survey)
+    again: Any = load_counts(tmp_path / "counts.parquet", survey)
     assert (again.reports.tolist(), again.counts.tolist()) == (counts.reports.tolist(), counts.counts.tolist())
 
 

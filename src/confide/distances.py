@@ -109,16 +109,13 @@ def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Alphabe
         )
     points = alphabet.coordinates
     cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
-    moved = float(surplus.sum())
-    return moved * _solve_transport(surplus[sources] / moved, deficit[sinks] / deficit.sum(), cost)
-
-
-def _solve_transport(sources: NDArray[np.float64], sinks: NDArray[np.float64], cost: NDArray[np.float64]) -> float:
-    value, log = _load_pot().emd2(sources, sinks, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
+    moved, taken = float(surplus.sum()), float(deficit.sum())
+    shares = surplus[sources] / moved, deficit[sinks] / taken
+    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
     # POT merely warns when it runs out of iterations, and returns a wrong value.
     if log["warning"] is not None or log["result_code"] != 1:
         raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
-    return float(value)
+    return moved * float(value)
 
 
 def _load_pot() -> Any:

@@ -125,10 +125,17 @@ def check_polygon(rings: Sequence[FloatArray]) -> None:
         is_same = ring_of[left] == ring_of[right]
         apart = np.abs(place[left] - place[right])
         is_next = (apart == 1) | (apart == lengths[ring_of[left]] - 1)
-        _refuse_crossing(edges, left, right, is_crossed | (meets & is_same & ~is_next))
-        for one, other in np.column_stack([left, right])[meets & ~is_same].tolist():
-            touched.setdefault(one, []).extend([edges[other, :2], edges[other, 2:]])
-            touched.setdefault(other, []).extend([edges[one, :2], edges[one, 2:]])
+        bad = is_crossed | (meets & is_same & ~is_next)
+        if bad.any():
+            pair = int(np.argmax(bad))
+            one, other = (f"{at(edges[each[pair], :2])} to {at(edges[each[pair], 2:])}" for each in (left, right))
+            raise InvalidInputError(
+                f"its borders cross or touch themselves: {one}, and {other}. Such an area has no inside; mend it where "
+                f"it was drawn"
+            )
+        for first, second in np.column_stack([left, right])[meets & ~is_same].tolist():
+            touched.setdefault(first, []).extend([edges[second, :2], edges[second, 2:]])
+            touched.setdefault(second, []).extend([edges[first, :2], edges[first, 2:]])
 
     _compare(edges, check)
     _check_holes(rings, edges, ring_of, touched)
@@ -145,16 +152,6 @@ def at(position: FloatArray) -> str:
 
 def _edges(rings: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate([np.hstack([ring[:-1], ring[1:]]) for ring in rings])
-
-
-def _refuse_crossing(edges: FloatArray, left: Numbers, right: Numbers, bad: Chosen) -> None:
-    if bad.any():
-        pair = int(np.argmax(bad))
-        one, other = (f"{at(edges[each[pair], :2])} to {at(edges[each[pair], 2:])}" for each in (left, right))
-        raise InvalidInputError(
-            f"its borders cross or touch themselves: {one}, and {other}. Such an area has no inside; mend it where it "
-            f"was drawn"
-        )
 
 
 def _check_holes(

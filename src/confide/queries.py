@@ -132,7 +132,8 @@ def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> Flo
     weights = weigh(query, alphabet, name)
     if isinstance(query, str | Area | Disc) and not weights.any():
         said = repr(query) if isinstance(query, str) else f"'{describe_query(query)}'"
-        why = [why_no_cell(one, cells.corners(range(cells.size))) for one, cells in _areas_in(query, alphabet, name)]
+        areas, _ = _areas_and_remarks(query, alphabet, name)
+        why = [why_no_cell(one, cells.corners(range(cells.size))) for one, cells in areas]
         raise InvalidParameterError(f"The query {said} asks for none of the values of {alphabet!r}.{''.join(why[:1])}")
     return weights
 
@@ -161,28 +162,23 @@ def describe_query(query: Query) -> str:
 
 def remark_on(query: Query, alphabet: Alphabet, name: str | None = None) -> str:
     """Say how a question was read: of areas how many cells count, at edges of bins to which bin they belong."""
-    found = [(one, cells, np.arange(cells.size)) for one, cells in _areas_in(query, alphabet, name)]
-    areas = [count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found]
-    return "; ".join([*areas, *_remarks_on(query, alphabet, name)])
+    areas, remarks = _areas_and_remarks(query, alphabet, name)
+    found = [(one, cells, np.arange(cells.size)) for one, cells in areas]
+    counted = [count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found]
+    return "; ".join([*counted, *remarks])
 
 
-def _remarks_on(query: Query, alphabet: Alphabet, name: str | None) -> list[str]:
-    if not isinstance(query, str) or not alphabet.is_finite:
-        return []
-    reader = _Reader(query, alphabet, name)
-    reader.read()
-    return list(dict.fromkeys(reader.remarks))
-
-
-def _areas_in(query: Query, alphabet: Alphabet, name: str | None) -> list[tuple[Area | Disc, Alphabet]]:
-    """Return the areas that a question asks for, each with the cells that it is about."""
+def _areas_and_remarks(
+    query: Query, alphabet: Alphabet, name: str | None
+) -> tuple[list[tuple[Area | Disc, Alphabet]], list[str]]:
+    """Return the areas that a question asks for, each with its cells, and remarks on how it was read."""
     if isinstance(query, Area | Disc):
-        return [(query, alphabet)]
-    if not isinstance(query, str) or "within" not in query or not alphabet.is_finite:
-        return []
+        return [(query, alphabet)], []
+    if not isinstance(query, str) or not alphabet.is_finite:
+        return [], []
     reader = _Reader(query, alphabet, name)
     reader.read()
-    return reader.circles
+    return reader.circles, list(dict.fromkeys(reader.remarks))
 
 
 def _call(function: Callable[[Any], Any], alphabet: Alphabet) -> list[Any]:

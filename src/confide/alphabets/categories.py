@@ -90,7 +90,8 @@ class Categories(Alphabet):
             raise InvalidParameterError("Categories needs a list of at least one value; got none.")
         kinds = {type(value) for value in self.values}
         if kinds not in ({str}, {int}):
-            raise InvalidParameterError(f"Categories must be all strings or all integers; got {_type_names(kinds)}.")
+            names = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise InvalidParameterError(f"Categories must be all strings or all integers; got {names}.")
         if "" in self.values:
             raise InvalidParameterError('Categories must not be empty texts, which are read as missing. Write "none".')
         cut = next((value for value in self.values if isinstance(value, str) and value.endswith("\0")), None)
@@ -181,10 +182,6 @@ class Categories(Alphabet):
         return f"Categories({joined(f'[{shown}{more}]', *self.spelling.settings)})"
 
 
-def _type_names(kinds: set[type]) -> str:
-    return " and ".join(sorted(kind.__name__ for kind in kinds))
-
-
 @dataclass(frozen=True)
 class BitVectors(Alphabet):
     """All vectors of `length` bits, each packed into signed 64-bit words of 63 bits, lowest bit first.
@@ -246,7 +243,8 @@ class BitVectors(Alphabet):
         if values.dtype.kind not in "iu":
             return np.zeros(values.shape[0], dtype=bool)
         words = values.reshape(-1, self.parts)
-        within: NDArray[np.bool_] = np.all((words >= 0) & (words <= self._largest_words), axis=1)
+        largest = np.array([2 ** min(self.WORD_BITS, self.length - start) - 1 for start in self._starts])
+        within: NDArray[np.bool_] = np.all((words >= 0) & (words <= largest), axis=1)
         return within
 
     def locate(self, values: Values) -> Indices:
@@ -286,10 +284,6 @@ class BitVectors(Alphabet):
         array = np.ascontiguousarray(words, dtype="<i8").reshape(-1, self.parts)
         bits = np.unpackbits(array.view(np.uint8), axis=1, bitorder="little").reshape(-1, self.parts, 64)
         return bits[:, :, : self.WORD_BITS].reshape(array.shape[0], -1)[:, : self.length].astype(bool)
-
-    @property
-    def _largest_words(self) -> NDArray[np.int64]:
-        return np.array([2 ** min(self.WORD_BITS, self.length - start) - 1 for start in self._starts])
 
     @property
     def _starts(self) -> range:

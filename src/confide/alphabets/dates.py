@@ -84,6 +84,7 @@ class Timed(Alphabet):
 
     reads_times = True
     has_labels = True
+    _nothing = -(2**52)  # a number that no value has
     cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
 
     @property
@@ -136,22 +137,14 @@ class Timed(Alphabet):
         found: list[int | str] = []
         for value in array.tolist():
             if not isinstance(value, str):  # not kept: one moment on the clocks of two zones is equal
-                found.append(self._of_object(value))
+                moment = _moment_of(value)
+                found.append(moment if isinstance(moment, str) else self._of_moment(moment))
                 continue
             if value not in known:
                 known[value] = self._of_text(value)
             found.append(known[value])
         faults = {place: one for place, one in enumerate(found) if isinstance(one, str)}
         return np.array([self._nothing if isinstance(one, str) else one for one in found], dtype=np.int64), faults
-
-    def _of_object(self, value: object) -> int | str:
-        moment = _moment_of(value)
-        return moment if isinstance(moment, str) else self._of_moment(moment)
-
-    @property
-    def _nothing(self) -> int:
-        """A number that no value has."""
-        return -(2**52)
 
 
 @dataclass(frozen=True, init=False, repr=False)
