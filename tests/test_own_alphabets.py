@@ -16,6 +16,7 @@ from confide.alphabets import LineGeometry, RingGeometry, Values
 from confide.channels import Layout
 from confide.errors import ValueOutsideAlphabetError
 from confide.files import load_counts, save_counts
+from confide.kinds import Kinds
 from confide.metrics import Value
 from confide.origins import Noise
 from confide.pages import estimate_page
@@ -28,6 +29,7 @@ EVERY_STOP = np.array([300, 500, 900, 1500, 2400, 1300, 700, 400])
 class Stops(cf.Alphabet):
     """Stops of a tram line: a value is the number of a stop, and people know them by their names."""
 
+    kind = "tram-stops"
     kilometres: tuple[int, ...] = ()
     unit = "km"
     has_labels = True
@@ -134,6 +136,20 @@ def test_reports_and_counts_go_to_disk_and_back(stops: Stops, tmp_path: Path) ->
     save_counts(tmp_path / "counts.parquet", counts, survey)
     again: Any = load_counts(tmp_path / "counts.parquet", survey)
     assert (again.reports.tolist(), again.counts.tolist()) == (counts.reports.tolist(), counts.counts.tolist())
+
+
+def test_a_registered_kind_stands_in_a_survey_file(
+    stops: Stops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = next(one for one in Kinds.tables if one.base is cf.Alphabet)
+    monkeypatch.setattr(table, "_known", dict(table._known))  # other tests list all kinds
+    cf.register(Stops)
+    survey = cf.Survey(cf.TruncatedGeometric(stops, epsilon=1.0), "stop")
+    (tmp_path / "survey.toml").write_text(survey.text(), encoding="utf-8")
+    again = cf.load_survey(tmp_path / "survey.toml")
+    assert 'kind = "tram-stops"' in survey.text()
+    assert np.array_equal(again.alphabet.distances(), stops.distances())
+    assert again.fingerprint == survey.fingerprint
 
 
 def test_a_ring_of_ones_own() -> None:

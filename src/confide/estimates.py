@@ -294,7 +294,7 @@ class Estimate:
         is_one = len(self.groups) == 1 and self.shaped is None and _has_channels(self.groups)
         if one is None or not is_one or not isinstance(epsilon, float) or max(one.channel.shape) > MOST_PROSPECT:
             return {}
-        others: list[Mechanism] = [replace(one, epsilon=times * epsilon) for times in STRONGER]  # type: ignore[type-var]
+        others = [one.at(times * epsilon) for times in STRONGER]
         return {epsilon: one.channel} | {each.epsilon: each.channel for each in others}  # type: ignore[attr-defined]
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:

@@ -24,6 +24,7 @@ from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK, parse_integer
 from confide.checks import check_choice, check_count, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.wording import counted, told_at_edges
 
@@ -167,6 +168,20 @@ class Dates(Timed, Integers):
     >>> Dates("2026-01", "2026-12", every="month").take([date(2026, 3, 31)])
     array([2])
     """
+
+    kind = "dates"
+    about = "from a first to a last date, both inside; files hold ISO dates, such as 2026-03-01"
+    example = Example(
+        "day",
+        "When people fell ill",
+        unit="day",
+        epsilon=0.2,
+        text="""\
+first = "2026-01-01"
+last = "2026-03-31"
+# every = "week"       # day, week (of ISO, from Monday on), month, quarter or year
+""",
+    )
 
     origin: int = 0
     every: str = "day"
@@ -398,6 +413,20 @@ class Circle(Alphabet):
     2.0
     """
 
+    kind = "circle"
+    about = "whole numbers from 0 on in a circle, the last beside the first"
+    usual = "wrapped-geometric"
+    example = Example(
+        "month",
+        "Months of birth",
+        unit="month, around the year",
+        epsilon=0.5,
+        text="""\
+steps = 12
+unit = "month"         # what distances are counted in; may be left out
+""",
+    )
+
     steps: int
     unit: str = ""
     cure = "Count them from 0."
@@ -479,6 +508,15 @@ class Hours(Timed, Circle):
     (array([22,  6]), 1.0)
     """
 
+    kind = "hours"
+    about = "hours of the day in a circle: 23 lies beside 0; files hold ISO times, with a date or without"
+    example = Example(
+        "hour",
+        "When people go to bed",
+        unit="hour, around the clock",
+        epsilon=0.5,
+    )
+
     cure = "Give ISO times such as 22:15 or 2026-03-01T22:15, or whole hours from 0 to 23."
 
     def __init__(self) -> None:
@@ -541,6 +579,14 @@ class Weekdays(Timed, Circle):
     >>> Weekdays().take(["2026-03-01", "Mon"]), Weekdays().distance(6, 0)
     (array([6, 0]), 1.0)
     """
+
+    kind = "weekdays"
+    about = "days of the week in a circle: Sunday lies beside Monday; files hold ISO dates, or Mon, Tue, ..."
+    example = Example(
+        "weekday",
+        "When people shop",
+        unit="day, around the week",
+    )
 
     cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
 

@@ -11,7 +11,7 @@ from confide.errors import UnreachableTargetError
 from confide.mechanisms import Mechanism
 from confide.plans.curves import FLAT, fit_slope, near
 from confide.plans.measures import Prediction
-from confide.plans.rivals import epsilon_bounds, most_people, with_epsilon
+from confide.plans.rivals import epsilon_bounds, most_people
 from confide.plans.simulations import Simulation
 from confide.wording import with_unit
 
@@ -182,7 +182,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Question:
+class Goal:
     """A target, and what it is looked for along: epsilon where the people are given, else people.
 
     Attributes
@@ -216,7 +216,7 @@ class Question:
         """Return the expected error at a place."""
         if self.people is None:
             return simulation.predict(self.mechanism, int(place))
-        return simulation.predict(with_epsilon(self.mechanism, place), self.people)
+        return simulation.predict(self.mechanism.at(place), self.people)
 
     def search(self, simulation: Simulation, start: float) -> Answer:
         """Return what the target takes if the truth is this simulation's guess."""
@@ -233,7 +233,7 @@ class Question:
         return Answer(self.unknown, self.target, least, least, least, is_least=True)
 
 
-def solve(simulations: Sequence[Simulation], question: Question) -> dict[str, Answer]:
+def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer]:
     """Return what the target takes, by the name of the guess; of a family, for its two ends alone."""
     if len(simulations) == 1:
         only = simulations[0]
@@ -243,9 +243,7 @@ def solve(simulations: Sequence[Simulation], question: Question) -> dict[str, An
     return {best: fewest, worst: most}
 
 
-def _find_end(
-    simulations: Sequence[Simulation], question: Question, start: float, *, is_worst: bool
-) -> tuple[str, Answer]:
+def _find_end(simulations: Sequence[Simulation], question: Goal, start: float, *, is_worst: bool) -> tuple[str, Answer]:
     """Return the shape that takes the most, or the least, and what it takes.
 
     Curves of different shapes may cross. So the shape that is the worst at the start is solved for, and where another
