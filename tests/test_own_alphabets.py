@@ -16,7 +16,6 @@ from confide.alphabets import LineGeometry, RingGeometry, Values
 from confide.channels import Layout
 from confide.errors import ValueOutsideAlphabetError
 from confide.files import load_counts, save_counts
-from confide.kinds import Kinds
 from confide.metrics import Value
 from confide.origins import Noise
 from confide.pages import estimate_page
@@ -138,11 +137,8 @@ def test_reports_and_counts_go_to_disk_and_back(stops: Stops, tmp_path: Path) ->
     assert (again.reports.tolist(), again.counts.tolist()) == (counts.reports.tolist(), counts.counts.tolist())
 
 
-def test_a_registered_kind_stands_in_a_survey_file(
-    stops: Stops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = next(one for one in Kinds.tables if one.base is cf.Alphabet)
-    monkeypatch.setattr(table, "_known", dict(table._known))  # other tests list all kinds
+@pytest.mark.usefixtures("own_kinds")
+def test_a_registered_kind_stands_in_a_survey_file(stops: Stops, tmp_path: Path) -> None:
     cf.register(Stops)
     survey = cf.Survey(cf.TruncatedGeometric(stops, epsilon=1.0), "stop")
     (tmp_path / "survey.toml").write_text(survey.text(), encoding="utf-8")
