@@ -249,7 +249,7 @@ def test_the_promise_holds_around_midnight() -> None:
 
 def test_a_circle_is_asked_for() -> None:
     with pytest.raises(InvalidParameterError, match="needs a circle"):
-        cf.WrappedGeometric(cf.Integers(0, 23), 0.3)  # type: ignore[arg-type]
+        cf.WrappedGeometric(cf.Integers(0, 23), 0.3)
     with pytest.raises(InvalidParameterError, match="whole numbers on a line"):
         cf.TruncatedGeometric(HOURS, 0.3)
     with pytest.raises(InvalidParameterError, match="steps must be"):

@@ -97,6 +97,45 @@ def test_theory_and_methods_ask_for_facts_and_never_for_the_class_of_a_mechanism
         assert not [f"{file.name}:{line} asks for {name}" for line, name in asked if name in kinds]
 
 
+ROOMS_WITHOUT_ALPHABETS = (
+    "channels",
+    "collector",
+    "counting",
+    "datasets",
+    "diagnosis",
+    "files",
+    "intervals",
+    "methods",
+    "pages",
+    "plans",
+    "solvers",
+    "theory",
+    "audits.py",
+    "comparisons.py",
+    "distances.py",
+    "estimates.py",
+    "explanations.py",
+    "groups.py",
+    "guarantees.py",
+    "queries.py",
+    "shapes.py",
+    "surveys.py",
+)
+"""Rooms that ask an alphabet for its geometry, never for its class; a room that is free of classes is added here."""
+
+
+@pytest.mark.parametrize("room", ROOMS_WITHOUT_ALPHABETS)
+def test_rooms_ask_for_the_geometry_and_never_for_the_class_of_an_alphabet(room: str) -> None:
+    kinds = subclasses(confide.Alphabet) - {"Alphabet", "Stops", "Tides"}
+    assert {"Integers", "Grid", "Circle", "Selection", "BitVectors", "Places", "Attributes"} <= kinds
+    place = Path(confide.__file__).parent / room
+    files = [place] if place.suffix else sorted(place.rglob("*.py"))
+    assert files
+    for file in files:
+        asked = classes_asked_for(ast.parse(file.read_text(encoding="utf-8")))
+        assert not [f"{file.name}:{line} asks for {name}" for line, name in asked if name in kinds]
+
+
 def test_what_tells_classes_apart_is_found() -> None:
     code = """
 isinstance(a, Rappor | Product); issubclass(a, b.Taxicab); type(m) is Laplace

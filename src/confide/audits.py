@@ -17,7 +17,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from confide.alphabets import Alphabet, BitVectors, Indices, Selection
+from confide.alphabets import Alphabet, Indices, Selection
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -488,8 +488,10 @@ def _require_lengths(rows: Rows, outputs: Alphabet) -> None:
 
 def _label(alphabet: Alphabet, number: int) -> str:
     value = alphabet.decode([number]).tolist()[0]
-    if isinstance(alphabet, BitVectors) and alphabet.parts > 1:
-        return f"{value[0]} (of {alphabet.length:,} bits)"  # a number fits into the first word; the others are empty
+    if alphabet.bits is not None and alphabet.parts > 1:
+        return (
+            f"{value[0]} (of {alphabet.bits.length:,} bits)"  # a number fits into the first word; the others are empty
+        )
     return alphabet.labels([number])[0] if alphabet.has_labels else label_value(value)
 
 

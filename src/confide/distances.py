@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Categories, Circle, Grid, Integers
+from confide.alphabets import Alphabet, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.checks import as_distribution, require_kinds, size_of
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
 from confide.limits import LARGEST_SQUARE
@@ -30,17 +30,17 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
     require_kinds(emd, locals())
     p = as_distribution(left, alphabet.size, "left distribution")
     q = as_distribution(right, alphabet.size, "right distribution")
-    if isinstance(alphabet, Integers):
+    if isinstance(alphabet.geometry, LineGeometry):
         if alphabet.positions is not None:
-            return float(alphabet.gaps @ np.abs(np.cumsum(p - q)[:-1]))
+            return float(alphabet.geometry.gaps @ np.abs(np.cumsum(p - q)[:-1]))
         return float(alphabet.spacing * np.abs(np.cumsum(p - q)[:-1]).sum())
-    if isinstance(alphabet, Circle):
+    if isinstance(alphabet.geometry, RingGeometry):
         # What flows over each step, less what flows all around: the median makes the least of it (Werman et al., 1986).
         flows = np.cumsum(p - q)
         return float(np.abs(flows - np.median(flows)).sum())
-    if isinstance(alphabet, Categories):
+    if isinstance(alphabet.geometry, UnorderedGeometry):
         return total_variation(p, q)
-    if isinstance(alphabet, Grid):
+    if isinstance(alphabet.geometry, PlaneGeometry):
         return _transport(p, q, alphabet)
     raise InvalidParameterError(f"No earth mover's distance is known on {alphabet!r}.")
 
@@ -51,9 +51,9 @@ def has_emd(alphabet: Alphabet) -> bool:
     >>> has_emd(Integers(0, 9)), has_emd(Grid(1000, 1000))
     (True, False)
     """
-    if isinstance(alphabet, Grid):
+    if isinstance(alphabet.geometry, PlaneGeometry):
         return alphabet.size <= LARGEST_SQUARE
-    return isinstance(alphabet, Integers | Categories | Circle)
+    return isinstance(alphabet.geometry, LineGeometry | UnorderedGeometry | RingGeometry)
 
 
 def total_variation(left: ArrayLike, right: ArrayLike) -> float:
@@ -97,7 +97,7 @@ def _pair(left: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArr
     return as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
 
 
-def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Grid) -> float:
+def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Alphabet) -> float:
     # Mass that stays where it is costs nothing, so only the surplus has to travel (for any metric ground distance).
     surplus, deficit = np.maximum(p - q, 0), np.maximum(q - p, 0)
     sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
@@ -109,16 +109,13 @@ def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Grid) -
         )
     points = alphabet.coordinates
     cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
-    moved = float(surplus.sum())
-    return moved * _solve_transport(surplus[sources] / moved, deficit[sinks] / deficit.sum(), cost)
-
-
-def _solve_transport(sources: NDArray[np.float64], sinks: NDArray[np.float64], cost: NDArray[np.float64]) -> float:
-    value, log = _load_pot().emd2(sources, sinks, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
+    moved, taken = float(surplus.sum()), float(deficit.sum())
+    shares = surplus[sources] / moved, deficit[sinks] / taken
+    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
     # POT merely warns when it runs out of iterations, and returns a wrong value.
     if log["warning"] is not None or log["result_code"] != 1:
         raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
-    return float(value)
+    return moved * float(value)
 
 
 def _load_pot() -> Any:

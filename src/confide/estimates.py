@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Grid
+from confide.alphabets import Alphabet, PlaneGeometry
 from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import Channel, FloatArray, Layout
 from confide.channels.blocks import Blocks
@@ -384,7 +384,7 @@ class Estimate:
         """The inference from points of a plane that lie near each other, as one; see :func:`gather_reports`."""
         inference, (one, *others) = self._inference, self.groups
         decay, is_whole = one.facts.decay, inference.wide is None and inference.mixture is None
-        if others or not is_whole or not isinstance(self.alphabet, Grid) or decay is None:
+        if others or not is_whole or not isinstance(self.alphabet.geometry, PlaneGeometry) or decay is None:
             return None
         found = gather_reports(inference.evidence, self.groups[one].reports, decay)
         return None if found is None else (replace(inference, parts=[found[0]]), found[1])
@@ -404,9 +404,9 @@ class Estimate:
         >>> answer.low < 0.5 < answer.high
         True
         """
-        if not isinstance(self.alphabet, Attributes):
+        if self.alphabet.attributes is None:
             raise InvalidParameterError(f"{self.alphabet!r} has no attributes, and so no marginals.")
-        part = self.alphabet.part(*names)
+        part = self.alphabet.attributes.part(*names)
         if self.shaped is not None:
             raise InvalidParameterError(f"Marginals are not looked for under the shape {self.shape}; ask query(...).")
         parts = {mechanism: mechanism.part(*names) for mechanism in self.groups}
@@ -421,8 +421,8 @@ class Estimate:
 
     def _summed(self, part: Alphabet, names: tuple[str, ...]) -> dict[str, Any]:
         """Return what differs of an estimate that is summed over all attributes but some."""
-        assert isinstance(self.alphabet, Attributes)  # noqa: S101 (for the type checker; the one caller has asked)
-        shares = read_only(self.alphabet.margin(self.distribution, *names))
+        assert self.alphabet.attributes is not None  # noqa: S101 (for the type checker; the one caller has asked)
+        shares = read_only(self.alphabet.attributes.margin(self.distribution, *names))
         return {"alphabet": part, "distribution": shares, "uniformity": None, "whole": self, "names": names}
 
     def cross(self, *names: str, level: float = 0.95, joint: bool = False, basis: Basis | None = None) -> CrossTable:
@@ -460,10 +460,10 @@ class Estimate:
 
     def _total(self, name: str, level: float, *, joint: bool, basis: Basis) -> Band:
         """Return the share of each value of one attribute, with its interval, as sums of the entries of this table."""
-        assert isinstance(self.alphabet, Attributes)  # noqa: S101 (for the type checker; the one caller has asked)
-        part = self.alphabet.part(name)
+        assert self.alphabet.attributes is not None  # noqa: S101 (for the type checker; the one caller has asked)
+        part = self.alphabet.attributes.part(name)
         each = level_of_each(level, part.size) if joint else level
-        rows = self.alphabet.spread(np.eye(part.size), name)
+        rows = self.alphabet.attributes.spread(np.eye(part.size), name)
         found = self._ask([Question("query", one) for one in rows], each, basis)
         now, low, high = np.array([(one.estimate, one.low, one.high) for one in found]).T
         return Band(part, now, low, high, level, found[0].rests_on)
@@ -615,8 +615,8 @@ class Margin(Estimate):
     def _inference(self) -> Inference:
         """The inference about all attributes, asked for some alone."""
         whole = self._whole
-        assert isinstance(whole.alphabet, Attributes)  # noqa: S101 (for the type checker: it has margins)
-        mixture = Mixture(self.alphabet.size, (Margins(whole.alphabet, self.names),))
+        assert whole.alphabet.attributes is not None  # noqa: S101 (for the type checker: it has margins)
+        mixture = Mixture(self.alphabet.size, (Margins(whole.alphabet.attributes, self.names),))
         return replace(whole._inference, alphabet=self.alphabet, mixture=mixture)
 
     @property

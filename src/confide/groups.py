@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from confide.alphabets import Integers
+from confide.alphabets import LineGeometry
 from confide.channels.base import FloatArray
 from confide.checks import require_kinds
 from confide.counts import Counts
@@ -85,7 +85,7 @@ class GroupReports:
         Off the line, those with fewer reports than can be split into folds.
         """
         alphabet = next(iter(self.pools.values()))[0][1].alphabet
-        span = alphabet.span if isinstance(alphabet, Integers) and alphabet.is_finite else None
+        span = alphabet.span if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite else None
         reach = math.inf if span is None else float(span[1] - span[0]) / 2
         visible = {key: one.visible for key, one in self.differences.items()}
         return [
@@ -174,7 +174,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
     @property
     def has_numbers(self) -> bool:
         """Whether the values are numbers, which have quantiles and most have a mean."""
-        return isinstance(self.first.alphabet, Integers) or self.first._inference.alphabet.has_numbers
+        return isinstance(self.first.alphabet.geometry, LineGeometry) or self.first._inference.alphabet.has_numbers
 
     @property
     def fits(self) -> GroupFits:
@@ -295,7 +295,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
 
     def _how(self, key: Any, found: Difference) -> str:
         """Return in what a group differs: by the leading direction on a line, else by the largest change of a share."""
-        if isinstance(self.first.alphabet, Integers) or not self.first.alphabet.is_finite:
+        if isinstance(self.first.alphabet.geometry, LineGeometry) or not self.first.alphabet.is_finite:
             strong = np.abs(found.scores[: len(SHAPES)])
             # The mean where it is anywhere near the strongest: it is what people ask for.
             place = 0 if strong[0] >= 0.5 * strong.max() else int(strong.argmax())

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, as_value
+from confide.alphabets import Alphabet, as_value
 from confide.checks import check_count, check_positive, is_number
 from confide.errors import InvalidParameterError
 from confide.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, cut
@@ -205,20 +205,21 @@ class ProductGuarantee(Guarantee):
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
         """See :meth:`Guarantee.bounds`."""
-        if not isinstance(alphabet, Attributes):
+        if alphabet.attributes is None:
             raise InvalidParameterError(f"A promise for attributes needs an alphabet of them; got {alphabet!r}.")
         alphabet.require_pairs()
         total = np.zeros((1, 1))
-        for part, own in zip(self.parts, alphabet.alphabets, strict=True):
+        for part, own in zip(self.parts, alphabet.attributes.alphabets, strict=True):
             each = total[:, None, :, None] + part.bounds(own)[None, :, None, :]
             total = each.reshape(total.shape[0] * own.size, -1)
         return total
 
     def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
         """See :meth:`Guarantee.bracket`."""
-        if not isinstance(alphabet, Attributes):
+        if alphabet.attributes is None:
             return super().bracket(alphabet, left, right, precision)
-        ends = zip(self.parts, alphabet.alphabets, alphabet.split(left), alphabet.split(right), strict=True)
+        whole = alphabet.attributes
+        ends = zip(self.parts, whole.alphabets, whole.split(left), whole.split(right), strict=True)
         each = [part.bracket(own, one, other, precision) for part, own, one, other in ends]
         return sum((low for low, _ in each), Fraction(0)), sum((high for _, high in each), Fraction(0))
 

@@ -49,12 +49,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Attributes, Bins, Circle, Integers, unbounded
+from confide.alphabets import Alphabet, Attributes, LineGeometry, RingGeometry, unbounded
 from confide.alphabets.scales import quoted
 from confide.checks import refuse_masked
-from confide.circles import Disc, count_cells, why_no_cell
 from confide.errors import InvalidParameterError
-from confide.polygons import Area
+from confide.polygons import Area, Disc, count_cells, why_no_cell
 from confide.wording import plural
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
@@ -133,7 +132,8 @@ def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> Flo
     weights = weigh(query, alphabet, name)
     if isinstance(query, str | Area | Disc) and not weights.any():
         said = repr(query) if isinstance(query, str) else f"'{describe_query(query)}'"
-        why = [why_no_cell(one, cells.corners(range(cells.size))) for one, cells in _areas_in(query, alphabet, name)]
+        areas, _ = _areas_and_remarks(query, alphabet, name)
+        why = [why_no_cell(one, cells.corners(range(cells.size))) for one, cells in areas]
         raise InvalidParameterError(f"The query {said} asks for none of the values of {alphabet!r}.{''.join(why[:1])}")
     return weights
 
@@ -162,28 +162,23 @@ def describe_query(query: Query) -> str:
 
 def remark_on(query: Query, alphabet: Alphabet, name: str | None = None) -> str:
     """Say how a question was read: of areas how many cells count, at edges of bins to which bin they belong."""
-    found = [(one, cells, np.arange(cells.size)) for one, cells in _areas_in(query, alphabet, name)]
-    areas = [count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found]
-    return "; ".join([*areas, *_remarks_on(query, alphabet, name)])
+    areas, remarks = _areas_and_remarks(query, alphabet, name)
+    found = [(one, cells, np.arange(cells.size)) for one, cells in areas]
+    counted = [count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found]
+    return "; ".join([*counted, *remarks])
 
 
-def _remarks_on(query: Query, alphabet: Alphabet, name: str | None) -> list[str]:
-    if not isinstance(query, str) or not alphabet.is_finite:
-        return []
-    reader = _Reader(query, alphabet, name)
-    reader.read()
-    return list(dict.fromkeys(reader.remarks))
-
-
-def _areas_in(query: Query, alphabet: Alphabet, name: str | None) -> list[tuple[Area | Disc, Alphabet]]:
-    """Return the areas that a question asks for, each with the cells that it is about."""
+def _areas_and_remarks(
+    query: Query, alphabet: Alphabet, name: str | None
+) -> tuple[list[tuple[Area | Disc, Alphabet]], list[str]]:
+    """Return the areas that a question asks for, each with its cells, and remarks on how it was read."""
     if isinstance(query, Area | Disc):
-        return [(query, alphabet)]
-    if not isinstance(query, str) or "within" not in query or not alphabet.is_finite:
-        return []
+        return [(query, alphabet)], []
+    if not isinstance(query, str) or not alphabet.is_finite:
+        return [], []
     reader = _Reader(query, alphabet, name)
     reader.read()
-    return reader.circles
+    return reader.circles, list(dict.fromkeys(reader.remarks))
 
 
 def _call(function: Callable[[Any], Any], alphabet: Alphabet) -> list[Any]:
@@ -290,8 +285,8 @@ class _Reader:
     def _comparison(self) -> Chosen:
         if self._peek() == ("name", "within") and [kind for kind, _ in self.tokens[self.place + 1 :]][:1] == ["number"]:
             return self._within()
-        if isinstance(self.alphabet, Attributes):
-            return self._attribute(self.alphabet)
+        if self.alphabet.attributes is not None:
+            return self._attribute(self.alphabet.attributes)
         kind, word = self._peek() or ("", "")
         if (word in COMPARISONS or word == "in") and not self._parts:
             return self._after(self.name or "value")  # there is one thing to ask about, and it needs no name
@@ -404,7 +399,7 @@ class _Reader:
 
     def _at_edge(self, sign: str, literal: Literal) -> str:
         """Return < for <= and >= for > at an edge of bins, which belongs to the upper bin, and remark on it."""
-        if not isinstance(self.alphabet, Bins) or not isinstance(literal, int | float) or sign not in ("<=", ">"):
+        if not self.alphabet.edges or not isinstance(literal, int | float) or sign not in ("<=", ">"):
             return sign
         if Fraction(str(literal)) not in self.alphabet.edges:
             return sign
@@ -578,15 +573,15 @@ def _example(alphabet: Alphabet, name: str | None) -> str:
     >>> _example(Integers(16, 22), "age"), _example(Categories(["yes", "not yet"]), None), _example(Grid(4, 4), None)
     ('age >= 19', "value in {yes, 'not yet'}", 'row in 1..2')
     """
-    if isinstance(alphabet, Attributes):
-        parts = {one: alphabet.part(one) for one in alphabet.names[:2]}
+    if alphabet.attributes is not None:
+        parts = {one: alphabet.attributes.part(one) for one in alphabet.attributes.names[:2]}
         own_names = {one: f"{one}_" for one, part in parts.items() if part.geometry.dimensions == 2}
         return " and ".join(own_names.get(one, "") + _example(part, one) for one, part in parts.items())
     own = name or "value"
     if alphabet.geometry.dimensions == 2:
         rows = sorted(set(alphabet.decode(np.arange(min(alphabet.size, 10_000)))[:, 0].tolist()))
         return f"{alphabet.field_names[0]} in {rows[len(rows) // 4]}..{rows[len(rows) // 2]}"
-    if isinstance(alphabet, Integers | Circle) and alphabet.is_finite:
+    if isinstance(alphabet.geometry, LineGeometry | RingGeometry) and alphabet.is_finite:
         return alphabet.question(own, int(alphabet.decode([alphabet.size // 2])[0]))
     values = alphabet.decode(np.arange(min(alphabet.size, 2))).tolist()
     return f"{own} in {{{', '.join(quoted(one) if isinstance(one, str) else str(one) for one in values)}}}"

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Indices, Integers
+from confide.alphabets import Alphabet, Indices, LineGeometry, PlaneGeometry
 from confide.channels.base import Layout
 from confide.channels.mixed import Block, Mixture, Points, Runs, Table
 from confide.checks import as_items, check_positive
@@ -325,12 +325,12 @@ class Shape:
             )
         alphabet.require_listable()
         needs_order = [term.text for term in self.terms if term.kind not in ("smooth", "nobody where")]
-        if needs_order and not isinstance(alphabet, Integers):
+        if needs_order and not isinstance(alphabet.geometry, LineGeometry):
             raise InvalidParameterError(
                 f"The shape {needs_order[0]!r} speaks of values in their order, and {alphabet!r} has none; it needs "
                 f'Integers(low, high). Known on other values: "nobody where QUERY", and "smooth = 3" on a Grid.'
             )
-        if self.term("smooth") and not isinstance(alphabet, Integers | Grid):
+        if self.term("smooth") and not isinstance(alphabet.geometry, LineGeometry | PlaneGeometry):
             raise InvalidParameterError(f"Neighbours mean nothing on {alphabet!r}, so that no shape is smooth on it.")
         if (self.is_order or self.term("smooth")) and alphabet.size > LARGEST:
             raise InvalidParameterError(
@@ -392,5 +392,5 @@ def _layout(alphabet: Alphabet, values: Indices) -> Layout | None:
     layout = Layout.of(alphabet)
     if layout is None or values.size == alphabet.size:
         return layout
-    is_run = isinstance(alphabet, Integers) and values.size == values[-1] - values[0] + 1
+    is_run = isinstance(alphabet.geometry, LineGeometry) and values.size == values[-1] - values[0] + 1
     return Layout((values.size,)) if is_run else layout.part(values)

@@ -475,10 +475,10 @@ def _build_rounds(table: dict[str, Any], alphabet: Alphabet, place: str) -> TwoR
 
 
 def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:
-    if not isinstance(alphabet, Attributes):
+    if alphabet.attributes is None:
         raise SurveyError(f'[{place}] of kind "product" needs an alphabet of kind "attributes".')
-    _refuse_unknown(f"[{place}]", table, ("kind", *alphabet.names))
-    named = zip(alphabet.names, alphabet.alphabets, strict=True)
+    _refuse_unknown(f"[{place}]", table, ("kind", *alphabet.attributes.names))
+    named = zip(alphabet.attributes.names, alphabet.attributes.alphabets, strict=True)
     parts = {name: (_table(table, name, f"[{place}]"), one) for name, one in named}
     return Product(**{name: _build_mechanism(inner, one, f"{place}.{name}") for name, (inner, one) in parts.items()})
 

@@ -8,14 +8,11 @@ array([30, 35])
 """
 
 from confide.alphabets.amounts import Bins
-from confide.alphabets.attributes import Attributes
+from confide.alphabets.attributes import Attributes, Selection
 from confide.alphabets.base import Alphabet, as_value, as_values, unbounded
-from confide.alphabets.bits import BitVectors
-from confide.alphabets.categories import Categories
-from confide.alphabets.circles import Circle, Hours, Weekdays
+from confide.alphabets.categories import BitVectors, Categories
 from confide.alphabets.coordinates import Coordinates, Degrees
-from confide.alphabets.dates import Dates
-from confide.alphabets.derived import Selection
+from confide.alphabets.dates import Circle, Dates, Hours, Weekdays
 from confide.alphabets.earth import Places
 from confide.alphabets.geometry import (
     Geometry,

@@ -24,7 +24,8 @@ from confide.wording import label_value
 
 if TYPE_CHECKING:
     from confide.alphabets.attributes import Attributes
-    from confide.alphabets.bits import BitVectors
+    from confide.alphabets.categories import BitVectors
+    from confide.alphabets.planes import Grid
 
 LARGEST_LISTED = 2**26
 """Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""
@@ -66,11 +67,17 @@ class Alphabet(ABC):
     attributes: Attributes | None = None
     """The alphabet itself where a value has several attributes; None elsewhere."""
 
+    grid: Grid | None = None
+    """The alphabet itself where values are cells of a box in a plane; None elsewhere."""
+
     bits: BitVectors | None = None
     """The alphabet itself where values are vectors of bits, packed into words; None elsewhere."""
 
     selected_from: Alphabet | None = None
     """The alphabet from which these values were picked; None where they are all of their kind."""
+
+    edges: tuple[Fraction, ...] = ()
+    """Edges of bins, rising; none where values are no bins."""
 
     bounds: Box | None = None
     """Box of latitudes and longitudes, where values lie on the Earth; None elsewhere."""
@@ -353,7 +360,8 @@ class Alphabet(ABC):
 
     def distance(self, left: Value, right: Value) -> float:
         """Return the distance between two values of the alphabet."""
-        self.encode(_as_pair(left, right))
+        ends: list[Any] = [left, right]
+        self.encode(ends)
         return self.metric.distance(left, right)
 
     def distances(self) -> NDArray[np.float64]:
@@ -441,7 +449,14 @@ def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]]
     array([3, 4])
     """
     refuse_masked(f"entries for {owner!r}", values, InvalidParameterError)
-    array, parts = plain_array(_as_given(as_plain(values, names), owner)), owner.parts
+    given, parts = as_plain(values, names), owner.parts
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind == "U" and not isinstance(given, np.ndarray):
+            array = np.asarray(given, dtype=object)  # numpy makes texts of all that stands beside a text
+    except ValueError:
+        raise InvalidParameterError(f"Values of {owner!r} must be given as a rectangular array.") from None
+    array = plain_array(array)
     if array.size == 0:
         return array.reshape((0, parts) if parts > 1 else (0,))
     if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
@@ -452,16 +467,6 @@ def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]]
         )
     refuse_missing(array, owner)
     return array
-
-
-def _as_given(values: Any, owner: object) -> Values:
-    """Return an array whose entries are what was given: numpy makes texts of all that stands beside a text."""
-    try:
-        array = np.asarray(values)
-        is_made = array.dtype.kind == "U" and not isinstance(values, np.ndarray)
-        return np.asarray(values, dtype=object) if is_made else array
-    except ValueError:
-        raise InvalidParameterError(f"Values of {owner!r} must be given as a rectangular array.") from None
 
 
 def as_value(listed: Any) -> Value:
@@ -485,20 +490,15 @@ def plain_array(array: Values) -> Values:
         if all(issubclass(kind, str) for kind in kinds):
             return array.astype(str)
         if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
-            return _as_integers(array)
+            try:
+                return array.astype(np.int64)
+            except OverflowError:  # these lie outside every alphabet
+                return _as_floats(array)
         if all(issubclass(kind, int | float | np.integer | np.floating) and kind is not bool for kind in kinds):
             return _as_floats(array)
     if array.dtype.kind == "u" and (array <= LARGEST_INTEGER).all():
         return array.astype(np.int64)
     return array
-
-
-def _as_integers(array: Values) -> Values:
-    """Return Python's integers as int64, and as float64 where they do not fit: these lie outside every alphabet."""
-    try:
-        return array.astype(np.int64)
-    except OverflowError:
-        return _as_floats(array)
 
 
 def _as_floats(array: Values) -> Values:
@@ -536,11 +536,6 @@ def _count(size: int) -> str:
     return f"{size:,}" if size < 10**15 else f"about 2^{size.bit_length() - 1}"
 
 
-def _as_pair(left: Value, right: Value) -> ArrayLike:
-    pair: list[Any] = [left, right]
-    return pair
-
-
 def _offenders(alphabet: Alphabet, values: Values, outside: Indices) -> Indices:
     """Return which values are at fault where one of another kind made objects of all: each is judged by itself."""
     if values.dtype.kind != "O":
@@ -569,14 +564,12 @@ def _outside_message(alphabet: Alphabet, values: Values, outside: Indices) -> st
     if alphabet.metric != Discrete():
         if any(isinstance(part, str) for part in parts):
             why, cure = ", which is a text", "Convert texts to numbers, and leave out those that are none."
-        elif alphabet.parse([str(part) for part in parts]) is None and all(map(_is_fraction, parts)):
+        elif alphabet.parse([str(part) for part in parts]) is None and all(
+            isinstance(part, float) and math.isfinite(part) for part in parts
+        ):
             why, cure = ", which is not a whole number", "Round it, or count amounts in Bins."
     verb = "lies" if outside.size == 1 else "lie"
     return (
         f"{outside.size:,} of {values.shape[0]:,} values {verb} outside {alphabet!r}; "
         f"first: {shown!r} at position {outside[0]}{why}. {cure}"
     )
-
-
-def _is_fraction(part: object) -> bool:
-    return isinstance(part, float) and math.isfinite(part)

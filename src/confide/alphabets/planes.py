@@ -97,6 +97,11 @@ unit = "km"            # what distances are counted in; may be left out
         return PlaneGeometry(self.rows, self.columns, self.spacing, holes, self.first_row, self.first_column)
 
     @property
+    def grid(self) -> Grid:  # type: ignore[override]  # it is one
+        """See :attr:`Alphabet.grid`."""
+        return self
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the box around all cells."""
         return self.rows, self.columns

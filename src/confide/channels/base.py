@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Circle, Grid, Integers
+from confide.alphabets import Alphabet, LineGeometry, PlaneGeometry, RingGeometry
 from confide.errors import InvalidDistributionError, NotInvertibleError
 from confide.limits import LARGEST_SQUARE
 from confide.wording import counted
@@ -63,12 +63,13 @@ class Layout:
         >>> Layout.of(Grid(2, 3)).shape, Layout.of(Categories(["a", "b"]))
         ((2, 3), None)
         """
-        if isinstance(alphabet, Integers | Circle):  # a circle is cut between its last value and its first
+        geometry = alphabet.geometry
+        if isinstance(geometry, LineGeometry | RingGeometry):  # a ring is cut between its last value and its first
             return cls((alphabet.size,))
-        if isinstance(alphabet, Grid):
-            return cls(alphabet.shape, alphabet.places if alphabet.holes else None)
-        if isinstance(alphabet, Attributes):
-            return cls.side_by_side([cls.of(one) for one in alphabet.alphabets])
+        if isinstance(geometry, PlaneGeometry):
+            return cls(geometry.shape, geometry.places if geometry.holes else None)
+        if alphabet.attributes is not None:
+            return cls.side_by_side([cls.of(one) for one in alphabet.attributes.alphabets])
         return None
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Attributes, Grid, Integers
+from confide.alphabets import LineGeometry, PlaneGeometry
 from confide.cli.attributes import CrossTables, show_cross
 from confide.cli.repetition import promise_line, repetition_record
 from confide.cli.terminal import (
@@ -179,8 +179,8 @@ class Findings:
         alphabet = self.outcome.estimate.alphabet
         for name, (own, windows) in self.tables.marginals.items():
             known = None
-            if self.truth is not None and isinstance(alphabet, Attributes):
-                known = alphabet.margin(self.truth, name)
+            if self.truth is not None and alphabet.attributes is not None:
+                known = alphabet.attributes.margin(self.truth, name)
             show_distribution(console(), name, own, known, everything=everything, windows=windows)
         for table in self.tables.crosses:
             show_cross(table, everything=everything)
@@ -206,7 +206,7 @@ class Findings:
 
     def note_undivided(self) -> None:
         """Say that a map's districts are left out, beside JSON, which has no line for it."""
-        if self.asked.undivided and isinstance(self.outcome.estimate.alphabet, Grid):
+        if self.asked.undivided and isinstance(self.outcome.estimate.alphabet.geometry, PlaneGeometry):
             say(f"Districts are left out: {self.asked.undivided}.", stderr=True)
 
     def _bases(self) -> list[tuple[str, str]]:
@@ -244,7 +244,7 @@ class Findings:
 def ask(survey: Survey, answer: Estimate, questions: Questions, level: float, *, has_band: bool) -> Asked:
     """Ask for median and mean where values are numbers, for what was asked, and for the windows that reports tell."""
     undivided = why_undivided(answer, is_bidden=questions.windows)
-    is_unbidden = isinstance(answer.alphabet, Integers) and not undivided
+    is_unbidden = isinstance(answer.alphabet.geometry, LineGeometry) and not undivided
     unbidden = [Statistic(0.5), *([Statistic()] if answer.alphabet.has_mean else [])] if is_unbidden else []
     wanted = dict.fromkeys([*unbidden, *questions.statistics])
     together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
@@ -263,10 +263,10 @@ def ask(survey: Survey, answer: Estimate, questions: Questions, level: float, *,
 def _find_windows(survey: Survey, answer: Estimate, level: float) -> Windows | None:
     """Find the windows that reports tell; of many combinations each attribute has windows of its own."""
     alphabet = answer.alphabet
-    if isinstance(alphabet, Attributes):
+    if alphabet.attributes is not None:
         return None if alphabet.size > SMALL else answer.windows(level=level, name=survey.name)
     if alphabet.size > SOON:
-        size = f"{alphabet.size:,} {'cells' if isinstance(alphabet, Grid) else 'values'}"
+        size = f"{alphabet.size:,} {'cells' if isinstance(alphabet.geometry, PlaneGeometry) else 'values'}"
         say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
     return answer.windows(level=level, name=survey.name)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Attributes
 from confide.cli.terminal import SMALL, console, say
 from confide.cli.usage import split_names
 from confide.diagnosis import why_undivided
@@ -46,8 +45,8 @@ Names = tuple[str, ...]
 
 def choose_tables(survey: Survey, marginal: list[str], cross: list[str]) -> tuple[Names, list[Names]]:
     """Return the attributes to look at alone, and those of each cross table; of many combinations each attribute."""
-    alphabet = survey.alphabet
-    if not isinstance(alphabet, Attributes):
+    alphabet = survey.alphabet.attributes
+    if alphabet is None:
         if marginal or cross:
             option = "--marginal" if marginal else "--cross"
             raise InvalidParameterError(

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Lattice
+from confide.alphabets import Alphabet
 from confide.cli.answers import Findings, Questions, ask, paths_beside, tables_beside
 from confide.cli.attributes import choose_tables, tabulate
 from confide.cli.collector import local_counts, name_reports, take_named
@@ -357,7 +357,7 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
     missed = int((~likely.contains(likely.as_array(rows.tally().reports))).sum())
     if missed:
         lie = "lies" if missed == 1 else "lie"
-        bounds = 'kind = "grid" with rows and columns' if isinstance(survey.alphabet, Lattice) else "low and high"
+        bounds = 'kind = "grid" with rows and columns' if survey.alphabet.geometry.dimensions == 2 else "low and high"
         raise NoAnswerError(
             f"{missed:,} of the distinct true values {lie} beyond all reports, where the estimate is not looked for, "
             f"so its distance from the truth is not known. Leave out --truth, or make a copy of the survey whose "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from confide.alphabets import Scale
+from confide.alphabets import LineGeometry
 from confide.cli.terminal import say, show_json, show_pairs
 from confide.cli.usage import AsJson, SurveyPath
 from confide.files import alphabet_record
@@ -94,5 +94,6 @@ def _describe_reports(survey: Survey) -> str:
     from confide.explanations import describe_alphabet
 
     reports = survey.mechanism.report_alphabet
-    own = "again one of these" + (", by its number from 0" if isinstance(reports, Scale) else "")
+    is_scale = isinstance(reports.geometry, LineGeometry) and reports.has_labels and not reports.summary
+    own = "again one of these" + (", by its number from 0" if is_scale else "")
     return own if reports == survey.alphabet else describe_alphabet(reports)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Grid, Integers
+from confide.alphabets import Alphabet, Attributes, Grid, LineGeometry, PlaneGeometry
 from confide.estimates import Estimate
 from confide.explanations import WHEN_NOT_IDENTIFIED
 from confide.files import to_json
@@ -258,10 +258,10 @@ def show_distribution(  # noqa: PLR0913 - all that may be shown of it
     """Print an estimated distribution in the shape that suits its alphabet, by the windows that its reports tell."""
     alphabet, distribution = answer.alphabet, answer.distribution
     ends = None if band is None else _ends_of(band)
-    if isinstance(alphabet, Grid) and not everything:
-        console.print(_map(alphabet, distribution, blocks=_has_blocks(console), width=console.width))
-    if isinstance(alphabet, Attributes) and not everything and alphabet.size > SMALL:
-        notes = _show_margins(console, alphabet, distribution, truth)
+    if alphabet.grid is not None and not everything:
+        console.print(_map(alphabet.grid, distribution, blocks=_has_blocks(console), width=console.width))
+    if alphabet.attributes is not None and not everything and alphabet.size > SMALL:
+        notes = _show_margins(console, alphabet.attributes, distribution, truth)
     elif windows is not None and not everything and (band is None or alphabet.size > SMALL):
         bars, note = window_bars(windows, truth)
         console.print(_table(console, name, bars))
@@ -322,7 +322,7 @@ def choose_bars(
     """
     if everything or alphabet.size <= SMALL:
         return _lines(alphabet, np.arange(alphabet.size), distribution, truth, ends), ""
-    if isinstance(alphabet, Integers):
+    if isinstance(alphabet.geometry, LineGeometry):
         return _ranges(alphabet, distribution, truth, ends)
     return _most_likely(alphabet, distribution, truth, ends)
 
@@ -340,7 +340,7 @@ def _bar(label: str, places: NDArray[np.int64], shares: FloatArray, truth: Float
 
 
 def _ranges(
-    alphabet: Integers, shares: FloatArray, truth: FloatArray | None, ends: Ends | None
+    alphabet: Alphabet, shares: FloatArray, truth: FloatArray | None, ends: Ends | None
 ) -> tuple[list[Bar], str]:
     width = _round_width(alphabet.size / FEW)
     # Ranges begin at multiples of their width, so that they read 20-24 whatever the alphabet's first value is.
@@ -364,7 +364,7 @@ def _round_width(least: float) -> int:
 def _most_likely(
     alphabet: Alphabet, shares: FloatArray, truth: FloatArray | None, ends: Ends | None
 ) -> tuple[list[Bar], str]:
-    few = FEW // 2 if isinstance(alphabet, Grid) else FEW  # a map shows the other cells
+    few = FEW // 2 if isinstance(alphabet.geometry, PlaneGeometry) else FEW  # a map shows the other cells
     chosen = np.argsort(-shares, kind="stable")[:few]
     rest = max(0.0, 1.0 - float(shares[chosen].sum()))
     note = f"The {few} most likely of {alphabet.size:,} values; the others hold {rest:.1%}. --all shows every value."

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.alphabets import Alphabet, Categories, Coordinates, Places
+from confide.alphabets import Alphabet, Places, UnorderedGeometry
 from confide.checks import check_choice
 from confide.cli.failures import ExitCode
 from confide.cli.terminal import warn
@@ -205,7 +205,7 @@ def _require_numbers(alphabet: Alphabet, name: str) -> None:
             "Cells have no mean and no quantiles: they have no order. Ask for rows and columns, such as "
             '--query "row >= 5".'
         )
-    if alphabet.parts > 1 or (isinstance(alphabet, Categories) and isinstance(alphabet.values[0], str)):
+    if alphabet.parts > 1 or (isinstance(alphabet.geometry, UnorderedGeometry) and not alphabet.has_numbers):
         what = "of several attributes" if alphabet.parts > 1 else f"words such as {alphabet.labels([0])[0]!r}"
         raise InvalidParameterError(
             f"The values of {name} are {what}, which have no mean and no quantiles. Ask for shares, with --query."
@@ -254,7 +254,9 @@ def separated(gathered: ReportInput, *, is_known: bool) -> ReportInput:
 def choose_cells(survey: Survey, cell: str | None) -> Survey:
     """Return the survey as it is estimated: where reports are coordinates, on cells of this size."""
     mechanism = survey.mechanism
-    has_coordinates = isinstance(mechanism, PlanarLaplace) and isinstance(survey.alphabet, Coordinates)
+    has_coordinates = (
+        isinstance(mechanism, PlanarLaplace) and bool(survey.alphabet.extent) and not survey.alphabet.is_finite
+    )
     if has_coordinates and cell is None:
         raise InvalidParameterError(
             'Reports of this survey are coordinates: choose the cells to estimate on, such as --cell "500 m".'

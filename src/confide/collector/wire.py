@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from confide.alphabets import Alphabet, BitVectors, Circle, Indices, Integers, Values
+from confide.alphabets import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry, Values
 from confide.collector.limits import LIMITS
 from confide.counts import Counts, tally
 from confide.files.reading import find_fault, select_values
@@ -71,8 +71,9 @@ class Wire:
     def of(cls, survey: Survey) -> Wire:
         """Return the wire form of a survey's reports."""
         alphabet = survey.mechanism.report_alphabet
+        is_line = isinstance(alphabet.geometry, LineGeometry | RingGeometry)
         # Up to so many whole numbers a batch is counted by an array over all of them.
-        is_line = isinstance(alphabet, Integers | Circle) and alphabet.is_finite and alphabet.size <= 2**14
+        is_line = is_line and alphabet.is_finite and alphabet.size <= 2**14
         first = fields_of(alphabet)[0] if is_line else None
         return cls(alphabet, None if first is None else (first.low, first.high))
 
@@ -187,9 +188,9 @@ class Wire:
 
     def _fields(self, report: Any) -> tuple[str, ...] | Reason:
         """Return the texts that a row of a file of reports would hold, or why there are none."""
-        if isinstance(self.alphabet, BitVectors):
-            is_text = isinstance(report, str) and len(report) == self.alphabet.length and set(report) <= {"0", "1"}
-            return tuple(map(str, _pack(self.alphabet, [report])[0].tolist())) if is_text else Reason.NOT_BITS
+        if self.alphabet.bits is not None:
+            is_text = isinstance(report, str) and len(report) == self.alphabet.bits.length and set(report) <= {"0", "1"}
+            return tuple(map(str, _pack(self.alphabet.bits, [report])[0].tolist())) if is_text else Reason.NOT_BITS
         # A cell among several attributes may be a list of its own.
         parts = report if isinstance(report, list) else [report]
         parts = [one for part in parts for one in (part if isinstance(part, list) else [part])]
@@ -205,8 +206,8 @@ class Wire:
         >>> Wire.of(survey).to_lists(np.array([5]))
         ['101']
         """
-        if isinstance(self.alphabet, BitVectors):
-            marks = np.where(self.alphabet.unpack(reports.astype(np.int64)), ord("1"), ord("0")).astype(np.uint8)
+        if self.alphabet.bits is not None:
+            marks = np.where(self.alphabet.bits.unpack(reports.astype(np.int64)), ord("1"), ord("0")).astype(np.uint8)
             return [row.tobytes().decode() for row in marks]
         lists: list[Any] = reports.tolist()
         return lists
@@ -220,8 +221,8 @@ class Wire:
         if not numbers:
             return tally([])
         lists = [json.loads(text) for text in numbers]
-        if isinstance(self.alphabet, BitVectors):
-            words = _pack(self.alphabet, lists)
+        if self.alphabet.bits is not None:
+            words = _pack(self.alphabet.bits, lists)
             return tally(words if self.alphabet.parts > 1 else words[:, 0], list(numbers.values()))
         return tally(self.alphabet.as_array(lists), list(numbers.values()))
 

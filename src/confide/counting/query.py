@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from confide.alphabets import Alphabet, Attributes, Grid
+from confide.alphabets import Alphabet
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
 from confide.errors import DataFileError
 from confide.files.rows import Field, Reason, fields_of
@@ -156,7 +156,7 @@ class Query:
             for _, kind, place in parts
         )
         each, inside, holes, start = [], [], [], 0
-        for alphabet in self.alphabet.alphabets if isinstance(self.alphabet, Attributes) else (self.alphabet,):
+        for alphabet in (self.alphabet,) if self.alphabet.attributes is None else self.alphabet.attributes.alphabets:
             own = parts[start : start + len(fields_of(alphabet))]
             clauses = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for field, _, place in own]
             each.append((own, " AND ".join([*clauses, *_no_hole(alphabet, start)])))
@@ -172,9 +172,10 @@ class Query:
         return "CASE " + "\n    ".join(cases) + " END"
 
 
-def _no_hole(grid: Alphabet, start: int) -> list[str]:
+def _no_hole(alphabet: Alphabet, start: int) -> list[str]:
     """Cells of a grid that are none, by their number in the box around all cells, from the value at `start` on."""
-    if not isinstance(grid, Grid) or not grid.holes:
+    grid = alphabet.grid
+    if grid is None or not grid.holes:
         return []
     numbers = ((row - grid.first_row) * grid.columns + column - grid.first_column for row, column in grid.holes)
     place = f"(value{start} - {grid.first_row}) * {grid.columns} + value{start + 1} - {grid.first_column}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Integers, Places, Values
+from confide.alphabets import Alphabet, Grid, Integers, Places, PlaneGeometry, Values
 from confide.errors import InvalidParameterError
 
 
@@ -132,8 +132,8 @@ def load(name: str) -> Dataset:
     alphabet = _alphabet(entry.pop("alphabet"))
     histogram = _read_histogram(entry.pop("file"), alphabet)
     box = entry.pop("box", None)
-    if box is not None and isinstance(alphabet, Grid):
-        entry["places"] = Places(*box, rows=alphabet.rows, columns=alphabet.columns)
+    if box is not None and alphabet.grid is not None:
+        entry["places"] = Places(*box, rows=alphabet.grid.rows, columns=alphabet.grid.columns)
     return Dataset(name=name, alphabet=alphabet, histogram=histogram, **entry)
 
 
@@ -157,7 +157,7 @@ def _alphabet(table: dict[str, Any]) -> Alphabet:
 
 def _read_histogram(file: str, alphabet: Alphabet) -> NDArray[np.int64]:
     lines = _read(f"data/{file}").splitlines()
-    if isinstance(alphabet, Grid):
+    if isinstance(alphabet.geometry, PlaneGeometry):
         table = np.loadtxt(lines, delimiter=",", dtype=np.int64)
         histogram: NDArray[np.int64] = table.reshape(-1)
     else:

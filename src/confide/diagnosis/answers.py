@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from confide.alphabets import Alphabet, Grid, Integers
+from confide.alphabets import Alphabet, LineGeometry, PlaneGeometry
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
@@ -150,7 +150,7 @@ def _why_long(answer: Estimate) -> str:
     if answer.is_many_shapes:
         return f"the shape {answer.shape} is many shapes in one"
     is_endless = answer.considered is not None and not answer.considered.whole.is_finite
-    if is_endless and not isinstance(answer.alphabet, Integers):
+    if is_endless and not isinstance(answer.alphabet.geometry, LineGeometry):
         return "each question on a plane without end takes a while; ask with --query, or in Python"
     if answer.alphabet.size > MOST_UNBIDDEN:
         return f"{answer.alphabet.size:,} values take long; ask with --query, --mean or --median, or in Python"
@@ -162,7 +162,7 @@ def _why_long(answer: Estimate) -> str:
 
 def _why_slow(answer: Estimate) -> str:
     cells = answer.alphabet.size
-    if not isinstance(answer.alphabet, Grid) or cells <= MOST_CELLS_UNBIDDEN:
+    if not isinstance(answer.alphabet.geometry, PlaneGeometry) or cells <= MOST_CELLS_UNBIDDEN:
         return ""
     seconds = max(10, round(14 * (min(cells, MOST_CELLS) / 280) ** 2.5, -1))  # beyond those, blocks of cells
     return f"{cells:,} cells take about {seconds:.0f} s; confide estimate --windows looks for them"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Indices, Integers
+from confide.alphabets import Alphabet, Grid, Indices, LineGeometry
 from confide.errors import InvalidDistributionError
 from confide.figures import style
 from confide.figures.maps import MapScene, map_scene
@@ -56,16 +56,16 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
     """
     with style.styled():
         alphabet = windows.alphabet
-        if isinstance(alphabet, Integers):
+        if isinstance(alphabet.geometry, LineGeometry):
             return _window_line(alphabet, windows, curve, (name, color), truth, width)
-        if isinstance(alphabet, Grid):
+        if alphabet.grid is not None:
             panel = Panel("", curve, windows=windows, background=background)
-            return _window_maps(map_scene(alphabet, (panel,), name), windows, width)
+            return _window_maps(map_scene(alphabet.grid, (panel,), name), windows, width)
         return _window_bars(windows, noisy, color, width)
 
 
 def _window_line(
-    alphabet: Integers,
+    alphabet: Alphabet,
     windows: Windows,
     curve: FloatArray,
     name_and_color: tuple[str, str],
@@ -197,7 +197,7 @@ def draw_ranges(
                 f"Give one share for each of {alphabet.size} values; got {np.shape(bounds)}."
             )
     with style.styled():
-        if isinstance(alphabet, Integers):
+        if isinstance(alphabet.geometry, LineGeometry):
             figure = style.new_figure(width, 2.9)
             _range_line(figure.add_subplot(), alphabet, lowest, highest, name)
             return figure
@@ -207,7 +207,7 @@ def draw_ranges(
     return figure
 
 
-def _range_line(axes: Axes, alphabet: Integers, lowest: FloatArray, highest: FloatArray, name: str) -> None:
+def _range_line(axes: Axes, alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     places = alphabet.coordinates[:, 0]
@@ -262,16 +262,16 @@ def draw_residuals(
     'standard errors'
     """
     with style.styled():
-        if isinstance(outputs, Grid):
-            return _residual_map(outputs, residuals)
-        figure = style.new_figure(width, 2.4) if isinstance(outputs, Integers) else None
-        if figure is not None and isinstance(outputs, Integers):
+        if outputs.grid is not None:
+            return _residual_map(outputs.grid, residuals)
+        if isinstance(outputs.geometry, LineGeometry):
+            figure = style.new_figure(width, 2.4)
             _residual_line(figure.add_subplot(), outputs, residuals, name)
             return figure
         return _residual_bars(outputs, residuals, width)
 
 
-def _residual_line(axes: Axes, outputs: Integers, residuals: FloatArray, name: str) -> None:
+def _residual_line(axes: Axes, outputs: Alphabet, residuals: FloatArray, name: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     places = outputs.coordinates[:, 0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from confide.alphabets import Alphabet, Grid, Integers
+from confide.alphabets import Alphabet, LineGeometry
 from confide.figures import style
 from confide.figures.maps import map_scene
 from confide.figures.panels import Panel, check_panels, choose_colors
@@ -108,10 +108,10 @@ def draw_sheet(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value")
 
 def choose_scene(alphabet: Alphabet, panels: tuple[Panel, ...], name: str) -> Scene:
     """Return how distributions over this alphabet are drawn."""
-    if isinstance(alphabet, Integers):
+    if isinstance(alphabet.geometry, LineGeometry):
         return LineScene(alphabet, panels, name)
-    if isinstance(alphabet, Grid):
-        return map_scene(alphabet, panels, name)
+    if alphabet.grid is not None:
+        return map_scene(alphabet.grid, panels, name)
     return BarScene(alphabet, panels, name)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Integers
+from confide.alphabets import Alphabet
 from confide.figures import style
 from confide.figures.panels import FloatArray, Panel, Role, share_label
 from confide.intervals import Windows
@@ -55,7 +55,7 @@ class AxesScene:
 class LineScene(AxesScene):
     """Panels over whole numbers, as steps on a common axis."""
 
-    alphabet: Integers
+    alphabet: Alphabet
 
     size = (style.PANEL, 2.4)
 
@@ -195,7 +195,7 @@ class LineScene(AxesScene):
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
 
 
-def label_values(axes: Axes, alphabet: Integers, most: int = MOST_TICKS) -> None:
+def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None:
     """Write below the axis what people call the values, of some where there are many; slanted where these are long."""
     if ticks := alphabet.ticks(most):
         axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes, Values
+from confide.alphabets import Alphabet, Values
 from confide.alphabets.numerals import parse_real
 from confide.checks import as_items, require_kinds
 from confide.counts import Counts, merge, require_counts, tally
@@ -151,7 +151,7 @@ def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
     arrays = [_as_array(column) for column in columns]
     if len(arrays) == 1:
         return arrays[0]
-    if isinstance(alphabet, Attributes) and len({array.dtype.kind for array in arrays}) > 1:
+    if alphabet.attributes is not None and len({array.dtype.kind for array in arrays}) > 1:
         arrays = [array.astype(object) for array in arrays]
     return np.stack(arrays, axis=-1)
 

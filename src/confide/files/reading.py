@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Indices, Line, Plane, Values
+from confide.alphabets import Alphabet, Indices, LatticeGeometry, Values
 from confide.alphabets.columns import as_column
 from confide.alphabets.numerals import Numeral, looks_like_a_number, parse_real
 from confide.counts import Counts, tally
@@ -293,15 +293,15 @@ def find_fault(request: Request, fields: Entry) -> Reason:
         return Reason.BAD_COUNT
     if not all(text.strip() for text in fields):
         return Reason.MISSING
-    if isinstance(alphabet, Attributes):
-        each = alphabet.fields(fields, is_raw=request.is_raw)
+    if alphabet.attributes is not None:
+        each = alphabet.attributes.fields(fields, is_raw=request.is_raw)
         parts = [(replace(request, alphabet=part, columns=()), texts) for part, texts in each]
         return next(find_fault(part, texts) for part, texts in parts if not _is_value(part, texts))
     if request.is_raw and (fault := alphabet.fault(fields)):
         return Reason(fault)
     if request.parse(fields) is not None:
         return Reason.OUTSIDE
-    is_meant_whole = not isinstance(alphabet, Line | Plane) and all(map(looks_like_a_number, fields))
+    is_meant_whole = alphabet.geometry.is_whole and all(map(looks_like_a_number, fields))
     return Reason.NOT_WHOLE if is_meant_whole else Reason.NOT_A_NUMBER
 
 
@@ -320,9 +320,9 @@ def select_values(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArra
     # numpy holds a number and a category of one person best as objects.
     is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
     values: Values = np.array([parsed[place] for place in places], dtype=object if is_mixed else None)
-    if isinstance(alphabet, Line | Plane):
+    if isinstance(alphabet.geometry, LatticeGeometry) and not alphabet.geometry.is_whole:
         with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
-            resolutions = np.array(alphabet.resolutions)
+            resolutions = np.array(alphabet.geometry.resolutions)
             values = np.rint(values * resolutions) / resolutions
     inside = alphabet.contains(values)
     is_good[places] = inside

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.alphabets import Alphabet, Attributes, BitVectors, Categories, Circle, Grid, Integers, Lattice, Line, Plane
+from confide.alphabets import Alphabet, LatticeGeometry, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.counts import NO_WEIGHTS
 from confide.errors import DataFileError, InvalidParameterError
 from confide.limits import LARGEST_INTEGER
@@ -254,28 +254,29 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
     >>> fields_of(Grid(2, 3))[1].high
     2
     """
-    if isinstance(alphabet, Attributes):
-        return tuple(field for one in alphabet.alphabets for field in fields_of(one))
-    if isinstance(alphabet, Grid):
-        return (_span(alphabet.first_row, alphabet.rows), _span(alphabet.first_column, alphabet.columns))
-    if isinstance(alphabet, Line | Plane):
-        return tuple(Field("real", resolution=one) for one in alphabet.resolutions)
-    if isinstance(alphabet, BitVectors):
-        lengths = (min(63, alphabet.length - start) for start in range(0, alphabet.length, 63))
+    if alphabet.attributes is not None:
+        return tuple(field for one in alphabet.attributes.alphabets for field in fields_of(one))
+    geometry = alphabet.geometry
+    if isinstance(geometry, PlaneGeometry):
+        return (_span(geometry.first_row, geometry.rows), _span(geometry.first_column, geometry.columns))
+    if isinstance(geometry, LatticeGeometry) and not geometry.is_whole:
+        return tuple(Field("real", resolution=one) for one in geometry.resolutions)
+    if alphabet.bits is not None:
+        lengths = (min(63, alphabet.bits.length - start) for start in range(0, alphabet.bits.length, 63))
         return tuple(_span(0, 2**length) for length in lengths)
     return (_field_of(alphabet),) * alphabet.parts
 
 
 def _field_of(alphabet: Alphabet) -> Field:
     """Return what every part of a report is, where all are alike."""
-    if isinstance(alphabet, Integers) and alphabet.is_finite:
+    if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite:
         return Field("whole", *alphabet.span)
-    if isinstance(alphabet, Circle):
+    if isinstance(alphabet.geometry, RingGeometry):
         return Field("whole", 0, alphabet.size - 1)
-    if isinstance(alphabet, Integers | Lattice):
+    if alphabet.geometry.dimensions:
         return Field("whole")
-    if isinstance(alphabet, Categories):
-        members: Any = alphabet.values
+    if isinstance(alphabet.geometry, UnorderedGeometry):
+        members: Any = tuple(alphabet.decode(range(alphabet.size)).tolist())
         return Field("text" if isinstance(members[0], str) else "whole", members=members)
     raise InvalidParameterError(f"Reports of {alphabet!r} cannot be counted in SQL; tally them in Python.")
 

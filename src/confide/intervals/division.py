@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Indices
+from confide.alphabets import Alphabet, Indices, PlaneGeometry
 from confide.channels.base import FloatArray
 from confide.evidence import Evidence
 from confide.intervals.answers import Interval, error_of, in_words, percent
@@ -135,7 +135,10 @@ class Windows:
     def _finding(self) -> str:
         part = "half" if self.error == PROPORTION else percent(self.error)
         within = f"within {part} of it at {percent(self.level)}, or of an even share where that is more"
-        missed, noun = sum(not one for one in self.told), "district" if isinstance(self.alphabet, Grid) else "window"
+        missed, noun = (
+            sum(not one for one in self.told),
+            "district" if isinstance(self.alphabet.geometry, PlaneGeometry) else "window",
+        )
         if missed:
             return f"Of {counted(len(self), noun)}, these reports leave {missed:,} not known {within}."
         if len(self) == 1 < self.alphabet.size:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Indices, Integers, Selection
+from confide.alphabets import Alphabet, Grid, Indices, LineGeometry, Selection
 from confide.alphabets.geometry import LARGEST_LATTICE
 from confide.channels.base import FloatArray
 from confide.limits import LARGEST_INTEGER, MOST_STORED
@@ -84,14 +84,14 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
     Integers(-7, 19)
     """
     wanted = 0 if decay is None else math.ceil(NATS / decay)
-    if isinstance(likely, Integers):
+    if isinstance(likely.geometry, LineGeometry):
         return _around_range(likely, wanted)
-    if isinstance(likely, Grid):
-        return _around_box(likely, wanted, reports)
+    if likely.grid is not None:
+        return _around_box(likely.grid, wanted, reports)
     return _around_each(likely, wanted)
 
 
-def _around_range(likely: Integers, wanted: int) -> Surroundings:
+def _around_range(likely: Alphabet, wanted: int) -> Surroundings:
     low, high = likely.span
     steps = min(wanted, max(0, LONGEST_LINE - likely.size) // 2, LARGEST_INTEGER - max(-low, high))
     wide = likely.between(low - steps, high + steps)
@@ -126,13 +126,14 @@ def _far_cells(box: Grid) -> tuple[Alphabet, ...]:
 
 def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
     """Return what lies around each of a few values on a long line; scattered cells of a plane as they are."""
-    if not isinstance(likely, Selection) or not isinstance(likely.whole, Integers):
+    whole, values = likely.selected_from, likely.decode(np.arange(likely.size))
+    if whole is None or not isinstance(whole.geometry, LineGeometry):
         return Surroundings(likely, np.arange(likely.size), (), 0, wanted)
     steps = min(wanted, max(0, LONGEST_LINE // likely.size - 1) // 2)
-    near = np.add.outer(likely.values, np.arange(-steps, steps + 1)).reshape(-1)
-    wide = Selection(likely.whole, np.unique(np.clip(near, -LARGEST_INTEGER, LARGEST_INTEGER)))
-    far = tuple(likely.whole.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
-    return Surroundings(wide, wide.encode(likely.values), far, steps, wanted)
+    near = np.add.outer(values, np.arange(-steps, steps + 1)).reshape(-1)
+    wide = Selection(whole, np.unique(np.clip(near, -LARGEST_INTEGER, LARGEST_INTEGER)))
+    far = tuple(whole.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+    return Surroundings(wide, wide.encode(values), far, steps, wanted)
 
 
 def _last(is_so: Callable[[int], bool], most: int) -> int:

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Circle, Grid, Indices, Integers, Selection
+from confide.alphabets import Alphabet, Grid, Indices, LineGeometry, RingGeometry
 from confide.channels.base import FloatArray
 from confide.intervals.answers import Interval, error_of, in_words, percent, points
 from confide.intervals.bases import Basis, Likelihood
@@ -106,10 +106,11 @@ def windows_over(alphabet: Alphabet, name: str | None = None) -> WindowKind:
     ['age in 0..1', 'age in 1..2', 'age in 2..3']
     """
     word = name if name is not None and name.isidentifier() else "value"
-    whole = alphabet.whole if isinstance(alphabet, Selection) else alphabet
-    if isinstance(whole, Integers | Circle):  # windows on a circle end where it is cut, between its last and its first
+    whole = alphabet.selected_from or alphabet
+    # Windows in a ring end where it is cut, between its last value and its first.
+    if isinstance(whole.geometry, LineGeometry | RingGeometry):
         return _LineWindows(alphabet, whole, word)
-    return _CellWindows(alphabet) if isinstance(alphabet, Grid) else _SingleValues(alphabet, word)
+    return _SingleValues(alphabet, word) if alphabet.grid is None else _CellWindows(alphabet.grid)
 
 
 MOST_WEIGHTS = 4_000_000
@@ -127,7 +128,7 @@ class _LineWindows:
 
     is_line = True
 
-    def __init__(self, alphabet: Alphabet, whole: Integers | Circle, name: str) -> None:
+    def __init__(self, alphabet: Alphabet, whole: Alphabet, name: str) -> None:
         self.alphabet, self.whole, self.name = alphabet, whole, name
         self.places = alphabet.coordinates[:, 0].astype(np.int64)
         self.low, self.high = int(self.places.min()), int(self.places.max())

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Attributes, BitVectors, Indices
+from confide.alphabets import Alphabet, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.checks import require_kinds
 from confide.counts import Counts, add_up, as_histogram, tally
@@ -148,12 +148,12 @@ class Mechanism(ABC):
     def reports_of(self, counts: Counts, *names: str) -> Counts:
         """Return counts of reports of several attributes as counts of what they say of some of these."""
         self.refuse_strays(counts)
-        whole = self.report_alphabet
-        if not isinstance(whole, Attributes):
+        whole = self.report_alphabet.attributes
+        if whole is None:
             raise InvalidParameterError(f"Reports of {self!r} have no attributes; got the names {', '.join(names)}.")
         part, numbers = whole.part(*names), whole.split(whole.locate(whole.as_array(counts.reports)))
         chosen = [numbers[whole.axis(name)] for name in names]
-        own = part.join(chosen) if isinstance(part, Attributes) else chosen[0]
+        own = chosen[0] if part.attributes is None else part.attributes.join(chosen)
         seen, places = np.unique(own, return_inverse=True)
         return add_up(part.decode(seen), np.bincount(places, counts.counts)).with_origin(counts.origin)
 
@@ -414,9 +414,9 @@ def require_alphabet(name: str, value: object) -> None:
 def require_finite(alphabet: Alphabet, name: str) -> None:
     """Refuse an alphabet that cannot be listed, and what is no alphabet at all."""
     require_alphabet("alphabet", alphabet)
-    if isinstance(alphabet, BitVectors):
+    if alphabet.bits is not None:
         raise InvalidParameterError(
-            f"{name} needs a finite alphabet that can be listed; {alphabet!r} has 2^{alphabet.length} bit "
+            f"{name} needs a finite alphabet that can be listed; {alphabet!r} has 2^{alphabet.bits.length} bit "
             f"vectors. Use Rappor by itself."
         )
     if not alphabet.is_finite:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, Attributes, Grid, Indices, Integers
+from confide.alphabets import Alphabet, Attributes, Indices, LineGeometry, PlaneGeometry
 from confide.alphabets.attributes import check_names
 from confide.channels import Embedded, Kronecker
 from confide.errors import InvalidParameterError
@@ -215,7 +215,7 @@ unit = "km"
     @property
     def tables(self) -> dict[str, list[Any]]:
         """See :attr:`Mechanism.tables`; the nearest output of each cell, where cells have no mapping."""
-        is_told = self.mapping is not None or isinstance(self.outputs, Integers)
+        is_told = self.mapping is not None or isinstance(self.outputs.geometry, LineGeometry)
         return {} if is_told else {"nearest": self._remap.tolist()}
 
     @cached_property
@@ -240,19 +240,19 @@ unit = "km"
 
 
 def _nearest(reports: Alphabet, outputs: Alphabet) -> Indices:
-    if isinstance(reports, Integers | Grid) and isinstance(outputs, Integers | Grid):
+    if all(isinstance(one.geometry, LineGeometry | PlaneGeometry) for one in (reports, outputs)):
         _require_common_ground(reports, outputs)
-    if isinstance(reports, Integers) and isinstance(outputs, Integers):
+    if isinstance(reports.geometry, LineGeometry) and isinstance(outputs.geometry, LineGeometry):
         nearest: Indices = np.clip(reports.decode(np.arange(reports.size)) - outputs.span[0], 0, outputs.size - 1)
         return nearest
-    if isinstance(reports, Grid) and isinstance(outputs, Grid):
-        box = hull(reports, outputs)
-        cells: Indices = nearest_cells(box, outputs)[box.encode(reports.decode(np.arange(reports.size)))]
+    if reports.grid is not None and outputs.grid is not None:
+        box = hull(reports.grid, outputs.grid)
+        cells: Indices = nearest_cells(box, outputs.grid)[box.encode(reports.decode(np.arange(reports.size)))]
         return cells
     raise InvalidParameterError(f"Give a mapping: it is not known which of {outputs!r} is nearest to a {reports!r}.")
 
 
-def _require_common_ground(reports: Integers | Grid, outputs: Integers | Grid) -> None:
+def _require_common_ground(reports: Alphabet, outputs: Alphabet) -> None:
     """Refuse outputs that lie elsewhere, or in other steps; which is nearest would be meaningless."""
     reports.require_listable()
     if reports.spacing != outputs.spacing:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Attributes, BitVectors, Indices, Plane
+from confide.alphabets import Indices, Plane
 from confide.errors import ConfideError
 from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism
@@ -309,10 +309,11 @@ def _counted(mechanism: Mechanism, people: Indices, drawn: Reports) -> Iterator[
 def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) -> Iterator[Cells]:
     """Count the reports of one value in cells of known probability, where these are known, for each attribute."""
     facts, outputs = mechanism.facts, mechanism.report_alphabet
-    if facts.bits is not None and isinstance(outputs, BitVectors):
-        yield _count_bits(part, outputs.unpack(reports), value, *map(float, facts.bits))
-    elif facts.parts is not None and isinstance(mechanism.alphabet, Attributes) and isinstance(outputs, Attributes):
-        each = zip(facts.parts.items(), mechanism.alphabet.split(value), outputs.columns(reports), strict=True)
+    if facts.bits is not None and outputs.bits is not None:
+        yield _count_bits(part, outputs.bits.unpack(reports), value, *map(float, facts.bits))
+    elif facts.parts is not None and mechanism.alphabet.attributes is not None and outputs.attributes is not None:
+        numbers, columns = mechanism.alphabet.attributes.split(value), outputs.attributes.columns(reports)
+        each = zip(facts.parts.items(), numbers, columns, strict=True)
         for (name, one), number, column in each:
             yield from _cells(one, int(number), column, (*part, name))
     elif facts.noise is not None and not mechanism.has_channel:

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Categories, Circle, Grid, Indices, Integers
+from confide.alphabets import (
+    Alphabet,
+    Grid,
+    Indices,
+    LineGeometry,
+    PlaneGeometry,
+    RingGeometry,
+    UnorderedGeometry,
+)
 from confide.channels import (
     Channel,
     Dense,
@@ -88,20 +96,20 @@ class Exponential(Mechanism):
         """
         if self._line is not None:
             return Premise.LINE
-        return Premise.OWN_VALUE if isinstance(self.alphabet, Categories) else Premise.NOTHING
+        return Premise.OWN_VALUE if isinstance(self.alphabet.geometry, UnorderedGeometry) else Premise.NOTHING
 
     @cached_property
     def channel(self) -> Channel:
         """See :attr:`Mechanism.channel`."""
         if self._line is not None:
             return self._line_channel(self.alphabet.size)
-        if isinstance(self.alphabet, Grid) and self.alphabet.size > LARGEST_DENSE and min(self.alphabet.shape) > 1:
-            return self._plane_channel(self.alphabet)
-        if isinstance(self.alphabet, Categories):
+        grid = self.alphabet.grid
+        if grid is not None and grid.size > LARGEST_DENSE and min(grid.shape) > 1:
+            return self._plane_channel(grid)
+        if isinstance(self.alphabet.geometry, UnorderedGeometry):
             ratio, others = self._ratio, self.alphabet.size - 1
             return RandomizedResponseChannel(others + 1, *(float(one / (1 + others * ratio)) for one in (1, ratio)))
         matrix = np.array([self._row(index) for index in range(self.alphabet.size)])
-        grid = self.alphabet if isinstance(self.alphabet, Grid) else None
         layout = None if grid is None else Layout(grid.shape, grid.places)
         return Dense(matrix / matrix.sum(axis=1, keepdims=True), layout)
 
@@ -110,7 +118,7 @@ class Exponential(Mechanism):
         size = self.alphabet.size
         if self._line is not None:
             return [power_weights(self._ratio, size)[abs(z - index)] for z in range(size)]
-        if isinstance(self.alphabet, Categories):
+        if isinstance(self.alphabet.geometry, UnorderedGeometry):
             return [power_weights(self._ratio, 2)[z != index] for z in range(size)]
         if self._is_small_circle:
             powers = power_weights(self._ratio, size // 2 + 1)
@@ -120,15 +128,16 @@ class Exponential(Mechanism):
     @property
     def _is_small_circle(self) -> bool:
         """Whether steps around a circle are few enough for powers of a ratio, which are long integers."""
-        return isinstance(self.alphabet, Circle) and self.alphabet.size <= LARGEST_TABLE
+        return isinstance(self.alphabet.geometry, RingGeometry) and self.alphabet.size <= LARGEST_TABLE
 
     @property
     def tables(self) -> dict[str, list[Any]]:
         """See :attr:`Mechanism.tables`; of cells those of all displacements, of others all rows of weights."""
-        if isinstance(self.alphabet, Grid):
-            require_tabled(self, self.alphabet.rows * self.alphabet.columns)
+        if self.alphabet.grid is not None:
+            require_tabled(self, self.alphabet.grid.rows * self.alphabet.grid.columns)
             return {"quadrant": self._quadrant.tolist()}
-        is_exact = self._line is not None or isinstance(self.alphabet, Categories) or self._is_small_circle
+        is_unordered = isinstance(self.alphabet.geometry, UnorderedGeometry)
+        is_exact = self._line is not None or is_unordered or self._is_small_circle
         require_tabled(self, 0 if is_exact else self.alphabet.size**2)
         return {} if is_exact else {"rows": [self._row(index).tolist() for index in range(self.alphabet.size)]}
 
@@ -138,7 +147,7 @@ class Exponential(Mechanism):
             weights = self.weights(index)
             return np.array([weight / sum(weights) for weight in weights])
         points = self.alphabet.coordinates
-        if isinstance(self.alphabet, Grid) and self.alphabet.size <= LARGEST_TABLE:
+        if isinstance(self.alphabet.geometry, PlaneGeometry) and self.alphabet.size <= LARGEST_TABLE:
             down, along = np.abs(points - points[index]).astype(np.int64).T
             chosen: NDArray[np.float64] = self._quadrant[down, along]
             return chosen
@@ -150,10 +159,10 @@ class Exponential(Mechanism):
         return exp_minus(np.minimum(shaded(self._half_rate) * distances, DEEPEST))
 
     @property
-    def _line(self) -> Integers | None:
+    def _line(self) -> Alphabet | None:
         """The alphabet, where its values lie on a line and equally far apart."""
-        is_even = isinstance(self.alphabet, Integers) and self.alphabet.positions is None
-        return self.alphabet if is_even else None  # type: ignore[return-value]
+        is_even = isinstance(self.alphabet.geometry, LineGeometry) and self.alphabet.positions is None
+        return self.alphabet if is_even else None
 
     @property
     def _spacing(self) -> float:
@@ -187,7 +196,7 @@ class Exponential(Mechanism):
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw from rows of weights where there are few; else propose unbounded noise until it hits a value."""
-        if self.alphabet.size <= LARGEST_TABLE or (self._line is None and not isinstance(self.alphabet, Grid)):
+        if self.alphabet.size <= LARGEST_TABLE or (self._line is None and self.alphabet.grid is None):
             return super()._draw(indices, bits)
         drawn = np.full(indices.size, -1, dtype=np.int64)
         while (pending := np.flatnonzero(drawn < 0)).size:
@@ -206,9 +215,9 @@ class Exponential(Mechanism):
     @cached_property
     def _quadrant(self) -> NDArray[np.float64]:
         """All displacements between two cells of the grid; what lies beyond would be refused anyway."""
-        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; callers have asked)
+        assert self.alphabet.grid is not None  # noqa: S101 (for the type checker; callers have asked)
         self.alphabet.require_listable()
-        down, along = (np.arange(float(side)) for side in self.alphabet.shape)
+        down, along = (np.arange(float(side)) for side in self.alphabet.grid.shape)
         return self._faded(length(down[:, None], along))
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Coordinates, Grid, Indices, Lattice, Plane, Selection, unbounded
+from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, unbounded
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -54,7 +54,7 @@ class PlaneMechanism(Mechanism):
 
     def _check(self) -> None:
         require_plane(self.alphabet, type(self).__name__)
-        if isinstance(self.alphabet, Coordinates) and not self._takes_coordinates:
+        if self.alphabet.bounds is not None and not self.alphabet.is_finite and not self._takes_coordinates:
             raise InvalidParameterError(
                 f"{type(self).__name__} needs cells, and coordinates have none. Use PlanarLaplace, or Places with a "
                 f"cell size."
@@ -87,7 +87,7 @@ class UnboundedPlaneMechanism(PlaneMechanism):
         """Rate at which probabilities fall with the distance, a step."""
 
     @abstractmethod
-    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
+    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
         """Lay counts against the probabilities of their reports under some cells."""
 
     @abstractmethod
@@ -96,24 +96,24 @@ class UnboundedPlaneMechanism(PlaneMechanism):
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
-        if not isinstance(self.alphabet, Grid):
+        if self.alphabet.grid is None:
             raise unbounded(self.alphabet)
         self.refuse_strays(counts)
-        return self._evidence(counts, self.alphabet)
+        return self._evidence(counts, self.alphabet.grid)
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
         """See :meth:`Mechanism.observe_within`."""
-        if isinstance(part, Grid):
-            return replace(self, alphabet=part).observe(counts)
-        if not isinstance(part, Selection):
+        if part.grid is not None:
+            return replace(self, alphabet=part.grid).observe(counts)
+        if part.selected_from is None:
             return super().observe_within(counts, part)
         self.refuse_strays(counts)
         return self._evidence(counts, part)
 
     def _truncated(self, outputs: Alphabet | None) -> Mechanism | None:
-        if isinstance(self.alphabet, Grid) and (outputs is None or isinstance(outputs, Grid)):
-            return self._clamped_to(self.alphabet, outputs)
-        return None
+        if self.alphabet.grid is None or (outputs is not None and outputs.grid is None):
+            return None
+        return self._clamped_to(self.alphabet.grid, None if outputs is None else outputs.grid)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
         reports: NDArray[Any] = self.alphabet.decode(indices) + np.stack(self._noise(indices.size, bits), axis=-1)
@@ -166,10 +166,10 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         Noise is clamped to the window, whose rim then collects what lies beyond: so one more row or column is taken
         where the box goes on, which nobody reported.
         """
-        if not isinstance(part, Grid):
+        if part.grid is None:
             return super().observe_within(counts, part)
         cells, numbers = self._cells_reported(counts)
-        window = self._window(part, cells)
+        window = self._window(part.grid, cells)
         channel = self._box_channel(window.shape)
         if window.size <= LARGEST_DENSE:
             channel = Dense(channel.dense(), channel.layout)
@@ -264,8 +264,8 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         if self.outputs is not None:
             self._check_outputs(self.outputs)
 
-    def _check_outputs(self, outputs: Alphabet) -> None:
-        if not isinstance(outputs, Grid) or outputs.spacing != self.alphabet.spacing:
+    def _check_outputs(self, outputs: object) -> None:
+        if not isinstance(outputs, Alphabet) or outputs.grid is None or outputs.spacing != self.alphabet.spacing:
             raise InvalidParameterError(
                 f"Outputs must be a Grid with the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs!r}."
             )
@@ -284,7 +284,7 @@ def shaded(rate: Fraction) -> float:
     return float(rate) * (1 - 1e-9) - 1e-12
 
 
-def scattered_evidence(alphabet: Grid | Selection, counts: Counts, rate: float, peak: float) -> Evidence:
+def scattered_evidence(alphabet: Alphabet, counts: Counts, rate: float, peak: float) -> Evidence:
     """Store a column e^(-rate distance) for each distinct report, scaled to the value nearest to it.
 
     Scaling keeps reports far outside from underflowing; what it takes away goes into the offset.
@@ -312,14 +312,15 @@ def distances_between(points: NDArray[np.float64], reports: NDArray[Any]) -> NDA
     return distances
 
 
-def layout_of(cells: Grid | Selection) -> Layout | None:
+def layout_of(cells: Alphabet) -> Layout | None:
     """Return how cells lie; those far apart as if the rows and columns between them, which are empty, were not there.
 
     None where even that takes more than LARGEST_SCATTER / 10 places.
     """
-    if isinstance(cells, Grid):
-        return Layout(cells.shape, cells.places)
-    (rows, row), (columns, column) = (np.unique(part, return_inverse=True) for part in cells.values.T)
+    if cells.grid is not None:
+        return Layout(cells.grid.shape, cells.grid.places)
+    values = cells.decode(np.arange(cells.size))
+    (rows, row), (columns, column) = (np.unique(part, return_inverse=True) for part in values.T)
     if rows.size * columns.size > LARGEST_SCATTER // 10:
         return None
     return Layout((rows.size, columns.size), row * columns.size + column)
@@ -374,9 +375,10 @@ def hull(*parts: Grid) -> Grid:
     return one.window(*first, rows, columns)
 
 
-def require_plane(alphabet: Alphabet, name: str) -> None:
+def require_plane(alphabet: object, name: str) -> None:
     """Refuse anything but cells of a plane."""
-    if not isinstance(alphabet, Grid | Lattice):
+    geometry = alphabet.geometry if isinstance(alphabet, Alphabet) else None
+    if geometry is None or geometry.dimensions != 2 or not geometry.is_whole:
         raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {alphabet!r}.")
 
 

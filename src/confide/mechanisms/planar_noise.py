@@ -11,17 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import (
-    Alphabet,
-    Coordinates,
-    Grid,
-    Indices,
-    Lattice,
-    Places,
-    Plane,
-    Selection,
-    unbounded,
-)
+from confide.alphabets import Alphabet, Coordinates, Grid, Indices, Lattice, Places, Plane, unbounded
 from confide.channels import (
     Channel,
     ClampedPlanarConvolution,
@@ -112,11 +102,11 @@ class PlanarGeometric(EuclideanNoise):
     def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedPlanarGeometric:
         return TruncatedPlanarGeometric(grid, self.epsilon, outputs)
 
-    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
+    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
         if cells.size * counts.reports.shape[0] <= LARGEST_SCATTER // 10:
             return scattered_evidence(cells, counts, self.decay, self._log_peak)
-        if isinstance(cells, Grid):
-            return self._windowed_evidence(counts, cells)
+        if cells.grid is not None:
+            return self._windowed_evidence(counts, cells.grid)
         return self._crowded_evidence(counts, cells)
 
     def _windowed_evidence(self, counts: Counts, grid: Grid) -> Evidence:
@@ -136,10 +126,10 @@ class PlanarGeometric(EuclideanNoise):
         both: Channel = ColumnStack((inside, beyond.channel))
         return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
 
-    def _crowded_evidence(self, counts: Counts, part: Selection) -> Evidence:
+    def _crowded_evidence(self, counts: Counts, part: Alphabet) -> Evidence:
         """Convolve where most reports lie, and store rows and columns for the few cells and reports elsewhere."""
         window = crowded_window(counts, part)
-        places, values = window.locate(counts.reports), window.locate(part.values)
+        places, values = window.locate(counts.reports), window.locate(part.decode(np.arange(part.size)))
         near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
         bulk, rest = np.flatnonzero(values >= 0), np.flatnonzero(values < 0)
         if part.size * far.size + rest.size * near.size > LARGEST_SCATTER:
@@ -185,8 +175,7 @@ class PlanarLaplace(EuclideanNoise):
 
     def __post_init__(self) -> None:
         self._check()
-        if isinstance(self.alphabet, Grid):
-            grid = self.alphabet
+        if (grid := self.alphabet.grid) is not None:
             ends = grid.first_row, grid.first_row + grid.rows, grid.first_column, grid.first_column + grid.columns
             if max(map(abs, ends)) > Plane.FARTHEST_VALUE:
                 raise InvalidParameterError(
@@ -239,13 +228,13 @@ class PlanarLaplace(EuclideanNoise):
         return super().observe_within(counts, part)
 
     def _require_cells(self) -> None:
-        if isinstance(self.alphabet, Coordinates):
+        if self.alphabet.bounds is not None and not self.alphabet.is_finite:
             raise unbounded(self.alphabet)
 
     def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedPlanarLaplace:
         return TruncatedPlanarLaplace(grid, self.epsilon, outputs)
 
-    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
+    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
         return scattered_evidence(cells, counts, self.decay, self._log_peak)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:
@@ -377,7 +366,7 @@ class PlanarLaplaceOnCells(TruncatedKernelMechanism):
         return kernel_in_blocks(finer, parts) if parts > 1 else finer
 
 
-def crowded_window(counts: Counts, part: Selection) -> Grid:
+def crowded_window(counts: Counts, part: Alphabet) -> Grid:
     """Return a box that fits and holds most reports: whoever lies behind the widest empty gap is left out, in turn."""
     reports: NDArray[np.int64] = counts.reports.astype(np.int64)
     while np.prod(reports.max(axis=0) - reports.min(axis=0) + 1.0) > LARGEST_WINDOW:
@@ -388,7 +377,7 @@ def crowded_window(counts: Counts, part: Selection) -> Grid:
         reports = reports[is_beyond if 2 * is_beyond.sum() > is_beyond.size else ~is_beyond]
     first = reports.min(axis=0)
     rows, columns = (reports.max(axis=0) - first + 1).tolist()
-    return Grid(rows, columns, part.whole.metric.distance((0, 0), (0, 1)), "", (), *first.tolist())
+    return Grid(rows, columns, part.metric.distance((0, 0), (0, 1)), "", (), *first.tolist())
 
 
 def _widened(alphabet: Grid, rate: float) -> Grid:

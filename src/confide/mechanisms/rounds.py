@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, BitVectors, Grid, Indices, Integers
+from confide.alphabets import Alphabet, Indices, LineGeometry
 from confide.channels import Channel, Composed
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -102,7 +102,7 @@ epsilon = 0.02
             if getattr(self, name).lasting is not None:
                 raise InvalidParameterError(f"{name} must be one round of noise; got {getattr(self, name)!r}.")
         between = between_rounds(self.permanent)
-        if not isinstance(self.permanent.report_alphabet, BitVectors):
+        if self.permanent.report_alphabet.bits is None:
             require_finite(between, "TwoRounds")
             require_finite(self.fresh.report_alphabet, "TwoRounds")
         elif not isinstance(self.fresh, UnaryEncoding):
@@ -173,7 +173,7 @@ epsilon = 0.02
     @property
     def has_channel(self) -> bool:
         """See :attr:`Mechanism.has_channel`."""
-        return self.alphabet.is_listable and not isinstance(self.report_alphabet, BitVectors)
+        return self.alphabet.is_listable and self.report_alphabet.bits is None
 
     @cached_property
     def channel(self) -> Channel:
@@ -255,7 +255,7 @@ class AlikeRows(RandomizedResponse):
 def between_rounds(permanent: Mechanism) -> Alphabet:
     """Return what a fresh round takes: what the permanent one reports, and for bits the values that have them."""
     reports = permanent.report_alphabet
-    return permanent.alphabet if isinstance(reports, BitVectors) else reports
+    return permanent.alphabet if reports.bits is not None else reports
 
 
 def one_report(permanent: Mechanism, fresh: Mechanism) -> Guarantee:
@@ -303,8 +303,8 @@ def _amplified(first: float, second: float) -> float:
 def _keeps_distances(permanent: Mechanism) -> bool:
     """Whether two values with the same noise come out no further apart than they are."""
     noise, outputs = permanent.facts.noise, permanent.report_alphabet
-    is_box = isinstance(outputs, Grid) and not outputs.holes and len(outputs.shape) == 2
-    is_line = isinstance(outputs, Integers) and outputs.positions is None
+    is_box = outputs.grid is not None and not outputs.grid.holes
+    is_line = isinstance(outputs.geometry, LineGeometry) and outputs.positions is None
     return noise is not None and not noise.is_redrawn and not noise.points and (is_line or is_box)
 
 

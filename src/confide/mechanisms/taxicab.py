@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Grid, Indices, Lattice, Selection
+from confide.alphabets import Alphabet, Grid, Indices, Lattice
 from confide.channels import Embedded, Kronecker, ScatteredExponential
 from confide.counts import Counts, add_up
 from confide.evidence import Evidence
@@ -60,7 +60,7 @@ class Taxicab(UnboundedPlaneMechanism):
             premise=Premise.COORDINATES,
             decay=self.decay,
             noise=LatticeNoise(self._ratio),
-            dominance=self._dominance(self.alphabet) if isinstance(self.alphabet, Grid) else None,
+            dominance=None if self.alphabet.grid is None else self._dominance(self.alphabet.grid),
         )
 
     def _dominance(self, grid: Grid) -> Proof:
@@ -80,12 +80,13 @@ class Taxicab(UnboundedPlaneMechanism):
         """Rate at which probabilities fall with the taxicab distance, a step."""
         return -log_of(self._ratio)
 
-    def _evidence(self, counts: Counts, cells: Grid | Selection) -> Evidence:
-        return self._box_evidence(counts, cells) if isinstance(cells, Grid) else self._scattered(counts, cells)
+    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
+        return self._scattered(counts, cells) if cells.grid is None else self._box_evidence(counts, cells.grid)
 
-    def _scattered(self, counts: Counts, part: Selection) -> Evidence:
+    def _scattered(self, counts: Counts, part: Alphabet) -> Evidence:
         """Take each coordinate as a line of the rows, or of the columns, that occur."""
-        axes = [_Axis.of(places, reports) for places, reports in zip(part.values.T, counts.reports.T, strict=True)]
+        cells = part.decode(np.arange(part.size))
+        axes = [_Axis.of(places, reports) for places, reports in zip(cells.T, counts.reports.T, strict=True)]
         (down, along), log_peak = axes, 2 * math.log(float((1 - self._ratio) / (1 + self._ratio)))
         channel = Kronecker((down.channel(self.decay), along.channel(self.decay)))
         remap = np.full(channel.shape[1], -1, dtype=np.int64)
@@ -108,8 +109,8 @@ class Taxicab(UnboundedPlaneMechanism):
     @cached_property
     def _clamped(self) -> TruncatedTaxicab:
         """Kept, so that all groups of reports go through one channel."""
-        assert isinstance(self.alphabet, Grid)  # noqa: S101 (for the type checker; `observe` has asked)
-        return TruncatedTaxicab(self.alphabet, self.epsilon, outputs=self.alphabet.box)
+        assert self.alphabet.grid is not None  # noqa: S101 (for the type checker; `observe` has asked)
+        return TruncatedTaxicab(self.alphabet.grid, self.epsilon, outputs=self.alphabet.grid.box)
 
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
         return ProductNoise(self._ratio).draw(count, bits)

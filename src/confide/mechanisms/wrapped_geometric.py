@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 
-from confide.alphabets import Circle, Indices
+from confide.alphabets import Alphabet, Indices, RingGeometry
 from confide.channels import WrappedExponential
 from confide.errors import InvalidParameterError
 from confide.guarantees import MetricPrivacy
@@ -32,11 +32,12 @@ class WrappedGeometric(Mechanism):
 
     kind = "wrapped-geometric"
     about = "noise is added, and goes around the circle"
-    alphabet: Circle
+    alphabet: Alphabet
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alphabet, Circle):
+        given: object = self.alphabet
+        if not isinstance(given, Alphabet) or not isinstance(given.geometry, RingGeometry):
             raise InvalidParameterError(
                 f"WrappedGeometric needs a circle, Hours(), Weekdays() or Circle(steps); got {self.alphabet!r}. On a "
                 f"line use TruncatedGeometric."

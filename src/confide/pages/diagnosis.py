@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import confide
-from confide.alphabets import Alphabet, Grid, Integers
+from confide.alphabets import Alphabet, Grid, LineGeometry, PlaneGeometry
 from confide.counts import Counts, tally
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
@@ -176,7 +176,7 @@ def _residuals(diagnosis: Diagnosis) -> str:
     is_ones = diagnosis.mechanism.facts.bits is not None
     name = "number of bits that are set" if is_ones else "report"
     told = tell_residuals(outputs, residuals, name)
-    if isinstance(outputs, Grid):
+    if isinstance(outputs.geometry, PlaneGeometry):
         drawing = to_svg(draw_residuals(outputs, residuals, name), told)
         return section("How the reports fit", wide_figure(drawing, caption=RESIDUAL_CAPTION, style="max-width:34rem"))
     drawn = at_widths(lambda width: draw_residuals(outputs, residuals, name, width=width), told)
@@ -203,7 +203,7 @@ def _around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
     if alphabet.is_finite:
         return None
     middle = np.percentile(np.rint(counts.reports.astype(float)), [1, 99], axis=0).astype(int)
-    if isinstance(alphabet, Integers):
+    if isinstance(alphabet.geometry, LineGeometry):
         return alphabet.between(int(middle[0]), int(middle[1]))
     (top, left), (bottom, right) = middle.tolist()
     return Grid(bottom - top + 1, right - left + 1, first_row=top, first_column=left)
@@ -288,7 +288,7 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> str:
         "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
         f"all can be high at once, for shares sum to one.{outer}"
     )
-    if isinstance(diagnosis.alphabet, Grid):
+    if isinstance(diagnosis.alphabet.geometry, PlaneGeometry):
         return section("The share of each cell among all best explanations", lead, _maps(survey, diagnosis))
     told = tell_ranges(diagnosis.alphabet, best.lowest, best.highest, survey.name)
     drawn = at_widths(
@@ -319,10 +319,10 @@ def _classes(diagnosis: Diagnosis) -> str:
     listed = table(
         ["Class", "Values that no report tells apart", "How many", "Share"], _class_rows(diagnosis), words=(0, 1)
     )
-    if not isinstance(parts.alphabet, Grid):
+    if parts.alphabet.grid is None:
         return section("Values that cannot be told apart", listed)
     drawing = to_svg(
-        draw_classes(parts.alphabet, parts.class_of),
+        draw_classes(parts.alphabet.grid, parts.class_of),
         f"{len(_class_rows(diagnosis)):,} groups of cells cannot be told apart; the table lists them.",
     )
     caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."

@@ -9,7 +9,7 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 import confide
-from confide.alphabets import Grid, Integers
+from confide.alphabets import LineGeometry, PlaneGeometry
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.diagnosis import why_undivided
@@ -219,7 +219,7 @@ def _with_ends(answer: Interval, *, has_level: bool) -> str:
 def _fullest(story: Story) -> list[tuple[str, str, str]]:
     """Return what a page of values without an order begins with: where most people are."""
     windows = story.windows
-    if windows is None or isinstance(story.alphabet, Integers):
+    if windows is None or isinstance(story.alphabet.geometry, LineGeometry):
         return []
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)[:MOST_FULLEST]
     return [
@@ -243,7 +243,9 @@ def _find_windows(story: Story, answers: Sequence[Interval]) -> Windows | None:
 def _say_undivided(story: Story) -> str:
     """Say why a map has no districts, where it has none."""
     why = (
-        why_undivided(story.outcomes[0].estimate) if story.windows is None and isinstance(story.alphabet, Grid) else ""
+        why_undivided(story.outcomes[0].estimate)
+        if story.windows is None and isinstance(story.alphabet.geometry, PlaneGeometry)
+        else ""
     )
     return paragraph(f"Districts are left out: {why}.") if why else ""
 
@@ -255,7 +257,7 @@ def _with_statistics(story: Story, answers: Sequence[Interval]) -> tuple[Interva
     from the mechanism, only what is asked for is shown.
     """
     answer = story.outcomes[0].estimate
-    if not isinstance(story.alphabet, Integers) or why_undivided(answer):
+    if not isinstance(story.alphabet.geometry, LineGeometry) or why_undivided(answer):
         return tuple(answers)
     level = answers[0].level if answers else USUAL_LEVEL
     shown = {one.question: one for one in answers}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Integers
+from confide.alphabets import Alphabet, LineGeometry
 from confide.explanations import describe_value
 from confide.figures import Panel, Role
 from confide.figures.panels import FloatArray
@@ -44,7 +44,12 @@ def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
     top = int(np.argmax(shares))
     who = "the reports" if panel.role is Role.NOISY else "people"
     most = f"most of {who}, {_short(float(shares[top]))}, at {describe_value(alphabet, top, name)}"
-    if isinstance(alphabet, Integers) and alphabet.size > 2 and bool((shares >= 0).all()) and shares.sum() > 0:
+    if (
+        isinstance(alphabet.geometry, LineGeometry)
+        and alphabet.size > 2
+        and bool((shares >= 0).all())
+        and shares.sum() > 0
+    ):
         below = np.cumsum(shares) / shares.sum()
         low, high = (
             describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Alphabet, Attributes, Grid, Integers
+from confide.alphabets import Alphabet, Attributes, LineGeometry, PlaneGeometry
 from confide.estimates import Estimate
 from confide.figures import Panel, PanelSheet, Role, draw_path, draw_sheet, draw_windows, style, to_svg
 from confide.figures.panels import FloatArray, choose_colors
@@ -118,12 +118,12 @@ def at_widths(draw: Callable[[float], Figure], described: str) -> list[str]:
 
 def _window_words(windows: Windows, *, has_truth: bool, has_reports: bool) -> str:
     level = percent(windows.level)
-    if isinstance(windows.alphabet, Grid):
+    if isinstance(windows.alphabet.geometry, PlaneGeometry):
         return (
             f"Cells are joined to districts until their shares are known. First map: the estimate, with the borders of "
             f"the districts. Second map: how far the share of each district may be off at {level}, as a part of it."
         )
-    if not isinstance(windows.alphabet, Integers):
+    if not isinstance(windows.alphabet.geometry, LineGeometry):
         beside = " The pale bars are the shares of the reports, which noise has spread out." if has_reports else ""
         return f"Each share, and between what ends it lies at {level}.{beside}"
     truth = " Grey: the truth." if has_truth else ""
@@ -135,11 +135,12 @@ def _window_words(windows: Windows, *, has_truth: bool, has_reports: bool) -> st
 
 def _show(alphabet: Alphabet, panels: list[Panel], story: Story) -> str:
     """Return panels side by side; of many combinations, each attribute on its own."""
-    if not isinstance(alphabet, Attributes) or alphabet.size <= MOST_BARS:
+    if alphabet.attributes is None or alphabet.size <= MOST_BARS:
         return arrange(alphabet, panels, story.survey.name if alphabet == story.alphabet else "report")
     return "\n".join(
-        paragraph(f"{name}, on its own:") + arrange(part, [_margin(one, alphabet, name) for one in panels], name)
-        for part, name in zip(alphabet.alphabets, alphabet.names, strict=True)
+        paragraph(f"{name}, on its own:")
+        + arrange(part, [_margin(one, alphabet.attributes, name) for one in panels], name)
+        for part, name in zip(alphabet.attributes.alphabets, alphabet.attributes.names, strict=True)
     )
 
 
@@ -199,7 +200,7 @@ def _estimate_panels(story: Story) -> list[Panel]:
 
 def _show_ends(story: Story) -> list[str]:
     """Return the ends of a band as maps of their own, in colours of their own, for a map cannot show a band."""
-    if story.band is None or not isinstance(story.alphabet, Grid):
+    if story.band is None or not isinstance(story.alphabet.geometry, PlaneGeometry):
         return []
     level, name = percent(story.band.level), story.names[0]
     panels = [
@@ -218,17 +219,17 @@ def _ceiling(story: Story) -> float | None:
 
 
 def _legend(story: Story) -> str:
-    if isinstance(story.alphabet, Grid):
+    if isinstance(story.alphabet.geometry, PlaneGeometry):
         return ""
     truth = f"{swatch(style.TRUTH)}The grey behind each distribution is the truth. " if story.truth is not None else ""
     return f"<p>{truth}{text(_band_words(story))}</p>" if truth or story.band is not None else ""
 
 
 def _band_words(story: Story) -> str:
-    if story.band is None or (isinstance(story.alphabet, Attributes) and story.alphabet.size > MOST_BARS):
+    if story.band is None or (story.alphabet.attributes is not None and story.alphabet.size > MOST_BARS):
         return ""
     level, name = percent(story.band.level), story.names[0]
-    if not isinstance(story.alphabet, Integers):
+    if not isinstance(story.alphabet.geometry, LineGeometry):
         return f"The whiskers of {name} are its intervals at {level}, one for each value."
     return (
         f"The light band around {name} is its interval at {level} for each value by itself, where that is no wider "
@@ -240,7 +241,7 @@ def arrange(alphabet: Alphabet, panels: list[Panel], name: str) -> str:
     """Return panels over one alphabet, each on its card."""
     sheet = draw_sheet(alphabet, panels, name)
     # Maps have a colour scale of their own, which a square in another colour would only confuse.
-    colors = [None] * len(panels) if isinstance(alphabet, Grid) else sheet.colors
+    colors = [None] * len(panels) if isinstance(alphabet.geometry, PlaneGeometry) else sheet.colors
     told = [tell_panel(panel, alphabet, name) for panel in panels]
     drawn = [_card(*parts) for parts in zip(panels, sheet.figures, colors, told, strict=True)]
     return cards(drawn, _measures(sheet)) + show_key(sheet)

@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 
 from confide.alphabets import (
     Alphabet,
-    Attributes,
     BitVectors,
-    Categories,
-    Grid,
     Indices,
-    Integers,
-    Selection,
+    LineGeometry,
+    PlaneGeometry,
+    ProductGeometry,
+    UnorderedGeometry,
 )
 from confide.checks import as_distribution
 from confide.comparisons import Outcome
@@ -81,8 +80,8 @@ def summarise_reports(
     """
     values = survey.alphabet if considered is None else considered
     outputs = survey.mechanism.report_alphabet
-    if isinstance(outputs, BitVectors):
-        return Noisy(values, _bit_shares(outputs, counts), "Bits set", f"among {_reports(counts)}", BIT_VECTORS)
+    if outputs.bits is not None:
+        return Noisy(values, _bit_shares(outputs.bits, counts), "Bits set", f"among {_reports(counts)}", BIT_VECTORS)
     if outputs.is_listable:
         shares = survey.mechanism.lay_out(counts) / counts.total if given is None else given
         known = as_distribution(shares, outputs.size, "noisy")
@@ -111,15 +110,15 @@ def _bit_shares(outputs: BitVectors, counts: Counts) -> FloatArray:
 
 def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indices | None:
     """Return the number of the value nearest to each report, where reports lie among the values."""
-    if isinstance(values, Integers) and outputs.geometry.dimensions == 1:
+    if isinstance(values.geometry, LineGeometry) and outputs.geometry.dimensions == 1:
         low, high = values.span
         return values.encode(np.rint(counts.reports).clip(low, high))
-    if isinstance(values, Grid) and outputs.geometry.dimensions == 2:
-        first = np.array([values.first_row, values.first_column])
-        cells = np.rint(counts.reports).clip(first, first + values.shape - 1)
-        nearest: Indices = nearest_cells(values.box, values)[values.box.encode(cells)]
+    if (grid := values.grid) is not None and outputs.geometry.dimensions == 2:
+        first = np.array([grid.first_row, grid.first_column])
+        cells = np.rint(counts.reports).clip(first, first + grid.shape - 1)
+        nearest: Indices = nearest_cells(grid.box, grid)[grid.box.encode(cells)]
         return nearest
-    if isinstance(values, Selection) and outputs.geometry.dimensions:
+    if values.selected_from is not None and outputs.geometry.dimensions:
         from scipy.spatial import cKDTree
 
         points = counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
@@ -187,7 +186,7 @@ class Story:
     def has_distances(self) -> bool:
         """Whether values lie nearer and farther in one unit, and this is measured; else total variation has to do."""
         is_left_out = any(outcome.emd_left_out for outcome in self.outcomes)
-        return not (is_left_out or isinstance(self.alphabet, Categories | Attributes))
+        return not (is_left_out or isinstance(self.alphabet.geometry, UnorderedGeometry | ProductGeometry))
 
     @cached_property
     def truth_panel(self) -> list[Panel]:
@@ -355,11 +354,11 @@ def _describe_answer(story: Story) -> str:
     estimate = story.outcomes[0].estimate
     if not estimate.is_distribution:
         return "The answer has negative shares, so it is no distribution; repair it by normalising or projecting."
-    if isinstance(story.alphabet, Integers) and story.alphabet.size > FEW_VALUES:
+    if isinstance(story.alphabet.geometry, LineGeometry) and story.alphabet.size > FEW_VALUES:
         return _describe_line(story, estimate.distribution)
     top = int(np.argmax(estimate.distribution))
     value = describe_value(story.alphabet, top, story.survey.name)
-    common = "The fullest" if isinstance(story.alphabet, Grid) else "The most common"
+    common = "The fullest" if isinstance(story.alphabet.geometry, PlaneGeometry) else "The most common"
     return f"{common} is {value}, with {estimate.distribution[top]:.1%} of the people."
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide import datasets
-from confide.alphabets import Alphabet, Grid, Integers, unbounded
+from confide.alphabets import Alphabet, LineGeometry, RingGeometry, unbounded
 from confide.channels.base import FloatArray
 from confide.checks import as_distribution, read_only
 from confide.datasets import Dataset
@@ -159,7 +159,7 @@ def _from_word(word: str, mechanism: Mechanism, name: str, rejects: str | Path |
 
 def _from_dataset(dataset: Dataset, alphabet: Alphabet) -> Guess:
     """Return a dataset's shares; numbers may lie in a wider alphabet, but a map fits no other map."""
-    is_line = isinstance(alphabet, Integers) and isinstance(dataset.alphabet, Integers)
+    is_line = isinstance(alphabet.geometry, LineGeometry) and isinstance(dataset.alphabet.geometry, LineGeometry)
     if not is_line or alphabet.metric != dataset.alphabet.metric:
         return _same(dataset.name, dataset.alphabet, dataset.distribution, alphabet)
     present = np.flatnonzero(dataset.histogram)
@@ -185,7 +185,10 @@ def _same(name: str, own: Alphabet, shares: FloatArray, alphabet: Alphabet) -> G
 
 
 def _shape(alphabet: Alphabet) -> object:
-    return (alphabet.shape, alphabet.spacing) if isinstance(alphabet, Grid) else getattr(alphabet, "spacing", None)
+    if alphabet.grid is not None:
+        return alphabet.grid.shape, alphabet.spacing
+    has_steps = alphabet.geometry.dimensions or isinstance(alphabet.geometry, RingGeometry)
+    return alphabet.spacing if has_steps else None
 
 
 def _values(alphabet: Alphabet) -> list[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Categories
+from confide.alphabets import Alphabet, UnorderedGeometry
 from confide.channels.base import FloatArray
 from confide.distances import emd, has_emd, total_variation
 from confide.errors import InvalidParameterError
@@ -122,7 +122,7 @@ class Distance(Measure):
     @property
     def name(self) -> str:
         """See :attr:`Measure.name`."""
-        has_space = has_emd(self.alphabet) and not isinstance(self.alphabet, Categories)
+        has_space = has_emd(self.alphabet) and not isinstance(self.alphabet.geometry, UnorderedGeometry)
         return "EMD" if has_space else "total variation"
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from confide.alphabets import Categories
+from confide.alphabets import UnorderedGeometry
 from confide.files import alphabet_record, csv_text
 from confide.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
@@ -61,7 +61,7 @@ def remarks(plan: Plan) -> list[str]:
         _own_error(plan),
         _by_epsilon(plan),
         _comparison(plan),
-        ("" if not plan.rivals or isinstance(plan.mechanism.alphabet, Categories) else NOT_THE_SAME),
+        ("" if not plan.rivals or isinstance(plan.mechanism.alphabet.geometry, UnorderedGeometry) else NOT_THE_SAME),
         _family(plan),
         _span(plan),
         _shape(plan),

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass, replace
 
-from confide.alphabets import Alphabet, Categories, Circle, Grid, Integers, Lattice
+from confide.alphabets import Alphabet, Grid, LineGeometry, RingGeometry, UnorderedGeometry
 from confide.checks import check_choice
 from confide.errors import ConfideError, InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
@@ -44,11 +44,11 @@ def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
     >>> usual_mechanism(Integers(0, 9), 0.5)
     TruncatedGeometric(alphabet=Integers(0, 9), epsilon=0.5)
     """
-    if isinstance(alphabet, Integers):
+    if isinstance(alphabet.geometry, LineGeometry):
         return TruncatedGeometric(alphabet, epsilon)
-    if isinstance(alphabet, Grid):
-        return TruncatedPlanarLaplace(alphabet, epsilon)
-    if isinstance(alphabet, Circle):
+    if alphabet.grid is not None:
+        return TruncatedPlanarLaplace(alphabet.grid, epsilon)
+    if isinstance(alphabet.geometry, RingGeometry):
         return WrappedGeometric(alphabet, epsilon)
     return RandomizedResponse(alphabet, epsilon)
 
@@ -145,7 +145,7 @@ def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
     """
     alphabet = mechanism.alphabet
     largest = 10.0 + math.log(alphabet.size)
-    if isinstance(_essence(mechanism.guarantee), LocalDP) or isinstance(alphabet, Categories):
+    if isinstance(_essence(mechanism.guarantee), LocalDP) or isinstance(alphabet.geometry, UnorderedGeometry):
         return 0.01, largest
     spacing = float(getattr(alphabet, "spacing", 1.0))
     span = max(1.0, float((alphabet.coordinates.max(axis=0) - alphabet.coordinates.min(axis=0)).max()))
@@ -184,12 +184,12 @@ def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
         return mechanism
     if alphabet.is_finite:
         raise InvalidParameterError(f"A span is for unbounded values, and {alphabet!r} is finite. Leave it out.")
-    if not isinstance(alphabet, Integers | Lattice) or not _has_field(mechanism, "alphabet"):
+    if not alphabet.geometry.dimensions or not _has_field(mechanism, "alphabet"):
         raise InvalidParameterError(
             f"{mechanism!r} cannot be given a span. Plan with a mechanism over a finite alphabet instead."
         )
     known: Alphabet
-    if isinstance(alphabet, Lattice):
+    if alphabet.geometry.dimensions == 2:
         known = Grid(*span, spacing=alphabet.spacing, unit=alphabet.unit)
     else:
         known = alphabet.between(*span)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes
+from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
 from confide.metrics import Discrete
 
@@ -47,9 +47,9 @@ def draw_shape(name: str, alphabet: Alphabet) -> FloatArray:
 
     Several attributes are independent, and each has the shape.
     """
-    if isinstance(alphabet, Attributes):
+    if alphabet.attributes is not None:
         shares: FloatArray = np.ones(1)
-        for one in alphabet.alphabets:
+        for one in alphabet.attributes.alphabets:
             shares = np.multiply.outer(shares, draw_shape(name, one)).reshape(-1)
         return _as_shares(shares)
     has_places = alphabet.metric != Discrete()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from confide import datasets
-from confide.alphabets import Bins, Integers, Values
+from confide.alphabets import Bins, LineGeometry, Values
 from confide.checks import check_choice
 from confide.collector.client import simulated_values, to_counts_file
 from confide.collector.wire import Wire
@@ -108,10 +108,11 @@ def _told_words(estimate: Estimate, windows: Windows) -> str:
         return "Single values can be told."
     if len(windows) == 1:
         return "No two windows of values can be told apart."
-    if isinstance(estimate.alphabet, Integers) and not isinstance(estimate.alphabet, Bins):  # which may be uneven
+    is_binned = isinstance(estimate.alphabet, Bins)  # which may be uneven
+    if isinstance(estimate.alphabet.geometry, LineGeometry) and not is_binned:
         step = float(np.median([len(one) for one in windows.members])) * estimate.alphabet.spacing
         return f"Windows of about {with_unit(step, estimate.alphabet.unit or 'value')} can be told apart."
-    return f"{len(windows):,} {'ranges' if isinstance(estimate.alphabet, Bins) else 'areas'} can be told apart."
+    return f"{len(windows):,} {'ranges' if is_binned else 'areas'} can be told apart."
 
 
 def window_records(windows: Windows) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from confide import datasets
-from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, Places
+from confide.alphabets import Alphabet, Bins, RingGeometry
 from confide.checks import check_choice
 from confide.declarations import declaration_of, json_of
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
@@ -143,13 +143,13 @@ def labels_of(alphabet: Alphabet, places: Sequence[int] | None = None) -> list[s
     ['f, no']
     """
     found = alphabet.labels(places)
-    return [one[1:-1] for one in found] if isinstance(alphabet, Attributes) else list(found)
+    return [one[1:-1] for one in found] if alphabet.attributes is not None else list(found)
 
 
 def _positions(alphabet: Alphabet) -> list[float] | None:
     if isinstance(alphabet, Bins):
         return [float(one) for one in alphabet.middles]
-    if alphabet.geometry.dimensions == 1 or isinstance(alphabet, Circle):
+    if alphabet.geometry.dimensions == 1 or isinstance(alphabet.geometry, RingGeometry):
         if alphabet.positions is not None:
             return [float(one) for one in alphabet.positions]
         found: list[float] = alphabet.coordinates[:, 0].tolist()
@@ -158,15 +158,15 @@ def _positions(alphabet: Alphabet) -> list[float] | None:
 
 
 def _plane(alphabet: Alphabet) -> dict[str, Any] | None:
-    if not isinstance(alphabet, Grid):
+    if alphabet.grid is None:
         return None
-    cells = np.asarray(alphabet.coordinates) - (alphabet.first_row, alphabet.first_column)
+    cells = np.asarray(alphabet.coordinates) - (alphabet.grid.first_row, alphabet.grid.first_column)
     degrees = None
-    if isinstance(alphabet, Places):
-        degrees = {side: float(getattr(alphabet, side)) for side in ("south", "north", "west", "east")}
+    if alphabet.bounds is not None:
+        degrees = {side: float(getattr(alphabet.bounds, side)) for side in ("south", "north", "west", "east")}
     return {
-        "rows": alphabet.rows,
-        "columns": alphabet.columns,
+        "rows": alphabet.grid.rows,
+        "columns": alphabet.grid.columns,
         "cells": cells.astype(int).tolist(),
         "degrees": degrees,
         "spacing": float(alphabet.spacing),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from confide.alphabets import Integers
+from confide.alphabets import LineGeometry
 from confide.collector.client import to_counts_file
 from confide.counts import Counts
 from confide.diagnosis import diagnose
@@ -132,7 +132,9 @@ class Reading:
     def statistics(self) -> list[Interval]:
         """Median, mean and quartiles, where values are numbers."""
         alphabet = self.estimate.alphabet
-        if not isinstance(alphabet, Integers) or self.why_not:  # the second tests the fit: seconds on a map
+        if (
+            not isinstance(alphabet.geometry, LineGeometry) or self.why_not
+        ):  # the second tests the fit: seconds on a map
             return []
 
         def made() -> list[Interval]:

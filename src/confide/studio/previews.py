@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, BitVectors, Grid
+from confide.alphabets import Alphabet, PlaneGeometry
 from confide.declarations import toml_value
 from confide.errors import InvalidParameterError
 from confide.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
@@ -82,7 +82,7 @@ def _odds(survey: Survey) -> list[dict[str, Any]]:
         bound = survey.mechanism.guarantee.bound(*values)
         named = labels_of(alphabet, [left, right])
         likelier = 100 / (1 + math.exp(-bound))
-        apart = _length(alphabet.distance(*values), alphabet.unit) if isinstance(alphabet, Grid) else ""
+        apart = "" if alphabet.grid is None else _length(alphabet.distance(*values), alphabet.unit)
         found.append({"words": words, "from": named[0], "to": named[1], "odds": round(likelier, 2), "apart": apart})
     return found
 
@@ -173,12 +173,12 @@ def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
 
 def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, label: str) -> str:
     outputs = survey.mechanism.report_alphabet
-    if isinstance(outputs, BitVectors):
+    if outputs.bits is not None:
         return (
             f"A report has one bit for each value, each flipped at random: the bit of {label} is set in "
             f"{chances[place]:.0%} of reports, each other bit in {float(np.delete(chances, place).mean()):.0%}."
         )
-    if isinstance(survey.alphabet, Grid):
+    if isinstance(survey.alphabet.geometry, PlaneGeometry):
         return _place_words(survey, chances, place)
     own = f"The true {survey.name} itself, {label}, is reported by {_share(chances[place])} of such people"
     if not outputs.is_listable:

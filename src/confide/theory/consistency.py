@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Attributes
+from confide.alphabets import Alphabet
 from confide.channels.base import Channel, FloatArray
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms.base import Mechanism
@@ -137,8 +137,8 @@ def _log_smallest_by_promise(mechanism: Mechanism) -> float:
 
 def largest_bound(guarantee: Guarantee, alphabet: Alphabet) -> float:
     """Return a log-ratio that the promise exceeds for no two values."""
-    if isinstance(guarantee, ProductGuarantee) and isinstance(alphabet, Attributes):
-        return sum(map(largest_bound, guarantee.parts, alphabet.alphabets))
+    if isinstance(guarantee, ProductGuarantee) and alphabet.attributes is not None:
+        return sum(map(largest_bound, guarantee.parts, alphabet.attributes.alphabets))
     if isinstance(guarantee, MetricPrivacy):
         return guarantee.epsilon * guarantee.metric.farthest(alphabet.coordinates)
     return float(guarantee.epsilon) if isinstance(guarantee, LocalDP) else math.inf

@@ -46,7 +46,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Integers, Lattice, Selection, Values
+from confide.alphabets import Alphabet, Grid, Indices, LineGeometry, Selection, Values
 from confide.alphabets.geometry import LARGEST_LATTICE
 from confide.counts import Counts, add_up, require_counts
 from confide.errors import InvalidCountsError, InvalidParameterError
@@ -168,9 +168,9 @@ def likely_subset_of(groups: Groups) -> LikelySubset:
     premises = {mechanism.facts.premise for mechanism in seen}
     if premises == {Premise.OWN_VALUE}:
         return _reported(whole, seen)
-    if isinstance(whole, Integers) and premises <= {Premise.LINE, Premise.OWN_VALUE}:
+    if isinstance(whole.geometry, LineGeometry) and premises <= {Premise.LINE, Premise.OWN_VALUE}:
         return _on_line(whole, _peaks(seen)[:, 0], is_exponential=all(one.facts.decay is not None for one in seen))
-    if isinstance(whole, Grid | Lattice) and premises <= ON_A_PLANE | {Premise.OWN_VALUE}:
+    if whole.geometry.dimensions == 2 and premises <= ON_A_PLANE | {Premise.OWN_VALUE}:
         return _on_plane(whole, seen, premises)
     parts = next(iter(seen)).facts.parts
     if len(seen) == 1 and parts is not None:
@@ -178,11 +178,10 @@ def likely_subset_of(groups: Groups) -> LikelySubset:
     return _pruned(whole, seen)
 
 
-def _on_plane(whole: Grid | Lattice, groups: Groups, premises: set[Premise]) -> LikelySubset:
-
+def _on_plane(whole: Alphabet, groups: Groups, premises: set[Premise]) -> LikelySubset:
     is_euclidean = premises == {Premise.DISTANCE}
-    if isinstance(whole, Grid):
-        return likely_in_grid(whole, _peaks(groups), is_euclidean=is_euclidean)
+    if whole.grid is not None:
+        return likely_in_grid(whole.grid, _peaks(groups), is_euclidean=is_euclidean)
     decays = [one.facts.decay for one in groups if one.facts.decay is not None]
     shared = len(premises) == 1 and len(decays) == len(groups)
     return likely_on_lattice(whole, _peaks(groups), decay=min(decays) if shared else None, is_euclidean=is_euclidean)
@@ -248,7 +247,7 @@ def _kept(whole: Alphabet, places: NDArray[np.int64], proof: str, reason: str) -
     return LikelySubset(whole, Selection(whole, whole.decode(places)), proof, reason)
 
 
-def _on_line(whole: Integers, peaks: NDArray[np.float64], *, is_exponential: bool) -> LikelySubset:
+def _on_line(whole: Alphabet, peaks: NDArray[np.float64], *, is_exponential: bool) -> LikelySubset:
     """Return the range of the peaks or, where that is much too long, the values next to a peak.
 
     Beyond the outermost peaks values are unlikely (paper, proposition likelylinear). The paper asks that a report be
@@ -280,11 +279,11 @@ def _is_too_long(length: int, near: int) -> bool:
     return length > 4_000_000 or (length > LONGEST_RANGE and length > SPARSEST * near)
 
 
-def _within(whole: Integers, place: float) -> int:
+def _within(whole: Alphabet, place: float) -> int:
     return int(np.clip(place, *whole.span)) if whole.is_finite else int(place)
 
 
-def _two_values(whole: Integers, low: int, high: int) -> tuple[int, int]:
+def _two_values(whole: Alphabet, low: int, high: int) -> tuple[int, int]:
     """Return a range that mechanisms accept: one more value never hurts."""
     if low < high or (whole.is_finite and whole.size < 2):
         return low, high
@@ -346,7 +345,7 @@ def likely_in_grid(whole: Grid, peaks: Points, *, is_euclidean: bool) -> LikelyS
     return _cut_corners(whole, part, peaks) if is_euclidean and is_inside and not whole.holes else _boxed(whole, part)
 
 
-def likely_on_lattice(whole: Lattice, peaks: Points, *, decay: float | None, is_euclidean: bool) -> LikelySubset:
+def likely_on_lattice(whole: Alphabet, peaks: Points, *, decay: float | None, is_euclidean: bool) -> LikelySubset:
     """Return the box of the peaks, without corners outside the widened hull; the cells near reports if it is too large.
 
     The decay is that of the slowest of several mechanisms; None if they do not share a distance.
@@ -364,11 +363,11 @@ def likely_on_lattice(whole: Lattice, peaks: Points, *, decay: float | None, is_
     return _cut_corners(whole, part, peaks) if is_euclidean else _boxed(whole, part)
 
 
-def _boxed(whole: Lattice | Grid, part: Grid) -> LikelySubset:
+def _boxed(whole: Alphabet, part: Grid) -> LikelySubset:
     return LikelySubset(whole, part, "bounding box", f"{_describe(part)}: {BOX_REASON}")
 
 
-def _cut_corners(whole: Lattice | Grid, part: Grid, peaks: Points) -> LikelySubset:
+def _cut_corners(whole: Alphabet, part: Grid, peaks: Points) -> LikelySubset:
     # 1000: cells of a box from which on its corners are worth cutting off.
     # 200_000: cells of a box up to which corners outside the widened hull are cut off: each becomes a hole, a Python
     # pair.
@@ -405,7 +404,7 @@ def _near_cells(peaks: Points, decay: float, *, is_euclidean: bool) -> Cells | N
     return inside if inside.shape[0] <= LARGEST_REGION else None
 
 
-def _near(whole: Lattice, cells: Cells, *, is_euclidean: bool) -> LikelySubset:
+def _near(whole: Alphabet, cells: Cells, *, is_euclidean: bool) -> LikelySubset:
     where = "near a report" if is_euclidean else "in a row and a column next to a report's"
     rule = "a random walk" if is_euclidean else "convexity"
     reason = (
@@ -447,7 +446,7 @@ def _two_at_least(
     return np.where(longer > first, first, np.maximum(first - 1, start)), longer
 
 
-def _box_of(whole: Lattice | Grid, first: Cells, last: Cells) -> Grid:
+def _box_of(whole: Alphabet, first: Cells, last: Cells) -> Grid:
     (rows, columns), (row, column) = (last - first + 1).tolist(), first.tolist()
     return Grid(rows, columns, whole.spacing, whole.unit, (), row, column)
 
@@ -466,7 +465,7 @@ def _describe(part: Grid) -> str:
     return f"{part.size:,} cells of the box around the reports, {part.rows:,} rows by {part.columns:,} columns"
 
 
-def _too_far_apart(whole: Lattice, peaks: Points) -> InvalidParameterError:
+def _too_far_apart(whole: Alphabet, peaks: Points) -> InvalidParameterError:
     (south, west), (north, east) = (corner.tolist() for corner in _corners(peaks))
     return InvalidParameterError(
         f"The reports lie too far apart, and too many, for an estimate on {whole!r}: rows {south} to {north}, columns "

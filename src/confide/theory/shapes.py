@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, Grid, Integers
+from confide.alphabets import Alphabet, LineGeometry
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
 from confide.checks import as_floats, require_kinds
@@ -270,7 +270,7 @@ class ShapeExamination:
         inside = np.setdiff1d(np.arange(theta.size), outside)
         for kind in ("falling", "convex", "rising"):
             term = self.shape.term(kind)
-            if term is not None and term.where is not None and isinstance(self.alphabet, Integers):
+            if term is not None and term.where is not None and isinstance(self.alphabet.geometry, LineGeometry):
                 where = int(self.alphabet.encode([term.where])[0])
                 part = inside[inside <= where] if kind == "rising" else inside[inside >= where]
                 return int(part[part.size // 2])
@@ -360,7 +360,7 @@ def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.
 
 def _distance(differences: FloatArray, alphabet: Alphabet) -> float:
     """Return the largest difference of a share "at most x"; on a grid, of a box from the first cell."""
-    if isinstance(alphabet, Grid):
-        boxes = np.nan_to_num(alphabet.picture(differences)).cumsum(axis=0).cumsum(axis=1)
+    if alphabet.grid is not None:
+        boxes = np.nan_to_num(alphabet.grid.picture(differences)).cumsum(axis=0).cumsum(axis=1)
         return float(np.abs(boxes).max())
     return float(np.abs(np.cumsum(differences)).max())

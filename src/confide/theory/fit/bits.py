@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import BitVectors, Integers
+from confide.alphabets import Integers
 from confide.channels.base import FloatArray, Indices
 from confide.counts import Counts
 from confide.errors import InvalidCountsError
@@ -43,8 +43,8 @@ def check_bits(counts: Counts, mechanism: Mechanism, seed: int) -> Fit:
     if not counts.total > 0:
         raise InvalidCountsError("There are no reports to test; give at least one.")
     keep, flip = rates_of(mechanism)
-    assert isinstance(mechanism.report_alphabet, BitVectors)  # noqa: S101 (for the type checker)
-    bits = mechanism.report_alphabet.unpack(counts.reports)
+    assert mechanism.report_alphabet.bits is not None  # noqa: S101 (for the type checker)
+    bits = mechanism.report_alphabet.bits.unpack(counts.reports)
     law = ones_law(mechanism.alphabet.size, keep, flip)
     ones = np.bincount(bits.sum(axis=1), counts.counts, law.size).astype(np.float64)
     classes = _pooled(counts.total * law)
@@ -76,9 +76,9 @@ def ones_residuals(counts: Counts, mechanism: Mechanism) -> tuple[Integers, Floa
     (3, True)
     """
     keep, flip = rates_of(mechanism)
-    assert isinstance(mechanism.report_alphabet, BitVectors)  # noqa: S101 (for the type checker)
+    assert mechanism.report_alphabet.bits is not None  # noqa: S101 (for the type checker)
     law = ones_law(mechanism.alphabet.size, keep, flip)
-    bits = mechanism.report_alphabet.unpack(counts.reports)
+    bits = mechanism.report_alphabet.bits.unpack(counts.reports)
     ones = np.bincount(bits.sum(axis=1), counts.counts, law.size)
     expected = counts.total * law
     spread = np.sqrt(np.maximum(expected * (1 - law), 1e-300))
@@ -88,7 +88,7 @@ def ones_residuals(counts: Counts, mechanism: Mechanism) -> tuple[Integers, Floa
 
 def has_bits(mechanism: Mechanism) -> bool:
     """Whether reports are bit vectors, each bit drawn independently."""
-    return mechanism.facts.bits is not None and isinstance(mechanism.report_alphabet, BitVectors)
+    return mechanism.facts.bits is not None and mechanism.report_alphabet.bits is not None
 
 
 def rates_of(mechanism: Mechanism) -> tuple[float, float]:

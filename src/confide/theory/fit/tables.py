@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Integers
+from confide.alphabets import Alphabet, Grid, LineGeometry, PlaneGeometry
 from confide.channels import Channel, ColumnStack, Dense, Embedded
 from confide.channels.base import FloatArray, Indices
 from confide.counts import Counts, add_up
@@ -201,36 +201,33 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
     guarantee: Any = mechanism.guarantee
     # Two scales of the noise beyond the values; the ends collect the rest.
     margin = max(1, math.ceil(2 / (guarantee.epsilon * getattr(alphabet, "spacing", 1.0))))
-    if isinstance(alphabet, Integers):
+    outputs: Alphabet
+    if isinstance(alphabet.geometry, LineGeometry):
         low, high = alphabet.span
-        outputs: Alphabet = alphabet.between(low - margin, high + margin)
+        outputs = alphabet.between(low - margin, high + margin)
         rounded = np.clip(np.rint(counts.reports), low - margin, high + margin).astype(np.int64)
-    elif isinstance(alphabet, Grid):
-        outputs = replace(
-            alphabet,
-            rows=alphabet.rows + 2 * margin,
-            columns=alphabet.columns + 2 * margin,
-            first_row=alphabet.first_row - margin,
-            first_column=alphabet.first_column - margin,
-            holes=(),
-        )
-        corner = np.array([outputs.first_row, outputs.first_column])
-        rounded = np.clip(np.rint(counts.reports), corner, corner + outputs.shape - 1).astype(np.int64)
+    elif (grid := alphabet.grid) is not None:
+        rows, columns = grid.rows + 2 * margin, grid.columns + 2 * margin
+        first_row, first_column = grid.first_row - margin, grid.first_column - margin
+        outputs = replace(grid, rows=rows, columns=columns, first_row=first_row, first_column=first_column, holes=())
+        corner = np.array([first_row, first_column])
+        rounded = np.clip(np.rint(counts.reports), corner, corner + np.array([rows - 1, columns - 1])).astype(np.int64)
     else:
         raise InvalidParameterError(f"{alphabet!r} has no cells.")
     # On a line noise takes linear time, however long the line is.
-    if isinstance(alphabet, Grid) and alphabet.size * outputs.size > 10 * LARGEST_TESTED:
+    if alphabet.grid is not None and alphabet.size * outputs.size > 10 * LARGEST_TESTED:
         raise InvalidParameterError(f"{alphabet.size:,} values times {outputs.size:,} cells are too many to test.")
     return add_up(rounded, counts.counts), truncated(replace(mechanism, alphabet=alphabet), outputs)  # type: ignore[type-var]
 
 
 def _box(values: Alphabet) -> Alphabet:
     """Return the range or the box that holds some values."""
-    if isinstance(values, Integers | Grid):
+    whole = values.selected_from
+    if whole is None:
         return values
-    whole, places = values.whole, values.coordinates  # type: ignore[attr-defined]
+    places = values.coordinates
     low, high = places.min(axis=0).astype(int).tolist(), places.max(axis=0).astype(int).tolist()
-    if isinstance(whole, Integers):
+    if isinstance(whole.geometry, LineGeometry):
         return whole.between(low[0], high[0])
     rows, columns = high[0] - low[0] + 1, high[1] - low[1] + 1
     return Grid(rows, columns, whole.spacing, whole.unit, first_row=low[0], first_column=low[1])
@@ -241,15 +238,15 @@ def _merge_neighbours(outputs: Alphabet, most: int, *, is_ordered: bool) -> Indi
 
     Where order means nothing to the mechanism, categories are merged too.
     """
-    if outputs.size <= most or (is_ordered and not isinstance(outputs, Integers | Grid)):
+    if outputs.size <= most or (is_ordered and not isinstance(outputs.geometry, LineGeometry | PlaneGeometry)):
         return np.arange(outputs.size)
-    if not isinstance(outputs, Grid):
+    if outputs.grid is None:
         width = math.ceil(outputs.size / most)
         # Under randomized response no block may be smaller than the others.
         return np.minimum(np.arange(outputs.size) // width, outputs.size if is_ordered else outputs.size // width - 1)
     side = math.ceil(math.sqrt(outputs.size / most))
-    row, column = np.divmod(outputs.places, outputs.columns)
-    blocks: Indices = row // side * outputs.columns + column // side
+    row, column = np.divmod(outputs.grid.places, outputs.grid.columns)
+    blocks: Indices = row // side * outputs.grid.columns + column // side
     return blocks
 
 

@@ -27,7 +27,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Integers
+from confide.alphabets import Alphabet, LineGeometry
 from confide.channels import Channel, ColumnStack, Dense
 from confide.channels.base import FloatArray
 from confide.checks import require_kinds
@@ -559,7 +559,7 @@ def _rounding(tables: Tables) -> Iterable[str]:
         outputs = part.mechanism.report_alphabet
         # One value again and again may be round by chance, and is no rounding.
         is_varied = np.count_nonzero(part.counts) >= FEWEST_ROUND
-        if isinstance(outputs, Integers) and is_varied and not part.layout.is_merged:
+        if isinstance(outputs.geometry, LineGeometry) and is_varied and not part.layout.is_merged:
             values = np.arange(outputs.size) + outputs.span[0]
             for step in (10, 5, 2):
                 multiples = part.counts[values % step == 0].sum()
@@ -572,7 +572,7 @@ def _rounding(tables: Tables) -> Iterable[str]:
 def _clipping(tables: Tables, look: Look) -> Iterable[str]:
     """Name reports that end where the outputs go on."""
     for start, end, part in tables.spans:
-        if not isinstance(part.mechanism.report_alphabet, Integers):
+        if not isinstance(part.mechanism.report_alphabet.geometry, LineGeometry):
             continue
         seen, expected = np.flatnonzero(part.counts), look.expected[start:end]
         if seen.size <= 3:
