@@ -20,7 +20,7 @@ and takes them from the full ones beside.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,36 +35,8 @@ RARES = (0.3, 0.05, 1e-3)
 The levels of 70, 95 and 99.9 % find the fewest values that they may take for all; other levels are between.
 """
 
-FEW, PART = 4, 8
-"""How many values are few: so many, or one in so many of all.
+RIDGE, FAINT = 1e-12, 1e-300
 
-Where it takes more, reports tell shares well enough for the first part, and ends on smooth truths would be wider for
-nothing.
-"""
-
-REST = 5
-"""How many times rarer it must be that supports with a rest would be refused.
-
-Its shares are more than nothing, so noise below them is followed as well: of ten heaps above an even rest twice the
-fall exceeds the 95 % point of chi-squared in one survey of eight, and the 99 % point in one of seventeen.
-"""
-
-FARTHEST = 64
-STEPS = 15
-"""Steps of Newton, from shares that are near; five to eight are usual. What they leave makes a support look worse."""
-
-SHORT = 0.9
-"""Part of the way to nothing that a share goes in one step."""
-
-FIRST_REST, LEAST_REST = 0.1, 1e-3
-"""The share of the rest from which Newton begins, and the least from which it goes on."""
-
-CLEAR = 4.0
-"""Standard errors from nothing within which a share is held as it is, at every level."""
-
-RIDGE, SETTLED = 1e-12, 1e-6
-NOTHING = 1e-12
-FAINT = 1e-300
 NEVER = 1e-150
 """Probability of a report up to which it cannot come from a value: its square, a curvature, is nothing in float64."""
 
@@ -96,17 +68,6 @@ class Supports:
         few = self.values[chosen], self.shares[chosen], self.information[chosen], self.falls[chosen]
         return Supports(*few, self.fewer)
 
-    @classmethod
-    def joined(cls, parts: Sequence[Supports]) -> Supports:
-        """Return sets of the same size as one."""
-        return cls(
-            np.concatenate([one.values for one in parts]),
-            np.concatenate([one.shares for one in parts]),
-            np.concatenate([one.information for one in parts]),
-            np.concatenate([one.falls for one in parts]),
-            parts[0].fewer,
-        )
-
     def above_rest(self) -> Supports:
         """Return the sets whose rest, their last value, is clearly more than nothing: without it others have them."""
         return self.only(np.flatnonzero(np.einsum("skk->sk", self.covariances)[:, -1] > 0))
@@ -123,7 +84,8 @@ class Supports:
             sums = inverse.sum(axis=2)
             totals = np.maximum(sums.sum(axis=1), FAINT)
             covariances: FloatArray = inverse - sums[:, :, None] * sums[:, None, :] / totals[:, None, None]
-            free &= self.shares > CLEAR * np.sqrt(np.maximum(np.einsum("skk->sk", covariances), 0.0))
+            # A share within four standard errors from nothing is held as it is, at every level.
+            free &= self.shares > 4.0 * np.sqrt(np.maximum(np.einsum("skk->sk", covariances), 0.0))
         return covariances
 
 
@@ -148,10 +110,10 @@ class FewValues:
     @classmethod
     def of(cls, evidence: Evidence, best: FloatArray, highest: float) -> FewValues:
         """Merge and move values, from those of the best explanation and its log-likelihood."""
-        values = np.flatnonzero(best > NOTHING)
+        values = np.flatnonzero(best > 1e-12)
         alone, beside = (_SupportSearch(evidence, highest, values.size, has_rest) for has_rest in (False, True))
-        full = (one.above_rest() for one in beside.run(*beside.with_rest(values, best[values], FIRST_REST)))
-        return cls(tuple(alone.run(values, best[values])), tuple(one for one in full if one.values.size))
+        full = [one.above_rest() for one in beside.run(*beside.with_rest(values, best[values], 0.1))]
+        return cls(alone.run(values, best[values]), [one for one in full if one.values.size])
 
     def lowest(self, weights: FloatArray, errors: float, people: float = 1.0) -> float:
         """Return the lowest answer to a query, at the level of so many standard errors; infinity where there is none.
@@ -162,7 +124,10 @@ class FewValues:
 
         rare, weights = 2 * float(ndtr(-errors)), np.append(weights, weights.mean())
         alone = _lowest(self.groups, weights, rare, errors, people)
-        return min(alone, _lowest(self.with_rest, weights, rare / REST, errors, people))
+        # With a rest it must be five times rarer that supports would be refused. Its shares are more than nothing, so
+        # noise below them is followed as well: of ten heaps above an even rest twice the fall exceeds the 95 % point of
+        # chi-squared in one survey of eight, and the 99 % point in one of seventeen.
+        return min(alone, _lowest(self.with_rest, weights, rare / 5, errors, people))
 
 
 def _lowest(groups: Sequence[Supports], weights: FloatArray, rare: float, errors: float, people: float) -> float:
@@ -205,51 +170,48 @@ class _SupportSearch:
         past = np.full(ends, self.evidence.channel.shape[0])
         return np.append(values, past, axis=-1), np.append((1 - rest) * shares, np.full(ends, rest), axis=-1)
 
-    def run(self, values: Indices, shares: FloatArray) -> Iterator[Supports]:
-        """Yield the supports of each size that is the smallest one allowed by some level, moved to all sides."""
-        now, reached = (values, shares), None
+    def run(self, values: Indices, shares: FloatArray) -> list[Supports]:
+        """Return the supports of each size that is the smallest one allowed by some level, moved to all sides."""
+        reached: list[Supports] = []
         for rare in RARES:
-            found = self._merge(*now, rare)
-            if found is None:
-                continue
-            if reached is not None:
-                yield from self._moved(reached)
-            now, reached = (found.values[0], found.shares[0]), found
-        if reached is not None:
-            yield from self._moved(reached)
+            found = self._merge(values, shares, rare)
+            if found is not None:
+                values, shares = found.values[0], found.shares[0]
+                reached.append(found)
+        moved = [self._moved(one) for one in reached]
+        return [one for one in moved if one is not None]
 
     def _merge(self, values: Indices, shares: FloatArray, rare: float) -> Supports | None:
         """Merge as many neighbours as are allowed, half of all at a time and then fewer; None where none are."""
         found, leaving = None, max(1, values.size // 2)
         while leaving and values.size > 1 + self.has_rest:
-            tried = self._best(*self._merged(values, shares, leaving))
-            if tried is None or tried.falls[0] > _allowed(tried.fewer, rare):
+            if self.has_rest:
+                rest = max(float(shares[-1]), 1e-3)  # the least from which Newton goes on
+                tried = self.solve(*self.with_rest(*_merged(values[:-1], shares[:-1], leaving), rest))
+            else:
+                tried = self.solve(*_merged(values, shares, leaving))
+            if not tried.falls.size or tried.falls.min() > _allowed(tried.fewer, rare):
                 leaving //= 2
                 continue
-            found, values, shares = tried, tried.values[0], tried.shares[0]
+            found = tried.only(np.argmin(tried.falls, axis=0, keepdims=True))
+            values, shares = found.values[0], found.shares[0]
             leaving = min(leaving, max(1, values.size // 2))
         return found
 
-    def _merged(self, values: Indices, shares: FloatArray, number: int) -> tuple[Indices, FloatArray]:
-        if not self.has_rest:
-            return _merged(values, shares, number)
-        rest = max(float(shares[-1]), LEAST_REST)
-        return self.with_rest(*_merged(values[:-1], shares[:-1], number), rest)
+    def _moved(self, reached: Supports) -> Supports | None:
+        """Return a support, and all that differ from it by one value that lies elsewhere, as far as that is allowed.
 
-    def _best(self, values: Indices, shares: FloatArray) -> Supports | None:
-        tried = self.solve(values, shares)
-        return None if not tried.falls.size else tried.only(np.argmin(tried.falls, axis=0, keepdims=True))
-
-    def _moved(self, reached: Supports) -> Iterator[Supports]:
-        """Yield a support, and all that differ from it by one value that lies elsewhere, as far as that is allowed."""
+        None where it takes more than four values, or one in eight of all: then reports tell shares well enough for the
+        first part of the region, and ends on smooth truths would be wider for nothing.
+        """
         values, shares = reached.values[0], reached.shares[0]
         single = values[:-1] if self.has_rest else values
         parts, going = [reached], [(place, side) for place in range(single.size) for side in (-1, 1)]
         size, allowed = self.evidence.channel.shape[0], _allowed(reached.fewer, RARES[-1])
-        if single.size > max(FEW, size // PART) or (self.has_rest and not reached.above_rest().values.size):
-            return
+        if single.size > max(4, size // 8) or (self.has_rest and not reached.above_rest().values.size):
+            return None
         fences = np.concatenate([[-1], single, [size]])
-        for far in range(1, FARTHEST):
+        for far in range(1, 64):
             inside = [
                 (place, side) for place, side in going if fences[place] < values[place] + side * far < fences[place + 2]
             ]
@@ -263,7 +225,9 @@ class _SupportSearch:
             parts.append(tried.only(near))
             kept = {tuple(row) for row in tried.values[near].tolist()}
             going = [one for one, row in zip(inside, moved.tolist(), strict=True) if tuple(row) in kept]
-        yield Supports.joined(parts)
+        names = ("values", "shares", "information", "falls")
+        every = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+        return Supports(**every, fewer=reached.fewer)
 
     def solve(self, values: Indices, shares: FloatArray) -> Supports:
         """Return the best shares among each set of values, by Newton from some; without sets that cannot be."""
@@ -274,7 +238,8 @@ class _SupportSearch:
         can = np.flatnonzero(np.all(np.any(likely, axis=1), axis=1) & np.all(np.any(likely, axis=2), axis=1))
         values, shares, rows, frequencies = values[can], shares[can], rows[can], counts / total
         diagonal = np.arange(values.shape[1])
-        for _ in range(STEPS + 1):
+        # Five to eight steps are usual, from shares that are near. What they leave makes a support look worse.
+        for _ in range(16):
             outputs = np.maximum(np.einsum("sk,skz->sz", shares, rows), FAINT)
             bent = rows * (np.sqrt(frequencies) / outputs)[:, None, :]
             curved = bent @ bent.transpose(0, 2, 1)
@@ -282,9 +247,10 @@ class _SupportSearch:
             damped = curved.copy()
             damped[:, diagonal, diagonal] *= 1 + RIDGE
             step = np.linalg.solve(damped, slope[:, :, None])[:, :, 0]
-            if not step.size or float(np.abs(step).max()) < SETTLED:
+            if not step.size or float(np.abs(step).max()) < 1e-6:
                 break
-            lengths = np.where(step < 0, -SHORT * shares / np.minimum(step, -FAINT), 1.0).min(axis=1)
+            # No share goes more than nine tenths of the way to nothing in one step.
+            lengths = np.where(step < 0, -0.9 * shares / np.minimum(step, -FAINT), 1.0).min(axis=1)
             shares = shares + np.minimum(lengths, 1.0)[:, None] * step
         shares = shares / shares.sum(axis=1, keepdims=True)
         outputs = np.maximum(np.einsum("sk,skz->sz", shares, rows), FAINT)
@@ -310,13 +276,11 @@ def _merged(values: Indices, shares: FloatArray, number: int) -> tuple[Indices, 
     _, heaps = np.unique(heaps, return_inverse=True)
     together = np.bincount(heaps, weights=shares)
     means = np.bincount(heaps, weights=shares * values) / together
-    sets = [np.rint(means)]
+    sets, starts = [np.rint(means)], [together]
     if len(pairs) == 1:
         other = means.copy()
         other[pairs[0]] = min(2 * math.floor(means[pairs[0]]) + 1 - sets[0][pairs[0]], values[pairs[0] + 1])
         least = int(shares.argmin())
         sets += [other, np.delete(values, least)]
-        starts = [together, together, np.delete(shares, least)]
-    else:
-        starts = [together]
+        starts += [together, np.delete(shares, least)]
     return np.array(sets).astype(np.int64), np.array(starts) / np.array(starts).sum(axis=1, keepdims=True)

@@ -21,11 +21,6 @@ from confide.intervals.region import Region
 from confide.intervals.unbiased import is_unbiased
 from confide.wording import listed
 
-TIMES = (2, 10)
-"""Multiples of the people for which it is said how wide an interval would be."""
-STRONGER = (2, 4)
-"""Multiples of epsilon for which it is."""
-
 
 @dataclass(frozen=True)
 class Prospect:
@@ -80,52 +75,44 @@ def look_ahead(
     The channels are those of the mechanism by epsilon, its own first; none where there is no such thing. More people
     are the same reports so many times over. For a larger epsilon reports come from the estimate, without chance.
     """
-    fall, people = allowed_fall(answer.level), inference.evidence.total
-    now = _width(inference, weights, answer.level)
-    longer = {round(times * people): _width(inference, weights, answer.level, times) for times in TIMES}
+    level, people = answer.level, inference.evidence.total
+    now, *longer = [_width(inference, weights, level, times) for times in (1, 2, 10)]
     source = np.maximum(inference.distribution, 0.0)
     source = source / source.sum()
-    regions = {epsilon: expected_region(one, source, people) for epsilon, one in channels.items()}
-    low, high = np.array([one.ends(weights, fall) for one in regions.values()]).reshape(-1, 2).T
+    regions = [expected_region(one, source, people) for one in channels.values()]
+    low, high = np.array([one.ends(weights, allowed_fall(level)) for one in regions]).reshape(-1, 2).T
     ratios = (high - low) / (high - low)[:1] if low.size and high[0] > low[0] else np.zeros(0)
-    sampling = min(answer.width, _sampling(inference, weights, answer.level))
+    # Had all people told the truth. Of what nobody said, the likelihood allows a little.
+    variance = float(source @ weights**2) - float(source @ weights) ** 2
+    least = float(np.ptp(weights)) * -math.expm1(-allowed_fall(level) / people)
+    without = max(2 * standard_errors(level) * math.sqrt(max(variance, 0.0) / people), least)
+    sampling, numbers = min(answer.width, without), [round(times * people) for times in (2, 10)]
     return Prospect(
         question=answer.question,
         width=answer.width,
         sampling=sampling,
-        people={number: answer.width * width / now for number, width in longer.items()} if now > 0 else {},
-        epsilon=dict(zip(list(regions)[1:], np.maximum(answer.width * ratios[1:], sampling).tolist(), strict=False)),
+        people={number: answer.width * width / now for number, width in zip(numbers, longer, strict=True) if now > 0},
+        epsilon=dict(zip(list(channels)[1:], np.maximum(answer.width * ratios[1:], sampling).tolist(), strict=False)),
         reports=round(people),
         is_share=answer.is_share,
     )
 
 
-def _width(inference: Inference, weights: FloatArray, level: float, people: float = 1.0) -> float:
+def _width(inference: Inference, weights: FloatArray, level: float, people: float) -> float:
     """Return how wide the interval would be with the same reports so many times over."""
     fall = allowed_fall(level) / people
     if is_unbiased(inference.evidence):
         return math.sqrt(2 * fall)
-    parts = [(inference.region, weights)]
+    ends = [inference.region.ends(weights, fall)]
     if inference.region.with_fewer_values is not None:
         region, values = inference.region.with_fewer_values
-        parts.append((region, weights[values]))
-    low, high = np.array([region.ends(some, fall) for region, some in parts]).T
-    lowest, highest = float(low.min()), float(high.max())
+        ends.append(region.ends(weights[values], fall))
+    lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     if inference.region.few_values is not None:
         few, errors = inference.region.few_values, standard_errors(level)
         lowest = max(min(lowest, few.lowest(weights, errors, people)), float(weights.min()))
         highest = min(max(highest, -few.lowest(-weights, errors, people)), float(weights.max()))
     return highest - lowest
-
-
-def _sampling(inference: Inference, weights: FloatArray, level: float) -> float:
-    """Return how wide the interval would be had all people told the truth."""
-    shares, people = np.maximum(inference.distribution, 0.0), inference.evidence.total
-    shares = shares / shares.sum()
-    variance = float(shares @ weights**2) - float(shares @ weights) ** 2
-    # Of what nobody said, the likelihood allows a little.
-    least = float(np.ptp(weights)) * -math.expm1(-allowed_fall(level) / people)
-    return max(2 * standard_errors(level) * math.sqrt(max(variance, 0.0) / people), least)
 
 
 def expected_region(channel: Channel, truth: FloatArray, people: float) -> Region:
