@@ -27,11 +27,10 @@ from confide.errors import (
     UniformReportsWarning,
 )
 from confide.evidence import Evidence
-from confide.intervals.answers import Band, CrossTable, Interval, level_of_each
+from confide.intervals.answers import Band, CrossTable, Interval, Prospect, level_of_each
 from confide.intervals.bases import Basis, Likelihood
 from confide.intervals.division import PROPORTION, Windows, divide, gather_reports
-from confide.intervals.inference import Inference, Question, ask, check_level
-from confide.intervals.prospects import Prospect, look_ahead
+from confide.intervals.inference import Inference, Question, ask, check_level, look_ahead
 from confide.intervals.surroundings import surround
 from confide.intervals.windows import ERROR, Resolution, resolve
 from confide.mechanisms.base import Mechanism, require_mechanism

@@ -24,7 +24,7 @@ from confide.methods import Method, Solution
 if TYPE_CHECKING:
     from confide.intervals.inference import Inference
 
-Asked = Sequence["Inference"]
+Inferences = Sequence["Inference"]
 """The inference that each question is asked of."""
 
 Weights = Sequence[FloatArray]
@@ -54,7 +54,7 @@ class Basis(ABC):
 
     @abstractmethod
     def ends(
-        self, inferences: Asked, weights: Weights, level: float, limits: Ends = None, known: Ends = None
+        self, inferences: Inferences, weights: Weights, level: float, limits: Ends = None, known: Ends = None
     ) -> FloatArray:
         """Return the lower and the upper end for each of many linear queries, one row each.
 
@@ -76,7 +76,7 @@ class Basis(ABC):
         """Return the lower and the upper end for each value by itself, one row each; `known` as in :meth:`ends`."""
 
     @abstractmethod
-    def quantile_ends(self, inferences: Asked, shares: Sequence[float], level: float) -> FloatArray:
+    def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
         """Return the ends for the values below or at which these shares of people lie, one row each."""
 
     @abstractmethod
@@ -130,7 +130,7 @@ class Likelihood(Basis):
         check_count("seed", self.seed, 0)
 
     def ends(
-        self, inferences: Asked, weights: Weights, level: float, limits: Ends = None, known: Ends = None
+        self, inferences: Inferences, weights: Weights, level: float, limits: Ends = None, known: Ends = None
     ) -> FloatArray:
         """Search the paths of all queries together."""
         if limits is None:
@@ -152,7 +152,7 @@ class Likelihood(Basis):
 
     def _lowest(
         self,
-        inferences: Asked,
+        inferences: Inferences,
         weights: Weights,
         level: float,
         least: FloatArray,
@@ -199,7 +199,7 @@ class Likelihood(Basis):
             found.append(self.ends([inference] * some.size, list(inference.lift(weights)), level, limits, reached))
         return np.concatenate(found)
 
-    def quantile_ends(self, inferences: Asked, shares: Sequence[float], level: float) -> FloatArray:
+    def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
         """Look for the values at which the share below can be high enough, and cannot be too low."""
         from confide.intervals.inference import quantile_ranges
 
@@ -276,7 +276,7 @@ class Bootstrap(Basis):
 
     def ends(
         self,
-        inferences: Asked,
+        inferences: Inferences,
         weights: Weights,
         level: float,
         limits: Ends = None,
@@ -296,7 +296,7 @@ class Bootstrap(Basis):
         half, now = self._half_widths(inference, inference.spread, level), inference.spread(inference.distribution)
         return np.stack([np.maximum(now - half, 0.0), np.minimum(now + half, 1.0)], axis=1)
 
-    def quantile_ends(self, inferences: Asked, shares: Sequence[float], level: float) -> FloatArray:
+    def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
         """Do the same for quantiles of the replicates."""
         found = []
         for inference, share in zip(inferences, shares, strict=True):
