@@ -36,8 +36,8 @@ from confide.intervals.windows import ERROR, Resolution, resolve
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
 from confide.methods import Choice, Method, Monitor, Solution, Stacked, Status
-from confide.methods.blocks import blocks_of, has_many_cells
 from confide.methods.shaped import Shaped, solve_in_shape, within_shape
+from confide.methods.stacked import blocks_of, has_many_cells
 from confide.queries import Query
 from confide.shapes import Shape
 from confide.theory.fit import TOLERANCE, Examination, Fit, examine
@@ -45,8 +45,7 @@ from confide.theory.identification import pool_identification
 from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.theory.uniformity import Uniformity
-from confide.theory.verdicts import Finding
-from confide.theory.words import remark_on
+from confide.theory.verdicts import Finding, remark_on
 from confide.wording import counted
 
 CURE = (

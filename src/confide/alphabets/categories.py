@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from confide.alphabets.base import Alphabet, Indices, Values, joined
+from confide.alphabets.base import Alphabet, joined
+from confide.alphabets.geometry import Indices, UnorderedGeometry, Values
 from confide.alphabets.numerals import parse_integer
 from confide.alphabets.words import Aliases, Spelling, as_aliases
 from confide.errors import InvalidParameterError
-from confide.metrics import Discrete, Metric, Value
+from confide.metrics import Value
 
 
 @dataclass(frozen=True)
@@ -99,23 +100,9 @@ class Categories(Alphabet):
             raise InvalidParameterError(f"Categories must differ; {repeated!r} stands more than once.")
 
     @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        return len(self.values)
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Discrete()
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`; for categories merely their numbers."""
-        return np.arange(self.size, dtype=np.float64)[:, None]
-
-    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Alphabet.points`; for categories merely their numbers."""
-        return np.asarray(indices, dtype=np.float64).reshape(-1, 1)
+    def geometry(self) -> UnorderedGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return UnorderedGeometry(len(self.values))
 
     @cached_property
     def _sorted(self) -> tuple[Values, Indices]:

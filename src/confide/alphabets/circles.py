@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, whole_numbers
+from confide.alphabets.base import Alphabet
 from confide.alphabets.dates import COARSE, EPOCH, Moment, Timed
+from confide.alphabets.geometry import Indices, RingGeometry, Values, whole_numbers
 from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count, check_text
 from confide.errors import InvalidParameterError
-from confide.metrics import Circular, Metric, Value
 from confide.wording import counted
 
 MOST_STEPS = 2**20
@@ -33,7 +33,6 @@ class Circle(Alphabet):
 
     steps: int
     unit: str = ""
-    spacing = 1.0
     cure = "Count them from 0."
 
     def __post_init__(self) -> None:
@@ -44,19 +43,9 @@ class Circle(Alphabet):
         object.__setattr__(self, "steps", int(self.steps))
 
     @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        return self.steps
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Circular(self.steps)
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        return np.arange(self.steps, dtype=np.float64)[:, None]
+    def geometry(self) -> RingGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return RingGeometry(self.steps)
 
     @property
     def summary(self) -> str:
@@ -64,28 +53,10 @@ class Circle(Alphabet):
         first, last = self.labels([0, self.size - 1])
         return f"{counted(self.size, 'value')} in a circle, {first} to {last}, the last beside the first"
 
-    def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
-        numbers, whole = whole_numbers(values)
-        return np.where(whole & (numbers >= 0) & (numbers < self.steps), numbers, -1)
-
-    def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
-        return np.asarray(indices, dtype=np.int64)
-
-    def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
-        return parse_integer(fields[0])
-
     def question(self, name: str, low: int, high: int | None = None) -> str:
         """Return the query for the values from `low` to `high`, or to the last; see :meth:`Integers.question`."""
         first, last = self.labels([low, self.steps - 1 if high is None else high])
         return f"{name} == {first}" if first == last else f"{name} in {first}..{last}"
-
-    @property
-    def step_name(self) -> str:
-        """What one value is called where values are counted."""
-        return self.unit or "value"
 
     def label_range(self, low: int, high: int) -> str:
         """Return what people call the values from `low` to `high`."""

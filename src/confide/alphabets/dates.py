@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, as_values
+from confide.alphabets.base import Alphabet, as_values
+from confide.alphabets.geometry import Indices, Values
 from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK
 from confide.checks import check_choice
@@ -209,7 +210,7 @@ class Dates(Timed, Integers):
         """See :attr:`Alphabet.declared`."""
         return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
 
-    def between(self, low: int | None, high: int | None) -> Integers:
+    def between(self, low: int | None, high: int | None) -> Alphabet:
         """See :meth:`Integers.between`; a finite range is one of dates, as long as there are such."""
         if low is None or high is None or not _is_step(self.origin + low, self.every):
             return super().between(low, high)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, as_values, joined, wide_floats
+from confide.alphabets.base import Alphabet, as_values, joined, wide_floats
+from confide.alphabets.geometry import Indices, Values
 from confide.alphabets.ground import METRES, Box, check_unit, ground_scales, kilometres
 from confide.alphabets.numerals import parse_real
 from confide.alphabets.planes import Grid
@@ -110,7 +111,7 @@ class Places(Grid):
         self._refuse_waste()
         if len(holes):  # type: ignore[arg-type]  # a path is a text here
             object.__setattr__(self, "holes", self._holes_of(holes))
-            self.__dict__.pop("_hole_places", None)
+            self.__dict__.pop("geometry", None)
             self.__post_init__()
 
     @classmethod
@@ -123,12 +124,12 @@ class Places(Grid):
         return cls(centre=(latitude, longitude), radius=radius, cell=cell, unit=unit)
 
     @property
-    def bounds(self) -> Box:
+    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
         """The box."""
         return Box(self.south, self.west, self.north, self.east)
 
     @property
-    def extent(self) -> str:
+    def extent(self) -> str:  # type: ignore[override]
         """The box in words."""
         lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
         return f"from {lowest} to {highest}"

@@ -95,7 +95,7 @@ class Region:
     @cached_property
     def few_values(self) -> FewValues | None:
         """The distributions among as few values of a line as explain the reports; None elsewhere."""
-        from confide.solvers.maxima import LARGEST
+        from confide.solvers.maximum import LARGEST_TOGETHER as LARGEST
 
         layout = self.evidence.layout
         is_line = layout is not None and len(layout.shape) == 1 and layout.places is None
@@ -114,7 +114,7 @@ class Region:
         """
         from scipy.special import chdtri  # here, so that blurring loads no more than numpy
 
-        from confide.solvers.maxima import LARGEST
+        from confide.solvers.maximum import LARGEST_TOGETHER as LARGEST
 
         values = np.flatnonzero(self.best > NOTHING)
         if max(self.evidence.channel.shape) > LARGEST or values.size == 1 or self.few_values is not None:
@@ -290,7 +290,7 @@ def _maxima(
 
     The rows of each channel may be rescaled by factors; `best` has the maxima without these then.
     """
-    from confide.solvers.maxima import can_solve_together, maxima
+    from confide.solvers.maximum import can_solve_together, maxima
 
     together: dict[object, list[int]] = {}
     for place, one in enumerate(evidence):

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers
+from confide.alphabets import Alphabet, Indices, LineGeometry
 from confide.channels import TwoSidedExponential
 from confide.counts import Counts, add_up
 from confide.evidence import Evidence
@@ -41,14 +41,14 @@ class Geometric(UnboundedLineMechanism):
     """
 
     kind: ClassVar[str] = "geometric"
-    alphabet: Integers
+    alphabet: Alphabet
     epsilon: float
 
     def __post_init__(self) -> None:
         self._check()
 
     @property
-    def report_alphabet(self) -> Integers:
+    def report_alphabet(self) -> Alphabet:
         """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet.between(None, None)
 
@@ -72,7 +72,7 @@ class Geometric(UnboundedLineMechanism):
         return Proof(reason, "corollary consistency2", {"lambda times spacing": rate, "-log a": constant})
 
     def _truncated(self, outputs: Alphabet | None) -> TruncatedGeometric | None:
-        if outputs is None or isinstance(outputs, Integers):
+        if outputs is None or isinstance(outputs.geometry, LineGeometry):
             return TruncatedGeometric(self.alphabet, self.epsilon, outputs)
         return None
 
@@ -130,9 +130,9 @@ class TruncatedGeometric(TruncatedLineMechanism):
     """
 
     kind: ClassVar[str] = "truncated-geometric"
-    alphabet: Integers
+    alphabet: Alphabet
     epsilon: float
-    outputs: Integers | None = None
+    outputs: Alphabet | None = None
 
     def __post_init__(self) -> None:
         self._check()

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers, Line
+from confide.alphabets import Alphabet, Indices, Line, LineGeometry
 from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -35,7 +35,7 @@ class Laplace(UnboundedLineMechanism):
     """
 
     kind: ClassVar[str] = "laplace"
-    alphabet: Integers
+    alphabet: Alphabet
     epsilon: float
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Laplace(UnboundedLineMechanism):
         )
 
     def _truncated(self, outputs: Alphabet | None) -> TruncatedLaplace | None:
-        if outputs is None or isinstance(outputs, Integers):
+        if outputs is None or isinstance(outputs.geometry, LineGeometry):
             return TruncatedLaplace(self.alphabet, self.epsilon, outputs)
         return None
 
@@ -124,9 +124,9 @@ class TruncatedLaplace(TruncatedLineMechanism):
     """
 
     kind: ClassVar[str] = "truncated-laplace"
-    alphabet: Integers
+    alphabet: Alphabet
     epsilon: float
-    outputs: Integers | None = None
+    outputs: Alphabet | None = None
 
     def __post_init__(self) -> None:
         self._check()

@@ -86,7 +86,8 @@ def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tu
     if kinds is None or kinds == ALL:
         found = [_build(kind, mechanism.alphabet, epsilon) for kind in MECHANISMS if kind != mechanism.kind]
         same = [one for one in found if one is not None and _same_promise(one, mechanism)]
-        return tuple(one for one in same if kinds == ALL or _is_quick(one))
+        # Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct.
+        return tuple(one for one in same if kinds == ALL or (has_matrix(one) or one.report_alphabet.is_listable))
     named = [kinds] if isinstance(kinds, str) else list(kinds)
     return tuple(_require(kind, mechanism, epsilon) for kind in dict.fromkeys(named) if kind != mechanism.kind)
 
@@ -99,11 +100,6 @@ def _check_kinds(kinds: object) -> None:
             f"mechanisms must be a list of names, {ALL!r}, None for the quick ones or () for none; got {kinds!r}. The "
             f"names are {', '.join(MECHANISMS)}."
         )
-
-
-def _is_quick(mechanism: Mechanism) -> bool:
-    """Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct."""
-    return has_matrix(mechanism) or mechanism.report_alphabet.is_listable
 
 
 def _require(kind: str, mechanism: Mechanism, epsilon: float) -> Mechanism:

@@ -19,14 +19,9 @@ LEAST_PEOPLE = 10
 USUAL_PEOPLE = 10_000.0
 """Fewest people that a plan looks at, and the start of its search for their number."""
 
-MOST_STEPS = 16
-"""Settings that a search looks at; three to six do for a power law, closing in on a jump takes the rest."""
 
 CLOSE = 0.005
 """A simulated error this close to the target, relative to it, is the target; or within a quarter of its own error."""
-
-USUAL_SLOPE = -0.4
-"""Slope of a first step: between -0.5 of randomized response and -0.3 of ages at 0.05 per year (docs/planning.md)."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,8 @@ class Search:
         """
         visited: dict[float, Prediction] = {}
         place = self._tidy(start)
-        for _ in range(MOST_STEPS):
+        # 16: settings that a search looks at; three to six do for a power law, closing in on a jump takes the rest.
+        for _ in range(16):
             visited[place] = self.evaluate(place)
             if self._is_met(visited[place]):
                 break
@@ -143,7 +139,9 @@ class Search:
         if edge == self._tidy(self.bounds[int(is_above)]):
             raise self._refusal(edge, visited[edge], is_above=is_above)
         slope = fit_slope(visited)
-        exponent = min(slope.exponent if slope is not None and slope.exponent < 0 else USUAL_SLOPE, -0.1)
+        # -0.4: slope of a first step: between -0.5 of randomized response and -0.3 of ages at 0.05 per year
+        # (docs/planning.md).
+        exponent = min(slope.exponent if slope is not None and slope.exponent < 0 else -0.4, -0.1)
         # A little beyond where the power law puts the target, so that it is enclosed; by a factor of 1.3 at least and
         # of 64 at most, for the slope of two noisy points may be anything.
         reach = 1.15 * abs(self._gap(visited[edge]) / exponent)

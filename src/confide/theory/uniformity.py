@@ -17,9 +17,6 @@ from confide.mechanisms.base import Mechanism
 LARGEST = 2000
 """Values up to which it is looked for which epsilon would do: a second on a plane."""
 
-HALVINGS = 9
-"""Steps of that search, which halve the range of log epsilon: two digits are shown."""
-
 
 @dataclass(frozen=True, eq=False)
 class Uniformity:
@@ -68,7 +65,8 @@ class Uniformity:
         low, high = math.log(mechanism.epsilon), math.log(_largest_epsilon(mechanism))  # type: ignore[attr-defined]
         if high <= low or self._needed_at(math.exp(high)) > self.reports:
             return None
-        for _ in range(HALVINGS):
+        # 9: steps of that search, which halve the range of log epsilon: two digits are shown.
+        for _ in range(9):
             middle = (low + high) / 2
             low, high = (low, middle) if self._needed_at(math.exp(middle)) <= self.reports else (middle, high)
         return math.exp(high)
