@@ -18,7 +18,6 @@ from confide.estimates import recover
 from confide.files import SurveyGroups
 from confide.groups import recover_groups
 from confide.pages import diagnosis_page, estimate_page, groups_page
-from confide.recovery import recover
 
 AGES = cf.datasets.adult_ages()
 YEARS: Any = AGES.alphabet

@@ -41,7 +41,9 @@ from functools import cached_property
 
 import numpy as np
 
+from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
+from confide.em import MatrixPerRow, RowStack, normalised, take_steps, uniform
 from confide.evidence import Evidence
 
 DOUBT = 4.0
@@ -428,18 +430,12 @@ class Shrunk:
 
     def _settle(self, densities: FloatArray, counted: FloatArray | None = None) -> FloatArray:
         """Return the weights of G, one row for each row of densities or of which values count."""
-        some = densities[..., :-1]
-        rows = some.shape[0] if counted is None else counted.shape[0]
-        weights = np.full((rows, some.shape[-1]), 1 / some.shape[-1])
-        plain, numbers = np.ascontiguousarray(some[0]), np.ones((1, some.shape[1])) if counted is None else counted
-        for _ in range(100):  # steps of EM; ten times as many made no interval narrower
-            if some.shape[0] == 1:  # one product in place of many small ones
-                gain = (numbers / (weights @ plain.T)) @ plain
-            else:
-                gain = np.matmul((1 / np.matmul(some, weights[:, :, None])).transpose(0, 2, 1), some)[:, 0]
-            weights = weights * gain
-            weights /= weights.sum(axis=1, keepdims=True)
-        return weights
+        # Atoms are the values of a channel, and shares its outputs: a matrix for all rows, or for each of them.
+        matrices = densities[..., :-1].transpose(0, 2, 1)
+        channel = Dense(matrices[0]) if len(matrices) == 1 else MatrixPerRow(matrices)
+        numbers = np.ones((len(matrices), self.shares.size)) if counted is None else counted
+        rows, start = RowStack.of_shares(channel, normalised(numbers)), uniform(matrices.shape[1])
+        return take_steps(rows, start, 100, normalised).theta  # ten times as many steps made no interval narrower
 
     @cached_property
     def _chains(self) -> tuple[tuple[float, float], ...]:
