@@ -150,16 +150,10 @@ class Band:
     def at(self, value: Value) -> Interval:
         """Return the interval of one value."""
         place = int(self.alphabet.encode([value])[0])
-        open_ends = self.undetermined
-        return Interval(
-            question=f"the share of {value}",
-            estimate=float(self.estimate[place]),
-            low=float(self.low[place]),
-            high=float(self.high[place]),
-            level=self.level,
-            rests_on=self.rests_on,
-            undetermined=None if open_ends is None else (float(open_ends[0][place]), float(open_ends[1][place])),
-        )
+        now, low, high = (float(one[place]) for one in (self.estimate, self.low, self.high))
+        ends = self.undetermined
+        open_ends = None if ends is None else (float(ends[0][place]), float(ends[1][place]))
+        return Interval(f"the share of {value}", now, low, high, self.level, self.rests_on, open_ends)
 
     def hull(self, others: Sequence[Band], remark: str) -> Band:
         """See :meth:`Interval.hull`."""

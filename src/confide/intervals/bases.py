@@ -160,25 +160,20 @@ class Likelihood(Basis):
         known: FloatArray | float = math.inf,
     ) -> FloatArray:
         """Return the lower ends alone; or whether each reaches `enough`, or something above `known` where it does."""
-        # Each question is asked among all values and, off the line, among as few as explain the reports.
-        regions, asked, whose = [], [], []
+        # Each question is asked among all values and, off the line, among as few as explain the reports. Values that an
+        # inference does not consider, which may weigh least, are none of these few.
+        parts = []
         for place, inference in enumerate(inferences):
-            if is_unbiased(inference.evidence):
-                continue
-            parts = [(inference.region, weights[place])]
-            if inference.region.with_fewer_values is not None:
-                fewer, values = inference.region.with_fewer_values
-                parts.append((fewer, weights[place][values]))
-            regions += [region for region, _ in parts]
-            asked += [some for _, some in parts]
-            whose += [place] * len(parts)
-        owners = np.array(whose, dtype=np.int64)
-        # Values outside those that an inference considers are outside the few as well: `least` is for the first part.
-        is_first = np.diff(owners, prepend=-1) > 0
-        ends = [np.broadcast_to(one, len(weights))[owners] for one in (least, enough, known)]
+            if not is_unbiased(inference.evidence):
+                parts.append((place, inference.region, weights[place], least[place]))
+                if inference.region.with_fewer_values is not None:
+                    fewer, values = inference.region.with_fewer_values
+                    parts.append((place, fewer, weights[place][values], math.inf))
         found = np.full(len(weights), math.inf)
-        parts_found = lowest(regions, asked, allowed_fall(level), np.where(is_first, ends[0], math.inf), *ends[1:])
-        np.minimum.at(found, owners, parts_found)
+        if parts:
+            whose, regions, asked, bounds = (list(column) for column in zip(*parts, strict=True))
+            ends = [np.broadcast_to(one, len(weights))[whose] for one in (enough, known)]
+            np.minimum.at(found, whose, lowest(regions, asked, allowed_fall(level), np.array(bounds), *ends))
         for place, inference in enumerate(inferences):
             if is_unbiased(inference.evidence):
                 found[place] = inference.unbiased(level).ends(weights[place])[0]
