@@ -224,17 +224,21 @@ class Inference:
             self._drawn[name, count, seed] = families
         return self._drawn[name, count, seed]
 
-    def near_rivals(self, level: float, basis: Basis) -> list[Inference]:
-        """Return the rivals that explain the reports so well that they count, the best first; none for the bootstrap.
+    @cached_property
+    def _falls(self) -> list[tuple[float, Inference]]:
+        """By how much the best of each rival explains the reports worse, the least first.
 
         The first have most to say on ends, and others less to add.
         """
+        highest = self.region.highest_likelihood
+        pairs = [(highest - one.evidence.log_likelihood(one.distribution), one) for one in self.rivals]
+        return sorted(pairs, key=lambda pair: pair[0])
+
+    def near_rivals(self, level: float, basis: Basis) -> list[Inference]:
+        """Return the rivals that explain the reports so well that they count; none for the bootstrap."""
         if not self.rivals or isinstance(basis, Bootstrap):
             return []
-        highest = self.region.highest_likelihood
-        pairs = [(one.evidence.log_likelihood(one.distribution) - highest, one) for one in self.rivals]
-        near = [pair for pair in pairs if pair[0] >= -allowed_fall(level)]
-        return [one for _, one in sorted(near, key=lambda pair: -pair[0])]
+        return [one for fall, one in self._falls if fall <= allowed_fall(level)]
 
     def band(self, level: float, basis: Basis | None) -> Band:
         """Return an interval for the probability of each value."""
