@@ -39,6 +39,7 @@ from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.kinds import register
 from confide.ledgers import Ledger
 from confide.mechanisms import (
     Bound,
@@ -236,6 +237,7 @@ __all__ = [
     "read_areas",
     "read_metadata",
     "read_reports",
+    "register",
     "save_counts",
     "shuffle",
     "smoothness_of",

@@ -273,8 +273,8 @@ class Estimate:
         epsilon, channels = getattr(mechanism, "epsilon", None), {}
         is_one = not others and self.shaped is None and mechanism.has_channel
         if is_one and isinstance(epsilon, float) and max(mechanism.channel.shape) <= 512:
-            larger = [replace(mechanism, epsilon=times * epsilon) for times in (2, 4)]  # type: ignore[type-var]
-            channels = {one.epsilon: one.channel for one in (mechanism, *larger)}  # type: ignore[attr-defined]
+            larger = {times * epsilon: mechanism.at(times * epsilon).channel for times in (2, 4)}
+            channels = {epsilon: mechanism.channel} | larger
         return look_ahead(inference, answer, weights, channels)
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:

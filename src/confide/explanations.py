@@ -66,37 +66,6 @@ WHEN_ENDED_EARLY = {
 }
 """Cure for an answer that ended before its goal, on the command line."""
 
-NAMES = {
-    "randomized-response": "k-ary randomized response",
-    "rappor": "the RAPPOR mechanism",
-    "unary": "unary encoding",
-    "matrix": "a mechanism given by its matrix",
-}
-"""Names in a sentence of mechanisms whose names in a survey file are not the same, word by word."""
-
-ABOUT = {
-    "randomized-response": "the truth, or with some probability any other value alike",
-    "rappor": "a bit for each value, set for the true one, then each flipped at random",
-    "unary": "a bit for each value, that of the true one set with one probability, any other with another",
-    "truncated-geometric": "noise is added, and the sum clamped to the alphabet",
-    "geometric": "noise is added; any whole number may be reported",
-    "truncated-laplace": "continuous noise is added, then rounded and clamped",
-    "laplace": "continuous noise is added; reports are real numbers",
-    "exponential": "any value, a near one more likely than a far one",
-    "wrapped-geometric": "noise is added, and goes around the circle",
-    "truncated-taxicab": "noise on row and column, each clamped to the grid",
-    "taxicab": "noise on row and column; any cell of the plane may be reported",
-    "truncated-planar-geometric": "noise alike in all directions, then the nearest cell",
-    "planar-geometric": "noise alike in all directions; any cell of the plane may be reported",
-    "truncated-planar-laplace": "continuous noise alike in all directions, then the nearest cell",
-    "planar-laplace": "continuous noise alike in all directions; reports are real rows and columns, or coordinates",
-    "matrix": "your own probabilities; the guarantee is computed from them",
-    "product": "each attribute is blurred by a mechanism of its own",
-    "remapped": "reports of another mechanism, moved to the nearest of other outputs",
-    "two-rounds": "blurred once and for all by a secret of the person, and what comes out anew in every report",
-}
-"""Each mechanism in a line: what it does to a value."""
-
 LONGEST_LIST = 8
 """Categories that are written out."""
 
@@ -244,7 +213,7 @@ def _name(mechanism: Mechanism) -> str:
     if facts.rounds is not None:
         return f"{_name(facts.rounds[0])}, once and for all, and {_name(facts.rounds[1])} in every report"
     words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
-    return NAMES.get(mechanism.kind, f"the {words} mechanism")
+    return mechanism.title or f"the {words} mechanism"
 
 
 def describe_alphabet(alphabet: Alphabet) -> str:

@@ -32,8 +32,22 @@ from confide.alphabets.geometry import (
 from confide.alphabets.lines import Integers, Line
 from confide.alphabets.planes import Grid, Lattice, Plane
 from confide.alphabets.scales import Scale
+from confide.kinds import Kinds
+
+ALPHABETS: Kinds[type[Alphabet]] = Kinds(
+    Alphabet,
+    {
+        one.kind: one
+        for one in (
+            *(Integers, Categories, Grid, Lattice, Places, Coordinates, Scale),
+            *(Bins, Dates, Hours, Weekdays, Circle, Attributes),
+        )
+    },
+)
+"""Every alphabet by its name in a survey file."""
 
 __all__ = [
+    "ALPHABETS",
     "Alphabet",
     "Attributes",
     "Bins",

@@ -26,6 +26,7 @@ from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK, REAL, NumberFormat, Numeral
 from confide.checks import as_items, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.wording import counted, plural, told_at_edges, with_unit
 
@@ -75,6 +76,21 @@ class Bins(Integers):
     >>> Bins(edges=[0, 50, 100], format="$1,234", scale=0.001).take(["$58,000", 12000])
     array([1, 0])
     """
+
+    kind = "bins"
+    about = "amounts in bins: from one edge up to, and not with, the next; files hold the amounts themselves"
+    example = Example(
+        "salary",
+        "Salaries",
+        unit="thousand, between the middles of bins",
+        epsilon=0.05,
+        text="""\
+edges = [0, 10, 20, 30, 50, 100]   # or equal ones: low = 0, high = 100 and width = 10
+above = true           # a bin for amounts from the last edge on; refused if left out
+# below = true         # a bin for amounts below the first edge
+unit = "thousand"      # what amounts and distances are counted in; may be left out
+""",
+    )
 
     has_labels = True
     cure: ClassVar[str] = "Widen the bins, or open an end with below=True or above=True; the last edge is not inside."  # type: ignore[misc]

@@ -19,6 +19,7 @@ from confide.alphabets.columns import as_plain, choose_columns, named_columns, s
 from confide.alphabets.geometry import Indices, ProductGeometry, Values
 from confide.checks import refuse_masked
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value, cut
 
 FloatArray = NDArray[np.float64]
@@ -41,6 +42,32 @@ class Attributes(Alphabet):
     >>> people.encode([(3, "m", 0, 1)])
     array([29])
     """
+
+    kind = "attributes"
+    about = "several values of each person; files have the columns age, visits and region"
+    usual = "product"
+    example = Example(
+        "person",
+        "Age, visits and region of each person",
+        unit="unit of distance",
+        epsilon=0.5,
+        text="""\
+
+[alphabet.age]         # one table for each attribute, of any kind; its name is that of its column
+kind = "integers"
+low = 18
+high = 67
+unit = "year"
+
+[alphabet.visits]
+kind = "categories"
+values = ["never", "sometimes", "often"]
+
+[alphabet.region]
+kind = "categories"
+values = ["north", "south", "east", "west"]
+""",
+    )
 
     names: tuple[str, ...]
     alphabets: tuple[Alphabet, ...]

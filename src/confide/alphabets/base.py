@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from confide.alphabets.ground import Box
 from confide.alphabets.numerals import parse_integer, parse_real
 from confide.checks import refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.limits import LARGEST_INTEGER
 from confide.metrics import Discrete, Metric, Value
 from confide.wording import label_value
@@ -35,6 +36,18 @@ class Alphabet(ABC):
     One of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers; `labels`,
     `take` and `read` say what people call them.
     """
+
+    kind: ClassVar[str] = ""
+    """Name of the alphabet in a survey file."""
+
+    about: ClassVar[str] = ""
+    """What its values are, in a line."""
+
+    usual: ClassVar[str] = "randomized-response"
+    """Kind of the mechanism to begin with."""
+
+    example: ClassVar[Example | None] = None
+    """A survey to begin with."""
 
     unit: str = ""
     """Unit of distances, such as ``"year"`` or ``"km"``."""

@@ -15,6 +15,7 @@ from confide.alphabets.geometry import Indices, UnorderedGeometry, Values
 from confide.alphabets.numerals import parse_integer
 from confide.alphabets.words import Aliases, Spelling, as_aliases
 from confide.errors import InvalidParameterError
+from confide.kinds import Example
 from confide.metrics import Value
 
 
@@ -38,6 +39,21 @@ class Categories(Alphabet):
     other
         The value that stands for every text that is not listed; None where such a text is refused.
     """
+
+    kind = "categories"
+    about = "unordered values, all texts or all whole numbers; none is nearer than another"
+    example = Example(
+        "answer",
+        "How often do you cycle to work?",
+        unit="unit of distance: any two categories are 1 apart",
+        epsilon=2.0,
+        text="""\
+values = ["never", "sometimes", "often"]
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { often = ["always", "daily"] }   # other names that people have for a value
+# other = "sometimes"  # the value that takes whatever is not listed, typing errors too; refused if left out
+""",
+    )
 
     values: tuple[Hashable, ...]
     fold: bool = False

@@ -15,6 +15,7 @@ from confide.alphabets.geometry import Indices, RingGeometry, Values, whole_numb
 from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count, check_text
 from confide.errors import InvalidParameterError
+from confide.kinds import Example
 from confide.wording import counted
 
 MOST_STEPS = 2**20
@@ -30,6 +31,20 @@ class Circle(Alphabet):
     >>> Circle(12, unit="month").distance(11, 1)
     2.0
     """
+
+    kind = "circle"
+    about = "whole numbers from 0 on in a circle, the last beside the first"
+    usual = "wrapped-geometric"
+    example = Example(
+        "month",
+        "Months of birth",
+        unit="month, around the year",
+        epsilon=0.5,
+        text="""\
+steps = 12
+unit = "month"         # what distances are counted in; may be left out
+""",
+    )
 
     steps: int
     unit: str = ""
@@ -112,6 +127,15 @@ class Hours(Timed, Circle):
     (array([22,  6]), 1.0)
     """
 
+    kind = "hours"
+    about = "hours of the day in a circle: 23 lies beside 0; files hold ISO times, with a date or without"
+    example = Example(
+        "hour",
+        "When people go to bed",
+        unit="hour, around the clock",
+        epsilon=0.5,
+    )
+
     cure = "Give ISO times such as 22:15 or 2026-03-01T22:15, or whole hours from 0 to 23."
 
     def __init__(self) -> None:
@@ -174,6 +198,14 @@ class Weekdays(Timed, Circle):
     >>> Weekdays().take(["2026-03-01", "Mon"]), Weekdays().distance(6, 0)
     (array([6, 0]), 1.0)
     """
+
+    kind = "weekdays"
+    about = "days of the week in a circle: Sunday lies beside Monday; files hold ISO dates, or Mon, Tue, ..."
+    example = Example(
+        "weekday",
+        "When people shop",
+        unit="day, around the week",
+    )
 
     cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
 

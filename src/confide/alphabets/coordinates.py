@@ -26,6 +26,7 @@ from confide.alphabets.numerals import parse_real
 from confide.alphabets.planes import Lattice, Plane
 from confide.checks import check_count, check_positive
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.wording import told_at_edges
 
@@ -88,6 +89,25 @@ class Coordinates(Lattice):
     >>> manhattan.degrees(manhattan.take([(40.7580, -73.9855)])).round(5).tolist()
     [[40.758, -73.9855]]
     """
+
+    kind = "coordinates"
+    about = 'latitude and longitude without cells; these are chosen at the estimate, with --cell "500 m"'
+    usual = "planar-laplace"
+    example = Example(
+        "home",
+        "Where people live",
+        unit="km on the ground",
+        text="""\
+south = 40.7044        # the box in which people are (WGS 84); reports may lie outside
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+# step = "1 m"         # the lattice on which places are told apart, and noise is drawn exactly
+# unit = "km"          # what distances are counted in, km or m
+""",
+    )
 
     has_labels = True
     _bounded = 'cells to estimate on, with --cell "500 m" or mechanism.on_cells(counts, "500 m")'

@@ -24,6 +24,7 @@ from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK
 from confide.checks import check_choice
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.wording import counted, told_at_edges
 
@@ -174,6 +175,20 @@ class Dates(Timed, Integers):
     >>> Dates("2026-01", "2026-12", every="month").take([date(2026, 3, 31)])
     array([2])
     """
+
+    kind = "dates"
+    about = "from a first to a last date, both inside; files hold ISO dates, such as 2026-03-01"
+    example = Example(
+        "day",
+        "When people fell ill",
+        unit="day",
+        epsilon=0.2,
+        text="""\
+first = "2026-01-01"
+last = "2026-03-31"
+# every = "week"       # day, week (of ISO, from Monday on), month, quarter or year
+""",
+    )
 
     origin: int = 0
     every: str = "day"

@@ -21,6 +21,7 @@ from confide.alphabets.planes import Grid
 from confide.checks import check_count, check_positive, is_number
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.geojson import GeoJSON, read_areas
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.polygons import Area
 from confide.wording import counted, told_at_edges
@@ -70,6 +71,25 @@ class Places(Grid):
     >>> manhattan.take([(40.7580, -73.9855)]).tolist()
     [[11, 6]]
     """
+
+    kind = "places"
+    about = "cells on the Earth; files of values have the columns latitude and longitude, in decimal degrees"
+    example = Example(
+        "home",
+        "Where people live",
+        unit="km on the ground",
+        text="""\
+south = 40.7044        # the box (WGS 84); it grows by less than a cell so that it holds whole ones
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+cell = "1 km"          # the size of a cell; or rows and columns into which the box is cut
+# unit = "km"          # what distances are counted in, km or m
+# holes = "water.geojson"   # polygons in a file beside this one: cells that these cover are none
+""",
+    )
 
     has_labels = True
     spacing: float = field()  # always declared, so that a device need not prove it anew

@@ -14,6 +14,7 @@ from confide.alphabets.base import Alphabet, joined, spacing_and_unit
 from confide.alphabets.geometry import LatticeGeometry, LineGeometry, Values
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
+from confide.kinds import Example
 from confide.limits import LARGEST_INTEGER
 
 
@@ -29,6 +30,23 @@ class Integers(Alphabet):
     >>> Integers().encode([0, -1, 1])
     array([0, 1, 2])
     """
+
+    kind = "integers"
+    about = "whole numbers from low to high, both inside; all whole numbers if both are left out"
+    usual = "truncated-geometric"
+    example = Example(
+        "age",
+        "Ages in years",
+        unit="year",
+        epsilon=0.05,
+        shape='["nobody below 17", "falling from 50"]',
+        text="""\
+low = 0
+high = 99
+unit = "year"          # what distances are counted in; may be left out
+# spacing = 1.0        # how far neighbours lie apart, in that unit; 1 if left out
+""",
+    )
 
     low: int | None = None
     high: int | None = None

@@ -15,6 +15,7 @@ from confide.alphabets.geometry import LARGEST_LATTICE, Indices, PlaneGeometry, 
 from confide.alphabets.lines import UnboundedAlphabet
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
+from confide.kinds import Example
 from confide.limits import LARGEST_INTEGER
 
 
@@ -30,6 +31,23 @@ class Grid(Alphabet):
     >>> Grid(2, 2, holes=[(0, 1)]).encode([(0, 0), (1, 0), (1, 1)])
     array([0, 1, 2])
     """
+
+    kind = "grid"
+    about = "cells of a plane; files have the columns row (0 is south) and column (0 is west)"
+    usual = "truncated-planar-laplace"
+    example = Example(
+        "location",
+        "Where people check in",
+        unit="km",
+        shape='"smooth = 0.3"',
+        text="""\
+rows = 20
+columns = 14
+spacing = 0.5          # how far neighbouring cells lie apart
+unit = "km"            # what distances are counted in; may be left out
+# holes = [[0, 3], [1, 3]]   # cells that nobody can be in, such as water, as pairs of row and column
+""",
+    )
 
     rows: int
     columns: int
@@ -150,6 +168,19 @@ class Lattice(UnboundedAlphabet):
     >>> Lattice(spacing=0.5).distance((0, 0), (-3, 4))
     2.5
     """
+
+    kind = "lattice"
+    about = "all cells of an unbounded plane; an estimate is looked for among those near the reports"
+    usual = "planar-geometric"
+    example = Example(
+        "location",
+        "Where people are",
+        unit="km",
+        text="""\
+spacing = 0.5          # how far neighbouring cells lie apart
+unit = "km"            # what distances are counted in; may be left out
+""",
+    )
 
     resolutions = (1, 1)
     spacing: float = 1.0

@@ -21,6 +21,7 @@ from confide.alphabets.lines import Integers
 from confide.alphabets.words import Aliases, Spelling, as_aliases, check_words
 from confide.checks import as_items, check_positive, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.wording import counted, listed
 
@@ -56,6 +57,21 @@ class Scale(Integers):
     fold, aliases, other
         Which other texts are taken for a word, see :class:`confide.Categories`.
     """
+
+    kind = "scale"
+    about = "words in an order; neighbours are nearer than others, and reports hold their numbers, from 0"
+    example = Example(
+        "answer",
+        "How often do you cycle to work?",
+        unit="step",
+        text="""\
+values = ["never", "rarely", "sometimes", "often", "always"]
+unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { always = ["daily", "every day"] }   # other names that people have for a word
+""",
+    )
 
     has_labels = True
     cure: ClassVar[str] = "Correct them or add them to the scale."  # type: ignore[misc]

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,7 +39,8 @@ class Geometric(UnboundedLineMechanism):
     Integers()
     """
 
-    kind: ClassVar[str] = "geometric"
+    kind = "geometric"
+    about = "noise is added; any whole number may be reported"
     alphabet: Alphabet
     epsilon: float
 
@@ -129,7 +129,8 @@ class TruncatedGeometric(TruncatedLineMechanism):
     1.28
     """
 
-    kind: ClassVar[str] = "truncated-geometric"
+    kind = "truncated-geometric"
+    about = "noise is added, and the sum clamped to the alphabet"
     alphabet: Alphabet
     epsilon: float
     outputs: Alphabet | None = None

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,8 @@ class Laplace(UnboundedLineMechanism):
     Line()
     """
 
-    kind: ClassVar[str] = "laplace"
+    kind = "laplace"
+    about = "continuous noise is added; reports are real numbers"
     alphabet: Alphabet
     epsilon: float
 
@@ -123,7 +123,8 @@ class TruncatedLaplace(TruncatedLineMechanism):
            [0.112, 0.192, 0.697]])
     """
 
-    kind: ClassVar[str] = "truncated-laplace"
+    kind = "truncated-laplace"
+    about = "continuous noise is added, then rounded and clamped"
     alphabet: Alphabet
     epsilon: float
     outputs: Alphabet | None = None

@@ -10,7 +10,7 @@ from confide.mechanisms import Mechanism
 from confide.plans.curves import Curve
 from confide.plans.guesses import family_of
 from confide.plans.measures import Distance, Prediction
-from confide.plans.rivals import epsilon_of, with_epsilon
+from confide.plans.rivals import epsilon_of
 from confide.plans.shapes import ALIKE, UNIFORM
 from confide.plans.simulations import FEWEST_REPEATS, Simulation
 
@@ -97,5 +97,5 @@ def _rises(
     rise = curve.predictions[0].mean / curve.points[epsilon].mean
     if rise >= RISE:
         return rise, None
-    stronger = with_epsilon(mechanism, curve.places[0])
+    stronger = mechanism.at(curve.places[0])
     return rise, median(one.predict(stronger, people).mean for one in others) / usual

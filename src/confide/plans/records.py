@@ -13,7 +13,7 @@ from confide.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Outlook, Plan, Rival
-from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise, with_epsilon
+from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise
 from confide.plans.searches import Answer
 from confide.theory.identification import pool_identification
 from confide.theory.shapes import bring
@@ -235,7 +235,7 @@ def _by_epsilon(plan: Plan) -> str:
     below = max((place for place in points if place < epsilon), default=None)
     above = min((place for place in points if place > epsilon), default=None)
     parts = [
-        f"{label} promise, {promise(with_epsilon(plan.mechanism, place))}, {expected(plan.measure, points[place])}"
+        f"{label} promise, {promise(plan.mechanism.at(place))}, {expected(plan.measure, points[place])}"
         for label, place in (("a stronger", below), ("a weaker", above))
         if place is not None
     ]

@@ -170,22 +170,6 @@ def epsilon_of(mechanism: Mechanism) -> float | None:
     return getattr(mechanism, "epsilon", None) if _takes_epsilon(mechanism) else None
 
 
-def with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
-    """Return the same mechanism with another promise.
-
-    >>> from confide import Categories, RandomizedResponse
-    >>> with_epsilon(RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0), 2.0).guarantee
-    LocalDP(epsilon=2.0)
-    """
-    if not _takes_epsilon(mechanism):
-        raise InvalidParameterError(
-            f"{mechanism!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
-            f"people alone; or plan with a mechanism that takes an epsilon."
-        )
-    changed: Mechanism = replace(mechanism, epsilon=epsilon)  # type: ignore[type-var]  # all are dataclasses
-    return changed
-
-
 def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
     """Return the same mechanism for people whose values lie in a span; as it is, where there is none.
 

@@ -11,7 +11,7 @@ from confide.errors import UnreachableTargetError
 from confide.mechanisms import Mechanism
 from confide.plans.curves import FLAT, fit_slope, near
 from confide.plans.measures import Prediction
-from confide.plans.rivals import epsilon_bounds, most_people, with_epsilon
+from confide.plans.rivals import epsilon_bounds, most_people
 from confide.plans.simulations import Simulation
 from confide.wording import with_unit
 
@@ -216,7 +216,7 @@ class Question:
         """Return the expected error at a place."""
         if self.people is None:
             return simulation.predict(self.mechanism, int(place))
-        return simulation.predict(with_epsilon(self.mechanism, place), self.people)
+        return simulation.predict(self.mechanism.at(place), self.people)
 
     def search(self, simulation: Simulation, start: float) -> Answer:
         """Return what the target takes if the truth is this simulation's guess."""

@@ -11,7 +11,7 @@ from confide.plans import METHOD, Answer, Curve, Plan, Simulation
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
 from confide.plans.planning import refuse_idle_target
 from confide.plans.records import answer_in_words, remarks
-from confide.plans.rivals import choose_rivals, epsilon_of, with_epsilon
+from confide.plans.rivals import choose_rivals, epsilon_of
 from confide.plans.searches import Question
 from confide.studio.answers import require_drawable
 from confide.studio.drafts import Draft, read_draft
@@ -56,7 +56,7 @@ def _answered(simulation: Simulation, draft: Draft, asked: Question, start: floa
         expected = _expected(simulation.measure, error.floor)
         return _planned(str(error), mechanism, people, expected, simulation.repeats, is_reached=False)
     people = int(answer.value) if asked.people is None else people
-    mechanism = mechanism if asked.people is None else with_epsilon(mechanism, answer.value)
+    mechanism = mechanism if asked.people is None else mechanism.at(answer.value)
     return _record(simulation, mechanism, people, answer)
 
 

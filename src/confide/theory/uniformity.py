@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from confide.channels import Channel, Layout
+from confide.channels import Layout
 from confide.departures import Departure, departure
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
@@ -73,8 +72,8 @@ class Uniformity:
 
     def _needed_at(self, epsilon: float) -> float:
         """Return how many people would do with another epsilon."""
-        other: Any = replace(self.mechanism, epsilon=epsilon)  # type: ignore[type-var]  # see _can_vary
-        channel: Channel = other.channel
+        other = self.mechanism.at(epsilon)  # type: ignore[union-attr]  # see _can_vary
+        channel = other.channel
         size = channel.shape[0]
         expected = np.maximum(channel.push(np.full(size, 1 / size)), 0.0)
         return departure(Evidence(channel, self.reports * expected, layout=Layout.of(other.alphabet))).people
