@@ -431,11 +431,11 @@ class Shrunk:
     def _settle(self, densities: FloatArray, counted: FloatArray | None = None) -> FloatArray:
         """Return the weights of G, one row for each row of densities or of which values count."""
         # Atoms are the values of a channel, and shares its outputs: a matrix for all rows, or for each of them.
-        matrices = densities[..., :-1].transpose(0, 2, 1)
+        matrices = np.ascontiguousarray(densities[..., :-1].transpose(0, 2, 1))
         channel = Dense(matrices[0]) if len(matrices) == 1 else MatrixPerRow(matrices)
         numbers = np.ones((len(matrices), self.shares.size)) if counted is None else counted
         rows, start = RowStack.of_shares(channel, normalised(numbers)), uniform(matrices.shape[1])
-        return take_steps(rows, start, 100, normalised).theta  # ten times as many steps made no interval narrower
+        return take_steps(rows, start, 100).theta  # ten times as many steps made no interval narrower
 
     @cached_property
     def _chains(self) -> tuple[tuple[float, float], ...]:
