@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from confide.channels.base import Channel, FloatArray
-from confide.intervals.prospects import expected_region
+from confide.intervals.inference import expected_region
 from confide.intervals.region import Points, Region, find_points
 
 TILTS = np.geomspace(0.02, 100.0, 28)

@@ -14,7 +14,7 @@ import numpy as np
 
 from confide.alphabets import Alphabet, PlaneGeometry
 from confide.channels import ColumnStack, Margins, Mixture
-from confide.channels.base import Channel, FloatArray, Layout
+from confide.channels.base import FloatArray, Layout
 from confide.channels.blocks import Blocks
 from confide.checks import as_items, kind_of, read_only
 from confide.counts import Counts, describe_dependence
@@ -27,23 +27,12 @@ from confide.errors import (
     UniformReportsWarning,
 )
 from confide.evidence import Evidence
-from confide.intervals import (
-    Band,
-    Basis,
-    CrossTable,
-    Inference,
-    Interval,
-    Likelihood,
-    Resolution,
-    Windows,
-    check_level,
-    level_of_each,
-)
-from confide.intervals.division import PROPORTION, divide, gather_reports
-from confide.intervals.inference import Question, ask
-from confide.intervals.prospects import STRONGER, Prospect, look_ahead
+from confide.intervals.answers import Band, CrossTable, Interval, Prospect, level_of_each
+from confide.intervals.bases import Basis, Likelihood
+from confide.intervals.division import PROPORTION, Windows, divide, gather_reports
+from confide.intervals.inference import Inference, Question, ask, check_level, look_ahead
 from confide.intervals.surroundings import surround
-from confide.intervals.windows import ERROR, resolve
+from confide.intervals.windows import ERROR, Resolution, resolve
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
 from confide.methods import Choice, Method, Monitor, Solution, Stacked, Status
@@ -58,12 +47,6 @@ from confide.theory.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding, remark_on
 from confide.wording import counted
-
-MOST_ENTRIES = 400
-"""Entries of a cross table up to which the likelihood is asked for each: 200 took 8 s of processor."""
-
-MOST_PROSPECT = 512
-"""Values and outputs up to which it is told what a larger epsilon would bring."""
 
 CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
@@ -285,17 +268,14 @@ class Estimate:
         answer = self.query(query, level, name=name)
         inference = self._inference.seen_by(Likelihood())
         weights = inference.lift(self._inference.weigh(query, name, Likelihood())[0])
-        return look_ahead(inference, answer, weights, self._channels_by_epsilon())
-
-    def _channels_by_epsilon(self) -> dict[float, Channel]:
-        """Return the channel of the mechanism by epsilon, its own first; none of pools and shapes."""
-        one = next(iter(self.groups), None)
-        epsilon = getattr(one, "epsilon", None)
-        is_one = len(self.groups) == 1 and self.shaped is None and _has_channels(self.groups)
-        if one is None or not is_one or not isinstance(epsilon, float) or max(one.channel.shape) > MOST_PROSPECT:
-            return {}
-        others = [one.at(times * epsilon) for times in STRONGER]
-        return {epsilon: one.channel} | {each.epsilon: each.channel for each in others}  # type: ignore[attr-defined]
+        # The channel of the mechanism by epsilon, its own first; none of pools, shapes and many values.
+        mechanism, *others = self.groups
+        epsilon, channels = getattr(mechanism, "epsilon", None), {}
+        is_one = not others and self.shaped is None and mechanism.has_channel
+        if is_one and isinstance(epsilon, float) and max(mechanism.channel.shape) <= 512:
+            larger = {times * epsilon: mechanism.at(times * epsilon).channel for times in (2, 4)}
+            channels = {epsilon: mechanism.channel} | larger
+        return look_ahead(inference, answer, weights, channels)
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval; the values must be numbers."""
@@ -375,9 +355,8 @@ class Estimate:
         gathered = self._gathered if basis is None else None
         if gathered is None:
             return divide(self._inference, error, level, basis, name)
-        inference, side = gathered
-        remark = f"Reports in one square, {side:g} of a cell wide, count as one here."
-        return replace(divide(inference, error, level, basis, name), remark=remark)
+        remark = f"Reports in one square, {gathered[1]:g} of a cell wide, count as one here."
+        return replace(divide(gathered[0], error, level, basis, name), remark=remark)
 
     @cached_property
     def _gathered(self) -> tuple[Inference, float] | None:
@@ -404,26 +383,26 @@ class Estimate:
         >>> answer.low < 0.5 < answer.high
         True
         """
-        if self.alphabet.attributes is None:
+        attributes = self.alphabet.attributes
+        if attributes is None:
             raise InvalidParameterError(f"{self.alphabet!r} has no attributes, and so no marginals.")
-        part = self.alphabet.attributes.part(*names)
+        part = attributes.part(*names)
         if self.shaped is not None:
             raise InvalidParameterError(f"Marginals are not looked for under the shape {self.shape}; ask query(...).")
-        parts = {mechanism: mechanism.part(*names) for mechanism in self.groups}
-        if not parts or None in parts.values():
-            return Margin(**{one.name: getattr(self, one.name) for one in fields(self)} | self._summed(part, names))
         reduced: dict[Mechanism, Counts] = {}
         for mechanism, counts in self.groups.items():
-            own, seen = parts[mechanism], mechanism.reports_of(counts, *names)
-            if own is not None:
-                reduced[own] = reduced[own] + seen if own in reduced else seen
-        return recover_pool(reduced, self.method, None)
-
-    def _summed(self, part: Alphabet, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return what differs of an estimate that is summed over all attributes but some."""
-        assert self.alphabet.attributes is not None  # noqa: S101 (for the type checker; the one caller has asked)
-        shares = read_only(self.alphabet.attributes.margin(self.distribution, *names))
-        return {"alphabet": part, "distribution": shares, "uniformity": None, "whole": self, "names": names}
+            own = mechanism.part(*names)
+            if own is None:
+                reduced = {}
+                break
+            seen = mechanism.reports_of(counts, *names)
+            reduced[own] = reduced[own] + seen if own in reduced else seen
+        if reduced:
+            return recover_pool(reduced, self.method, None)
+        kept = {one.name: getattr(self, one.name) for one in fields(Estimate)}
+        shares = read_only(attributes.margin(self.distribution, *names))
+        summed = {"alphabet": part, "distribution": shares, "uniformity": None}
+        return Margin(**kept | summed, whole=self, margins=Margins(attributes, names))
 
     def cross(self, *names: str, level: float = 0.95, joint: bool = False, basis: Basis | None = None) -> CrossTable:
         """Return the shares of all combinations of two attributes or more, each with its interval, and their totals.
@@ -453,20 +432,19 @@ class Estimate:
             raise InvalidParameterError(f"A cross table is of two attributes or more; got {names!r}.")
         inner = self.marginal(*names)
         whole = inner.alphabet
-        usual = Likelihood() if whole.size <= MOST_ENTRIES else None
+        # The likelihood is asked for each entry of so many: 200 took 8 s of processor.
+        usual = Likelihood() if whole.size <= 400 else None
         entries = inner.interval(level_of_each(level, whole.size) if joint else level, basis=basis or usual)
-        totals = {name: inner._total(name, level, joint=joint, basis=basis or Likelihood()) for name in names}
+        assert whole.attributes is not None  # noqa: S101 (for the type checker: it has two attributes or more)
+        totals = {}
+        for name in names:
+            # The share of each value of one attribute, as sums of the entries of this table.
+            part = whole.attributes.part(name)
+            rows = [Question("query", row) for row in whole.attributes.spread(np.eye(part.size), name)]
+            found = inner._ask(rows, level_of_each(level, part.size) if joint else level, basis or Likelihood())
+            now, low, high = np.array([(one.estimate, one.low, one.high) for one in found]).T
+            totals[name] = Band(part, now, low, high, level, found[0].rests_on)
         return CrossTable(names, replace(entries, level=level), totals, whole.size if joint else 1)
-
-    def _total(self, name: str, level: float, *, joint: bool, basis: Basis) -> Band:
-        """Return the share of each value of one attribute, with its interval, as sums of the entries of this table."""
-        assert self.alphabet.attributes is not None  # noqa: S101 (for the type checker; the one caller has asked)
-        part = self.alphabet.attributes.part(name)
-        each = level_of_each(level, part.size) if joint else level
-        rows = self.alphabet.attributes.spread(np.eye(part.size), name)
-        found = self._ask([Question("query", one) for one in rows], each, basis)
-        now, low, high = np.array([(one.estimate, one.low, one.high) for one in found]).T
-        return Band(part, now, low, high, level, found[0].rests_on)
 
     def _require_one_shape(self, what: str) -> None:
         if self.is_many_shapes:
@@ -506,23 +484,30 @@ class Estimate:
     def _inference(self) -> Inference:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
-        if self.shaped is not None:
-            held = self._within(self.shaped.shape, self.shaped.mixture, self.shaped.shares)
-            pairs = zip(self.shaped.mixtures, self.shaped.best, strict=False)
-            others = [pair for pair in pairs if pair[0] is not self.shaped.mixture]
-            return replace(held, rivals=[self._within(self.shaped.shape, *pair) for pair in others])
         is_whole = next(iter(self.groups)).alphabet.is_finite
         parts = observe_groups(self.groups, None if is_whole else self.alphabet)
+        solution = Solution(self.distribution, self.iterations, self.status, self.ending, self.choices)
+        plain = Inference(self.alphabet, parts, solution, self.method, None)
+        if self.shaped is not None:
+            shape, mixture, every = self.shaped.shape, self.shaped.mixture, self.shaped.mixtures
+
+            def within(mixture: Mixture, shares: FloatArray) -> Inference:
+                method = within_shape(self.method, shape, self.alphabet, parts, mixture)
+                seen, found = [one.mixed(mixture) for one in parts], replace(solution, distribution=shares)
+                words = shape.premise
+                return replace(plain, parts=seen, solution=found, method=method, mixture=mixture, premise=words)
+
+            others = [pair for pair in zip(every, self.shaped.best, strict=False) if pair[0] is not mixture]
+            return replace(within(mixture, self.shaped.shares), rivals=[within(*pair) for pair in others])
         if self.blocks is not None:
-            return self._in_blocks(parts[0], self.blocks)
-        likely = Inference(
-            alphabet=self.alphabet,
-            parts=parts,
-            solution=Solution(self.distribution, self.iterations, self.status, self.ending, self.choices),
-            method=self.method,
-            channel=ColumnStack(tuple(one.channel for one in self.groups)) if _has_channels(self.groups) else None,
-        )
-        return likely if is_whole else replace(likely, wide=self._look_around(likely))
+            seen = parts[0].in_blocks(self.blocks)
+            shares = replace(solution, distribution=self.blocks.nearest(self.distribution))
+            mixture = Mixture(self.alphabet.size, (self.blocks,), Layout(self.blocks.grid))
+            words = f"if people are spread evenly within blocks of {self.blocks.side} x {self.blocks.side} cells"
+            return replace(plain, parts=[] if seen is None else [seen], solution=shares, mixture=mixture, premise=words)
+        if all(one.has_channel for one in self.groups):
+            plain = replace(plain, channel=ColumnStack(tuple(one.channel for one in self.groups)))
+        return plain if is_whole else replace(plain, wide=self._look_around(plain))
 
     @cached_property
     def blocks(self) -> Blocks | None:
@@ -532,97 +517,52 @@ class Estimate:
             return None  # without laying out the reports once more
         return blocks_of(Evidence.pool(observe_groups(self.groups, None)))
 
-    def _in_blocks(self, evidence: Evidence, blocks: Blocks) -> Inference:
-        """Return the inference about the shares of blocks."""
-        part = evidence.in_blocks(blocks)
-        shares = blocks.nearest(self.distribution)
-        return Inference(
-            alphabet=self.alphabet,
-            parts=[] if part is None else [part],
-            solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
-            method=self.method,
-            channel=None,
-            mixture=Mixture(self.alphabet.size, (blocks,), Layout(blocks.grid)),
-            premise=f"if people are spread evenly within blocks of {blocks.side} x {blocks.side} cells",
-        )
-
-    def _within(self, shape: Shape, mixture: Mixture, shares: FloatArray) -> Inference:
-        """Return the inference about the shares of a mixture's components."""
-        parts = observe_groups(self.groups, None)
-        return Inference(
-            alphabet=self.alphabet,
-            parts=[one.mixed(mixture) for one in parts],
-            solution=Solution(shares, self.iterations, self.status, self.ending, self.choices),
-            method=within_shape(self.method, shape, self.alphabet, parts, mixture),
-            channel=None,
-            mixture=mixture,
-            premise=shape.premise,
-        )
-
     def _look_around(self, likely: Inference) -> Inference:
         """Return the same with values around the likely ones: these explain the reports nearly as well."""
         decays = [one.facts.decay for one in self.groups]
         known = [decay for decay in decays if decay is not None]
         reports = sum(counts.reports.shape[0] for counts in self.groups.values())
         around = surround(self.alphabet, min(known) if len(known) == len(decays) else None, reports)
-        return replace(
-            likely,
-            alphabet=around.alphabet,
-            parts=observe_groups(self.groups, around.alphabet),
-            solution=replace(likely.solution, distribution=around.spread(self.distribution)),
-            surroundings=around,
-        )
+        seen = observe_groups(self.groups, around.alphabet)
+        solution = replace(likely.solution, distribution=around.spread(self.distribution))
+        return replace(likely, alphabet=around.alphabet, parts=seen, solution=solution, surroundings=around)
 
     def __repr__(self) -> str:
-        return (
-            f"<Estimate of {self.alphabet!r} by {self.method!r}: {self.status} "
-            f"after {counted(self.iterations, 'iteration')}, "
-            f"log-likelihood {self.log_likelihood:,.3f}{self._worth()}>"
-        )
-
-    def _worth(self) -> str:
-        """Return how good the answer is, as far as that is known without computing."""
+        worth, tested = "", vars(self).get("fit")  # how good it is, as far as that is known without computing
         if not self.is_distribution:
-            return ", not a distribution"
-        if not self.is_told:
-            return ", cannot be told from uniform"
-        if self.method.seeks_maximum:
-            return f", at most {self.certificate:.3g} below the maximum"
-        tested = self.__dict__.get("fit")
-        return "" if tested is None else f", fit: {tested.verdict}"
+            worth = ", not a distribution"
+        elif not self.is_told:
+            worth = ", cannot be told from uniform"
+        elif self.method.seeks_maximum:
+            worth = f", at most {self.certificate:.3g} below the maximum"
+        elif tested is not None:
+            worth = f", fit: {tested.verdict}"
+        after = f"after {counted(self.iterations, 'iteration')}, log-likelihood {self.log_likelihood:,.3f}{worth}"
+        return f"<Estimate of {self.alphabet!r} by {self.method!r}: {self.status} {after}>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Margin(Estimate):
     """An estimate of several attributes, summed over all but some of them.
 
     Attributes
     ----------
-    whole
-        The estimate of all attributes.
-    names
-        Those that are left.
+    whole, margins
+        The estimate of all attributes, and those of them that are left.
     """
 
-    whole: Estimate | None = field(default=None, repr=False)
-    names: tuple[str, ...] = ()
+    whole: Estimate
+    margins: Margins
 
     @cached_property
     def _examination(self) -> Examination:
-        return self._whole._examination
+        return self.whole._examination
 
     @cached_property
     def _inference(self) -> Inference:
         """The inference about all attributes, asked for some alone."""
-        whole = self._whole
-        assert whole.alphabet.attributes is not None  # noqa: S101 (for the type checker: it has margins)
-        mixture = Mixture(self.alphabet.size, (Margins(whole.alphabet.attributes, self.names),))
-        return replace(whole._inference, alphabet=self.alphabet, mixture=mixture)
-
-    @property
-    def _whole(self) -> Estimate:
-        assert self.whole is not None  # noqa: S101 (for the type checker: a default, for others before it have one)
-        return self.whole
+        mixture = Mixture(self.alphabet.size, (self.margins,))
+        return replace(self.whole._inference, alphabet=self.alphabet, mixture=mixture)
 
 
 Group = tuple[Counts, Mechanism]
@@ -635,11 +575,6 @@ def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:
         one.observe(counts) if part is None else one.observe_within(counts, part) for one, counts in groups.items()
     ]
     return [replace(one, layout=layout) for one in observed]
-
-
-def _has_channels(groups: Groups) -> bool:
-    """Whether every mechanism has a whole channel to look at."""
-    return all(one.has_channel for one in groups)
 
 
 def estimate(
@@ -727,19 +662,15 @@ def recover(
 ) -> Estimate:
     """Do as :func:`estimate_pool`, and leave it to the caller to say where the answer is one of many."""
     check_groups(groups)
-    merged = by_mechanism(groups)
-    if shape is not None:
-        return _recover_shaped(merged, as_method(method), monitor, Shape.of(shape))
-    return recover_pool(merged, as_method(method), monitor)
-
-
-def _recover_shaped(groups: Groups, method: Method, monitor: Monitor | None, shape: Shape) -> Estimate:
-    """Recover the distribution among those of a shape: the shares of its components, seen through their channel."""
-    began, parts = time.perf_counter(), observe_groups(groups, None)
-    evidence, solution, shaped = solve_in_shape(parts, next(iter(groups)).alphabet, method, shape, monitor)
-    judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
-    shares = read_only(shaped.mixture.spread(judged.distribution))
-    return replace(judged, distribution=shares, groups=groups, shaped=shaped)
+    merged, method = by_mechanism(groups), as_method(method)
+    if shape is None:
+        return recover_pool(merged, method, monitor)
+    # The shares of the components of the shape, seen through their channel.
+    began, parts = time.perf_counter(), observe_groups(merged, None)
+    alphabet = next(iter(merged)).alphabet
+    evidence, solution, shaped = solve_in_shape(parts, alphabet, method, Shape.of(shape), monitor)
+    judged = judge(merged, evidence, solution, method, time.perf_counter() - began)
+    return replace(judged, distribution=read_only(shaped.mixture.spread(judged.distribution)), shaped=shaped)
 
 
 def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
@@ -748,9 +679,12 @@ def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Est
     evidence = Evidence.pool(observe_groups(groups, None if subset is None else subset.alphabet))
     began = time.perf_counter()
     solution = method.solve(evidence, monitor)
-    judged = judge(tuple(groups), evidence, solution, method, time.perf_counter() - began)
-    answer = replace(judged, groups=groups)
-    return answer if subset is None else _put_back(answer, subset)
+    answer = judge(groups, evidence, solution, method, time.perf_counter() - began)
+    if subset is None:
+        return answer
+    if not subset.whole.is_finite:
+        return replace(answer, alphabet=subset.alphabet, considered=subset)
+    return replace(answer, distribution=read_only(subset.spread(answer.distribution)), considered=subset)
 
 
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
@@ -774,13 +708,6 @@ def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
         return None
     subset = likely_subset_of(groups)
     return subset if subset.alphabet.size <= 0.5 * first.alphabet.size else None
-
-
-def _put_back(answer: Estimate, subset: LikelySubset) -> Estimate:
-    """Return an answer over the likely values as one over the whole alphabet, if that is finite."""
-    if not subset.whole.is_finite:
-        return replace(answer, alphabet=subset.alphabet, considered=subset)
-    return replace(answer, distribution=read_only(subset.spread(answer.distribution)), considered=subset)
 
 
 def warn_if_not_identified(answer: Estimate) -> None:
@@ -823,10 +750,9 @@ def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     return {mechanism: counts.independent for mechanism, counts in merged.items()}
 
 
-def judge(
-    mechanisms: tuple[Mechanism, ...], evidence: Evidence, solution: Solution, method: Method, seconds: float
-) -> Estimate:
+def judge(groups: Groups, evidence: Evidence, solution: Solution, method: Method, seconds: float) -> Estimate:
     """Return a solution as an estimate, with its likelihood and its certificate."""
+    mechanisms = tuple(groups)
     is_distribution = bool((solution.distribution >= 0).all())
     return Estimate(
         alphabet=mechanisms[0].alphabet,
@@ -841,6 +767,7 @@ def judge(
         identification=pool_identification(mechanisms),
         choices=solution.choices,
         uniformity=Uniformity.of(mechanisms, evidence),
+        groups=groups,
     )
 
 

@@ -6,9 +6,9 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -43,12 +43,6 @@ GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 SHAPES = ("lower", "higher"), ("less spread out", "more spread out"), ("skewed to low values", "skewed to high values")
 """How the values of a group differ, by the direction along which they do most, and its sign."""
-
-MOST_NAMED = 3
-"""Groups that are named where they cannot be told from a uniform population."""
-
-FEWEST = 10
-"""Reports below which none can be held out, and a group hardly says anything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +81,9 @@ class GroupReports:
         alphabet = next(iter(self.pools.values()))[0][1].alphabet
         span = alphabet.span if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite else None
         reach = math.inf if span is None else float(span[1] - span[0]) / 2
-        visible = {key: one.visible for key, one in self.differences.items()}
-        return [
-            key
-            for key, reports in self.reports.items()
-            if reports < FEWEST or (visible[key] is not None and cast("float", visible[key]) > reach)
-        ]
+        visible = {key: one.visible or 0.0 for key, one in self.differences.items()}
+        # Below ten reports none can be held out, and a group hardly says anything.
+        return [key for key, reports in self.reports.items() if reports < 10 or visible[key] > reach]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,12 +127,10 @@ class GroupEstimates(Mapping[Any, Estimate]):
     @cached_property
     def seen(self) -> GroupReports:
         """What their reports tell before anything is estimated."""
-        return GroupReports(
-            {
-                key: [(counts.as_counted, mechanism) for mechanism, counts in one.groups.items()]
-                for key, one in self.estimates.items()
-            }
-        )
+        pools = {}
+        for key, one in self.estimates.items():
+            pools[key] = [(counts.as_counted, mechanism) for mechanism, counts in one.groups.items()]
+        return GroupReports(pools)
 
     @property
     def reports(self) -> dict[Any, float]:
@@ -202,8 +191,8 @@ class GroupEstimates(Mapping[Any, Estimate]):
         if not self.untold:
             return ""
         first, every = self.untold[0], len(self)
-        others = len(self.untold) - MOST_NAMED
-        names = ", ".join(map(name, self.untold[:MOST_NAMED])) + (f" and {others:,} more" if others > 0 else "")
+        others = len(self.untold) - 3
+        names = ", ".join(map(name, self.untold[:3])) + (f" and {others:,} more" if others > 0 else "")
         which = f"{len(self.untold):,} of {every:,} groups" if every > 1 else "this group"
         largest = f"{name(first)}, the largest" if len(self.untold) > 1 else name(first)
         found = self.estimates[first].uniformity
@@ -211,7 +200,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
         alike = "cannot be told from those of a uniform population, all values alike"
         return f"The reports of {which} {alike}: {names}.{cure}"
 
-    @property
+    @cached_property
     def overall(self) -> FloatArray:
         """The distribution of all groups together: the mean of theirs, by their reports."""
         if not next(iter(self.first.groups), self.first).alphabet.is_finite:
@@ -301,14 +290,10 @@ class GroupEstimates(Mapping[Any, Estimate]):
             place = 0 if strong[0] >= 0.5 * strong.max() else int(strong.argmax())
             return SHAPES[place][int(found.scores[place] > 0)] if strong.size else "another distribution"
         # Less what all groups have is less what the others have, but for a factor above 0.
-        change = self.estimates[key].distribution - self._overall
+        change = self.estimates[key].distribution - self.overall
         place = int(np.abs(change).argmax())
         value = self.first.alphabet.labels([place])[0]
         return f"{'more' if change[place] > 0 else 'less'} {value}"
-
-    @cached_property
-    def _overall(self) -> FloatArray:
-        return self.overall
 
 
 def estimate_groups(
@@ -370,26 +355,20 @@ def recover_pools(
     """Do as :func:`recover_groups`, where the people of a group may have gone through several mechanisms."""
     check_groups([part for pool in pools.values() for part in pool])
     method, merged = as_method(method), {key: by_mechanism(pool) for key, pool in pools.items()}
+    found: dict[GroupKey, Estimate] = {}
     if not next(iter(next(iter(merged.values())))).alphabet.is_finite:  # each group has likely values of its own
-        each = enumerate(merged.items(), start=1)
-        return GroupEstimates({key: _alone(one, method, number, progress) for number, (key, one) in each})
+        for number, (key, one) in enumerate(merged.items(), start=1):
+            found[key] = recover_pool(one, method, None)
+            if progress is not None:
+                progress(number)
+        return GroupEstimates(found)
     evidence = [Evidence.pool(observe_groups(one, None)) for one in merged.values()]
     began = time.perf_counter()
     solutions = _solve(evidence, method, progress)
     seconds = (time.perf_counter() - began) / len(evidence)
-    return GroupEstimates(
-        {
-            key: replace(judge(tuple(merged[key]), one, solution, method, seconds), groups=merged[key])
-            for key, one, solution in zip(merged, evidence, solutions, strict=True)
-        }
-    )
-
-
-def _alone(merged: dict[Mechanism, Counts], method: Method, number: int, progress: Progress | None) -> Estimate:
-    answer = recover_pool(merged, method, None)
-    if progress is not None:
-        progress(number)
-    return answer
+    for (key, one), seen, solution in zip(merged.items(), evidence, solutions, strict=True):
+        found[key] = judge(one, seen, solution, method, seconds)
+    return GroupEstimates(found)
 
 
 def _solve(groups: Sequence[Evidence], method: Method, progress: Progress | None) -> list[Solution]:

@@ -64,9 +64,9 @@ def test_how_far_forecasts_are_off_all_intervals_say_not_the_last_few() -> None:
     inference = recover([(mechanism.simulate_counts(np.rint(20_000 * TRUTH), rng=1), mechanism)], cf.MLE())._inference
     growth = _Growth(inference, 0.5, 0.95, Likelihood(), windows_over(LINE))
     growth.asked_level = 0.95
-    growth._ask([growth._patch(np.arange(start, start + 10), (), 0.01) for start in (0, 10, 20, 30)])
+    growth._ask([growth._patch(np.arange(start, start + 10), 0.01) for start in (0, 10, 20, 30)])
     before = growth.scale
-    growth._ask([growth._patch(np.arange(12, 14), (), 1e-6)])
+    growth._ask([growth._patch(np.arange(12, 14), 1e-6)])
     assert 0 < before == growth.scale < 100
 
 

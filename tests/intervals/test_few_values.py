@@ -10,9 +10,8 @@ from confide.channels import Dense
 from confide.estimates import recover
 from confide.intervals import Inference
 from confide.intervals.bases import allowed_fall, standard_errors
-from confide.intervals.few_values import FewValues
 from confide.intervals.inference import Question, ask
-from confide.intervals.region import Region, lowest
+from confide.intervals.region import FewValues, Region, lowest
 
 SIZE = 60
 LINE = TruncatedGeometric(Integers(0, SIZE - 1), 0.1)

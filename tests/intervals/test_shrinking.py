@@ -21,10 +21,10 @@ def drawn(truth: np.ndarray, seed: int = 0) -> Shrunk:
 
 def test_neighbours_that_are_alike_say_what_a_share_is() -> None:
     """A single share is known to one error; ten of a size, side by side, to a third of it."""
-    off = [np.abs(drawn(RUNS, seed).say(np.eye(50)) - RUNS).mean() for seed in range(5)]
+    off = [np.abs(drawn(RUNS, seed).plain - RUNS).mean() for seed in range(5)]
     assert np.mean(off) < 0.4 * ERROR
     order = np.random.default_rng(1).permutation(50)
-    assert np.mean([np.abs(drawn(RUNS[order], seed).say(np.eye(50)) - RUNS[order]).mean() for seed in range(5)]) < ERROR
+    assert np.mean([np.abs(drawn(RUNS[order], seed).plain - RUNS[order]).mean() for seed in range(5)]) < ERROR
 
 
 def test_a_chain_is_taken_where_order_says_something_and_left_where_not() -> None:
@@ -58,7 +58,7 @@ def test_it_is_seen_how_far_a_guess_follows_with_all_that_it_is_made_of() -> Non
     asked = (RUNS > 0.05).astype(float)[None]
     move = (asked - asked.mean()) * ERROR**2 / ERROR / np.sqrt(asked.var() * 50)
     up, down = (
-        Shrunk(guesses.shares + sign * move[0], guesses.least, guesses.growth).say(asked)[0] for sign in (1, -1)
+        (asked @ Shrunk(guesses.shares + sign * move[0], guesses.least, guesses.growth).plain)[0] for sign in (1, -1)
     )
     found = guesses.follow(asked, move)[0]
     assert found == pytest.approx((up - down) / 2, rel=0.05)

@@ -12,6 +12,7 @@ from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
 from confide.checks import read_only
 from confide.metrics import Value
+from confide.wording import listed
 
 
 @dataclass(frozen=True)
@@ -149,16 +150,10 @@ class Band:
     def at(self, value: Value) -> Interval:
         """Return the interval of one value."""
         place = int(self.alphabet.encode([value])[0])
-        open_ends = self.undetermined
-        return Interval(
-            question=f"the share of {value}",
-            estimate=float(self.estimate[place]),
-            low=float(self.low[place]),
-            high=float(self.high[place]),
-            level=self.level,
-            rests_on=self.rests_on,
-            undetermined=None if open_ends is None else (float(open_ends[0][place]), float(open_ends[1][place])),
-        )
+        now, low, high = (float(one[place]) for one in (self.estimate, self.low, self.high))
+        ends = self.undetermined
+        open_ends = None if ends is None else (float(ends[0][place]), float(ends[1][place]))
+        return Interval(f"the share of {value}", now, low, high, self.level, self.rests_on, open_ends)
 
     def hull(self, others: Sequence[Band], remark: str) -> Band:
         """See :meth:`Interval.hull`."""
@@ -213,6 +208,51 @@ class CrossTable:
     def __repr__(self) -> str:
         widest = float(self.band.width.max())
         return f"<CrossTable of {' and '.join(self.names)} at {self.shown_level}, at most {widest:.3g} wide>"
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What the width of an interval comes from, and how wide it would be with more people or a larger epsilon.
+
+    Attributes
+    ----------
+    question
+        What was asked.
+    width
+        The width of the interval.
+    sampling
+        How wide it would be had all told the truth: what comes from having asked only so many people.
+    people
+        About how wide it would be, by the number of people.
+    epsilon
+        The same, by epsilon; empty where the mechanism has none, or there are several.
+    reports
+        How many there are.
+    is_share
+        Whether the answer is a share of people.
+    """
+
+    question: str
+    width: float
+    sampling: float
+    people: Mapping[int, float]
+    epsilon: Mapping[float, float]
+    reports: int
+    is_share: bool = True
+
+    @property
+    def noise(self) -> float:
+        """What the noise adds to the width."""
+        return max(0.0, self.width - self.sampling)
+
+    def __str__(self) -> str:
+        more = [f"{self._shown(width)} with {people:,} people" for people, width in self.people.items()]
+        more += [f"{self._shown(width)} with epsilon {epsilon:g}" for epsilon, width in self.epsilon.items()]
+        parts = f"{self._shown(self.sampling)} from having asked {self.reports:,} people, the rest from the noise"
+        return f"{self._shown(self.width)} wide: {parts}. It would be about {listed(more)}."
+
+    def _shown(self, width: float) -> str:
+        return f"{width:.2%}" if self.is_share else f"{width:.3g}"
 
 
 def level_of_each(level: float, together: int) -> float:

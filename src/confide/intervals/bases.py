@@ -24,6 +24,15 @@ from confide.methods import Method, Solution
 if TYPE_CHECKING:
     from confide.intervals.inference import Inference
 
+Inferences = Sequence["Inference"]
+"""The inference that each question is asked of."""
+
+Weights = Sequence[FloatArray]
+"""The weight of each value, question by question; inferences may have different values."""
+
+Ends = FloatArray | None
+"""A lower and an upper end for each question, one row each; None where nothing is known of them."""
+
 Answer = Callable[[FloatArray], FloatArray]
 """Takes a stack of distributions, one a row, to the answers that they give: one row each, a column a question."""
 
@@ -45,12 +54,7 @@ class Basis(ABC):
 
     @abstractmethod
     def ends(
-        self,
-        inferences: Sequence[Inference],
-        weights: Sequence[FloatArray],
-        level: float,
-        limits: FloatArray | None = None,
-        known: FloatArray | None = None,
+        self, inferences: Inferences, weights: Weights, level: float, limits: Ends = None, known: Ends = None
     ) -> FloatArray:
         """Return the lower and the upper end for each of many linear queries, one row each.
 
@@ -68,11 +72,11 @@ class Basis(ABC):
         """
 
     @abstractmethod
-    def band(self, inference: Inference, level: float, known: FloatArray | None = None) -> FloatArray:
+    def band(self, inference: Inference, level: float, known: Ends = None) -> FloatArray:
         """Return the lower and the upper end for each value by itself, one row each; `known` as in :meth:`ends`."""
 
     @abstractmethod
-    def quantile_ends(self, inferences: Sequence[Inference], shares: Sequence[float], level: float) -> FloatArray:
+    def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
         """Return the ends for the values below or at which these shares of people lie, one row each."""
 
     @abstractmethod
@@ -126,12 +130,7 @@ class Likelihood(Basis):
         check_count("seed", self.seed, 0)
 
     def ends(
-        self,
-        inferences: Sequence[Inference],
-        weights: Sequence[FloatArray],
-        level: float,
-        limits: FloatArray | None = None,
-        known: FloatArray | None = None,
+        self, inferences: Inferences, weights: Weights, level: float, limits: Ends = None, known: Ends = None
     ) -> FloatArray:
         """Search the paths of all queries together."""
         if limits is None:
@@ -153,33 +152,28 @@ class Likelihood(Basis):
 
     def _lowest(
         self,
-        inferences: Sequence[Inference],
-        weights: Sequence[FloatArray],
+        inferences: Inferences,
+        weights: Weights,
         level: float,
         least: FloatArray,
         enough: FloatArray | float = math.inf,
         known: FloatArray | float = math.inf,
     ) -> FloatArray:
         """Return the lower ends alone; or whether each reaches `enough`, or something above `known` where it does."""
-        # Each question is asked among all values and, off the line, among as few as explain the reports.
-        regions, asked, whose = [], [], []
+        # Each question is asked among all values and, off the line, among as few as explain the reports. Values that an
+        # inference does not consider, which may weigh least, are none of these few.
+        parts = []
         for place, inference in enumerate(inferences):
-            if is_unbiased(inference.evidence):
-                continue
-            parts = [(inference.region, weights[place])]
-            if inference.region.with_fewer_values is not None:
-                fewer, values = inference.region.with_fewer_values
-                parts.append((fewer, weights[place][values]))
-            regions += [region for region, _ in parts]
-            asked += [some for _, some in parts]
-            whose += [place] * len(parts)
-        owners = np.array(whose, dtype=np.int64)
-        # Values outside those that an inference considers are outside the few as well: `least` is for the first part.
-        is_first = np.diff(owners, prepend=-1) > 0
-        ends = [np.broadcast_to(one, len(weights))[owners] for one in (least, enough, known)]
+            if not is_unbiased(inference.evidence):
+                parts.append((place, inference.region, weights[place], least[place]))
+                if inference.region.with_fewer_values is not None:
+                    fewer, values = inference.region.with_fewer_values
+                    parts.append((place, fewer, weights[place][values], math.inf))
         found = np.full(len(weights), math.inf)
-        parts_found = lowest(regions, asked, allowed_fall(level), np.where(is_first, ends[0], math.inf), *ends[1:])
-        np.minimum.at(found, owners, parts_found)
+        if parts:
+            whose, regions, asked, bounds = (list(column) for column in zip(*parts, strict=True))
+            ends = [np.broadcast_to(one, len(weights))[whose] for one in (enough, known)]
+            np.minimum.at(found, whose, lowest(regions, asked, allowed_fall(level), np.array(bounds), *ends))
         for place, inference in enumerate(inferences):
             if is_unbiased(inference.evidence):
                 found[place] = inference.unbiased(level).ends(weights[place])[0]
@@ -188,7 +182,7 @@ class Likelihood(Basis):
                 found[place] = min(found[place], few)
         return np.asarray(np.maximum(found, least))
 
-    def band(self, inference: Inference, level: float, known: FloatArray | None = None) -> FloatArray:
+    def band(self, inference: Inference, level: float, known: Ends = None) -> FloatArray:
         """Ask for each value that the method was given."""
         # A hundred values at a time: enough for the products to be large.
         found = []
@@ -200,7 +194,7 @@ class Likelihood(Basis):
             found.append(self.ends([inference] * some.size, list(inference.lift(weights)), level, limits, reached))
         return np.concatenate(found)
 
-    def quantile_ends(self, inferences: Sequence[Inference], shares: Sequence[float], level: float) -> FloatArray:
+    def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
         """Look for the values at which the share below can be high enough, and cannot be too low."""
         from confide.intervals.inference import quantile_ranges
 
@@ -277,11 +271,11 @@ class Bootstrap(Basis):
 
     def ends(
         self,
-        inferences: Sequence[Inference],
-        weights: Sequence[FloatArray],
+        inferences: Inferences,
+        weights: Weights,
         level: float,
-        limits: FloatArray | None = None,
-        known: FloatArray | None = None,  # noqa: ARG002 (one contract)
+        limits: Ends = None,
+        known: Ends = None,  # noqa: ARG002
     ) -> FloatArray:
         """Go as far to both sides of each answer as replicates err."""
         found = []
@@ -292,12 +286,12 @@ class Bootstrap(Basis):
             found.append((max(now - half, least), min(now + half, most)))
         return np.array(found).reshape(-1, 2)
 
-    def band(self, inference: Inference, level: float, known: FloatArray | None = None) -> FloatArray:  # noqa: ARG002
+    def band(self, inference: Inference, level: float, known: Ends = None) -> FloatArray:  # noqa: ARG002
         """Do the same for each value."""
         half, now = self._half_widths(inference, inference.spread, level), inference.spread(inference.distribution)
         return np.stack([np.maximum(now - half, 0.0), np.minimum(now + half, 1.0)], axis=1)
 
-    def quantile_ends(self, inferences: Sequence[Inference], shares: Sequence[float], level: float) -> FloatArray:
+    def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
         """Do the same for quantiles of the replicates."""
         found = []
         for inference, share in zip(inferences, shares, strict=True):

@@ -28,26 +28,8 @@ from confide.wording import counted, plural
 PROPORTION = 0.5
 """The part of its share within which each window is to be known unless told: a half."""
 
-MOST_PIECES = 250
-"""Single values that windows on a line are made of; where there are more, blocks of them."""
-
 MOST_CELLS = 500
-"""The same on a plane, where 480 cells have 63,000 boxes."""
-
-CHUNK = 4_000_000
-"""Weights of windows that are forecast at a time: 32 MB."""
-
-FIRST_SCALE = 3.3
-"""Errors of intervals over the spread of replicates, until intervals tell: 2.7 to 4.1 for the ages at 0.05 and 0.2."""
-
-NOBODY = 1e-4
-"""A lower end at which a share cannot be told from nothing: one person in ten thousand."""
-
-ROUNDS = 4
-"""Times that all is cut anew where intervals do not tell what was forecast."""
-
-STRICTER = 1.1
-"""Factor by which forecasts grow with each of them."""
+"""Cells of a plane that windows are made of; where there are more, blocks of them. 480 cells have 63,000 boxes."""
 
 ONE_MORE = 1e-5
 """Part of all values by which one more window must narrow that of a person; it keeps empty values together."""
@@ -55,12 +37,6 @@ ONE_MORE = 1e-5
 
 ENOUGH = 1_500_000
 """Values times outputs up to which nothing is gathered: 300 maxima of 280 values and 2,000 reports take 3 s."""
-
-FIRST_SIDE, LAST_SIDE = 0.125, 1.0
-"""Sides of squares, in nats that noise falls along them: the first, doubled until there are few enough, and the last.
-
-Of Manhattan at 1 per km they are 250 m for 98,061 reports, half a cell: a maximum takes a fortieth of the time.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,23 +143,21 @@ def divide(
 
 @dataclass(eq=False)
 class _Patch:
-    """A window in the making: the numbers of its values, the patches around, a forecast error and an interval."""
+    """A window in the making: the numbers of its values, its share, a forecast error, an interval, what is around."""
 
     places: Indices
-    around: set[int]
     share: float
     forecast: float = 0.0
     answer: Interval | None = None
-
-    @property
-    def may_be_empty(self) -> bool:
-        """Whether reports do not tell it from nothing."""
-        return self.answer is not None and self.answer.low <= NOBODY
+    around: set[int] = field(default_factory=set)
 
 
 @dataclass(eq=False)
 class _Growth:
-    """Windows in the making; `scale` is the error of intervals over the spread of replicates, as far as `known`."""
+    """Windows in the making; `scale` is the error of intervals over the spread of replicates, as far as `known`.
+
+    It begins at 3.3: for the ages at 0.05 and 0.2 per year it was 2.7 to 4.1.
+    """
 
     inference: Inference
     error: float
@@ -191,16 +165,23 @@ class _Growth:
     basis: Basis
     kind: WindowKind
     patches: dict[int, _Patch] = field(default_factory=dict, init=False)
-    scale: float = field(default=FIRST_SCALE, init=False)
+    scale: float = field(default=3.3, init=False)
     asked_level: float = field(default=0.0, init=False)
     known: list[tuple[float, float]] = field(default_factory=list, init=False)
 
     def run(self) -> Windows:
-        is_line = self.kind.is_line
-        mosaic = self.kind.mosaic(self.inference.shares, MOST_PIECES if is_line else MOST_CELLS)
+        # Single values that windows are made of; where there are more, blocks of them.
+        mosaic = self.kind.mosaic(self.inference.shares, 250 if self.kind.is_line else MOST_CELLS)
         if mosaic.rows is not None and mosaic.columns is not None:
             self.asked_level = self.level
-            self._divide(mosaic.rows, mosaic.columns)
+            self._cut(mosaic.rows, mosaic.columns)
+            self._find_neighbours(mosaic.rows, mosaic.columns)
+            while True:
+                self._join_all()
+                self._ask(self.patches.values())
+                is_done = all(self._excess(one) <= 1 or not one.around for one in self.patches.values())
+                if is_done and not self._join_empty():
+                    break
         else:
             self._single_out(mosaic.pieces)
         order = sorted(self.patches.values(), key=lambda one: int(one.places.min()))
@@ -208,16 +189,6 @@ class _Growth:
         answers = tuple(one.answer for one in order if one.answer is not None)
         labels = tuple(self.kind.label(places) for places in members)
         return Windows(self.inference.alphabet, members, labels, answers, self.error, self.level)
-
-    def _divide(self, rows: Indices, columns: Indices) -> None:
-        self._cut(rows, columns)
-        self._find_neighbours(rows, columns)
-        while True:
-            self._join_all()
-            self._ask(self.patches.values())
-            is_done = all(self._excess(one) <= 1 or not one.around for one in self.patches.values())
-            if is_done and not self._join_empty():
-                break
 
     def _single_out(self, pieces: Sequence[Indices]) -> None:
         """Ask for single values that have no order; the last piece may be what was not chosen.
@@ -227,7 +198,7 @@ class _Growth:
         those leave, so its interval reaches as far as theirs together.
         """
         self.asked_level = 1 - (1 - self.level) * len(pieces) / self.inference.alphabet.size
-        self.patches = {number: self._patch(places, ()) for number, places in enumerate(pieces)}
+        self.patches = {number: self._patch(places) for number, places in enumerate(pieces)}
         self._ask(self.patches.values())
         *others, rest = [one.answer for one in self.patches.values() if one.answer is not None]
         if pieces[-1].size > 1:
@@ -235,15 +206,8 @@ class _Growth:
             high = max(rest.high, 1 - sum(one.low for one in others))
             self.patches[len(pieces) - 1].answer = replace(rest, low=low, high=high)
 
-    def _patch(self, places: Indices, around: Iterable[int], forecast: float = 0.0) -> _Patch:
-        return _Patch(places, set(around), float(self.inference.shares[places].sum()), forecast)
-
-    def _forecast(self, unions: Sequence[Indices]) -> list[float]:
-        """Return how much the share of each of some windows varies over replicates."""
-        queries = np.zeros((len(unions), self.inference.alphabet.size))
-        for row, places in zip(queries, unions, strict=True):
-            row[places] = 1.0
-        return self._spreads(queries).tolist()  # type: ignore[no-any-return]
+    def _patch(self, places: Indices, forecast: float = 0.0) -> _Patch:
+        return _Patch(places, float(self.inference.shares[places].sum()), forecast)
 
     def _spreads(self, queries: FloatArray) -> FloatArray:
         # Among the likely values alone, where there are others: a forecast only, and a hundred maxima around them take
@@ -275,39 +239,35 @@ class _Growth:
 
     def _cut(self, rows: Indices, columns: Indices) -> None:
         """Cut all into windows that are told, and take these for patches."""
-        boxes = _Boxes(rows, columns, self.inference.shares)
-        forecasts = self._forecast_boxes(boxes)
+        boxes, size = _Boxes(rows, columns), self.inference.alphabet.size
+        forecasts, prices_of = {}, {}
+        shares, sizes = (boxes.gather(one) for one in (self.inference.shares, np.ones(size)))
+        for shape in boxes.shapes:
+            # How much the share of each box varies over replicates, by the height and breadth of boxes: so many at a
+            # time that their weights take 32 MB.
+            room = boxes.room(shape)
+            most = max(1, 4_000_000 // (size * room[1]))
+            parts = [self._spreads(boxes.queries(shape, top, most)) for top in range(0, room[0], most)]
+            forecasts[shape] = np.concatenate(parts).reshape(room)
+            prices_of[shape] = boxes.sums(shape, shares), boxes.sums(shape, sizes) / size
         found: dict[Box, _Patch] = {}
-        for number in range(ROUNDS):
-            scale = self.scale * STRICTER**number
-            prices = {shape: self._price(boxes, shape, scale * forecast) for shape, forecast in forecasts.items()}
+        for number in range(4):  # anew where intervals do not tell what was forecast, by forecasts that are stricter
+            prices = {}
+            for shape, (held, even) in prices_of.items():
+                # What each box adds to the size of the window that a person is in; no end of it if it is not told.
+                is_told = self.scale * 1.1**number * forecasts[shape] <= self.error * np.maximum(held, even)
+                prices[shape] = np.where(even == 0, 0.0, np.where(is_told, held * even + ONE_MORE, np.inf))
             for (height, breadth, top, left), one in found.items():  # of these it is known
-                price = one.share * one.places.size / self.inference.alphabet.size + ONE_MORE
+                price = one.share * one.places.size / size + ONE_MORE
                 prices[height, breadth][top, left] = price if self._excess(one) <= 1 else np.inf
             chosen = boxes.cut(prices)
             for box in chosen:
                 height, breadth, top, left = box
-                forecast = float(forecasts[height, breadth][top, left])
-                found.setdefault(box, self._patch(boxes.inside(box), (), forecast))
+                found.setdefault(box, self._patch(boxes.inside(box), float(forecasts[height, breadth][top, left])))
             self._ask(found[box] for box in chosen)
             if all(self._excess(found[box]) <= 1 for box in chosen):
                 break
         self.patches = dict(enumerate(found[box] for box in chosen))
-
-    def _forecast_boxes(self, boxes: _Boxes) -> dict[tuple[int, int], FloatArray]:
-        """Return how much the share of each box varies over replicates, by the height and breadth of boxes."""
-        forecasts = {}
-        for shape in boxes.shapes:
-            room, most = boxes.room(shape), max(1, CHUNK // (boxes.rows.size * boxes.room(shape)[1]))
-            parts = [self._spreads(boxes.queries(shape, top, most)) for top in range(0, room[0], most)]
-            forecasts[shape] = np.concatenate(parts).reshape(room)
-        return forecasts
-
-    def _price(self, boxes: _Boxes, shape: tuple[int, int], errors: FloatArray) -> FloatArray:
-        """Return what each box adds to the size of the window that a person is in; no end of it if it is not told."""
-        shares, even = boxes.sums(shape, boxes.shares), boxes.sums(shape, boxes.sizes) / self.inference.alphabet.size
-        is_told = errors <= self.error * np.maximum(shares, even)
-        return np.where(even == 0, 0.0, np.where(is_told, shares * even + ONE_MORE, np.inf))
 
     def _find_neighbours(self, rows: Indices, columns: Indices) -> None:
         picture = np.full((int(rows.max()) + 1, int(columns.max()) + 1), -1)
@@ -326,31 +286,34 @@ class _Growth:
             worst = max(open_ones, key=lambda key: self._excess(self.patches[key]), default=None)
             if worst is None or self._excess(self.patches[worst]) <= 1:
                 return
-            one = self.patches[worst]
-            others = sorted(one.around)
-            unions = [np.concatenate([one.places, self.patches[other].places]) for other in others]
-            made = [self._patch(*pair) for pair in zip(unions, [()] * len(unions), self._forecast(unions), strict=True)]
+            others = sorted(self.patches[worst].around)
+            unions = [np.concatenate([self.patches[worst].places, self.patches[other].places]) for other in others]
+            queries = np.zeros((len(unions), self.inference.alphabet.size))
+            for row, places in zip(queries, unions, strict=True):
+                row[places] = 1.0
+            made = [self._patch(*pair) for pair in zip(unions, self._spreads(queries).tolist(), strict=True)]
             best = min(range(len(made)), key=lambda place: self._excess(made[place]))
             self._unite(worst, others[best], made[best])
 
-    def _unite(self, key: int, other: int, made: _Patch) -> None:
-        """Put one patch in the place of two."""
+    def _unite(self, key: int, other: int, made: _Patch) -> int:
+        """Put one patch in the place of two, and return its number."""
         number = max(self.patches) + 1
         made.around = (self.patches.pop(key).around | self.patches.pop(other).around) - {key, other}
         for neighbour in made.around:
             self.patches[neighbour].around -= {key, other}
             self.patches[neighbour].around.add(number)
         self.patches[number] = made
+        return number
 
     def _join_empty(self) -> bool:
         """Join neighbours of which neither can be told from nothing; return whether there were any."""
-        empty = {key for key, one in self.patches.items() if one.may_be_empty}
+        # A lower end of one person in ten thousand cannot be told from nothing.
+        empty = {key for key, one in self.patches.items() if one.answer is not None and one.answer.low <= 1e-4}
         found = False
         while pairs := [(key, other) for key in empty for other in self.patches[key].around & empty]:
             key, other = min(pairs)
             places = np.concatenate([self.patches[key].places, self.patches[other].places])
-            self._unite(key, other, self._patch(places, ()))
-            empty = empty - {key, other} | {max(self.patches)}
+            empty = empty - {key, other} | {self._unite(key, other, self._patch(places))}
             found = True
         return found
 
@@ -365,28 +328,18 @@ class _Boxes:
 
     rows: Indices
     columns: Indices
-    distribution: FloatArray
 
     @cached_property
     def ends(self) -> tuple[int, int]:
         return int(self.rows.max()) + 1, int(self.columns.max()) + 1
 
-    @property
-    def shapes(self) -> Iterable[tuple[int, int]]:
+    @cached_property
+    def shapes(self) -> list[tuple[int, int]]:
         """Heights and breadths, the parts of each before the whole."""
-        return ((height, breadth) for height in range(1, self.ends[0] + 1) for breadth in range(1, self.ends[1] + 1))
+        return [(height, breadth) for height in range(1, self.ends[0] + 1) for breadth in range(1, self.ends[1] + 1)]
 
-    @cached_property
-    def shares(self) -> FloatArray:
-        """Shares of all pieces above and to the left of each corner."""
-        return self._gather(self.distribution)
-
-    @cached_property
-    def sizes(self) -> FloatArray:
-        """The same of their numbers of values."""
-        return self._gather(np.ones(self.rows.size))
-
-    def _gather(self, numbers: FloatArray) -> FloatArray:
+    def gather(self, numbers: FloatArray) -> FloatArray:
+        """Return the sums over all pieces above and to the left of each corner."""
         sums = np.zeros((self.ends[0] + 1, self.ends[1] + 1))
         np.add.at(sums, (self.rows + 1, self.columns + 1), numbers)
         return sums.cumsum(axis=0).cumsum(axis=1)
@@ -396,7 +349,7 @@ class _Boxes:
         return self.ends[0] - shape[0] + 1, self.ends[1] - shape[1] + 1
 
     def sums(self, shape: tuple[int, int], sums: FloatArray) -> FloatArray:
-        """Return the share, or the size, of each box of a shape."""
+        """Return the sum over each box of a shape, from sums up to corners."""
         height, breadth = shape
         return sums[height:, breadth:] - sums[:-height, breadth:] - sums[height:, :-breadth] + sums[:-height, :-breadth]
 
@@ -420,31 +373,23 @@ class _Boxes:
         best: dict[tuple[int, int], FloatArray] = {}
         cuts: dict[tuple[int, int], Indices] = {}
         for shape in self.shapes:
-            height, breadth = shape
-            ways = [prices[shape]]
-            ways += [
-                best[part, breadth][: self.room(shape)[0]] + best[height - part, breadth][part:]
-                for part in range(1, height)
-            ]
-            ways += [
-                best[height, part][:, : self.room(shape)[1]] + best[height, breadth - part][:, part:]
-                for part in range(1, breadth)
-            ]
-            cuts[shape] = np.argmin(ways, axis=0)
-            best[shape] = np.min(ways, axis=0)
-        return [box for box in self._follow((*self.ends, 0, 0), cuts) if self.inside(box).size]
-
-    def _follow(self, box: Box, cuts: dict[tuple[int, int], Indices]) -> list[Box]:
-        height, breadth, top, left = box
-        cut = int(cuts[height, breadth][top, left])
-        if cut == 0:
-            return [box]
-        if cut < height:
-            parts = (cut, breadth, top, left), (height - cut, breadth, top + cut, left)
-        else:
-            part = cut - height + 1
-            parts = (height, part, top, left), (height, breadth - part, top, left + part)
-        return [one for half in parts for one in self._follow(half, cuts)]
+            (height, breadth), (down, along) = shape, self.room(shape)
+            across = [best[part, breadth][:down] + best[height - part, breadth][part:] for part in range(1, height)]
+            beside = [best[height, one][:, :along] + best[height, breadth - one][:, one:] for one in range(1, breadth)]
+            ways = [prices[shape], *across, *beside]
+            cuts[shape], best[shape] = np.argmin(ways, axis=0), np.min(ways, axis=0)
+        found, waiting = [], [(*self.ends, 0, 0)]
+        while waiting:
+            height, breadth, top, left = box = waiting.pop()
+            cut = int(cuts[height, breadth][top, left])
+            if cut == 0:
+                found.append(box)
+            elif cut < height:
+                waiting += [(height - cut, breadth, top + cut, left), (cut, breadth, top, left)]
+            else:
+                part = cut - height + 1
+                waiting += [(height, breadth - part, top, left + part), (height, part, top, left)]
+        return [box for box in found if self.inside(box).size]
 
 
 def gather_reports(evidence: Evidence, points: FloatArray, decay: float) -> tuple[Evidence, float] | None:
@@ -461,11 +406,13 @@ def gather_reports(evidence: Evidence, points: FloatArray, decay: float) -> tupl
     values, outputs = evidence.channel.shape
     if not evidence.channel.is_stored or points.shape != (outputs, 2) or values * outputs <= ENOUGH:
         return None
-    side = FIRST_SIDE / decay
+    # Sides of squares in nats that noise falls along them, doubled until there are few enough, up to one nat. Of
+    # Manhattan at 1 per km they are 250 m for 98,061 reports, half a cell: a maximum takes a fortieth of the time.
+    side = 0.125 / decay
     while True:
         # The number of the square that each point lies in, by their order.
         _, numbers = np.unique(np.floor(points / side), axis=0, return_inverse=True)
         numbers = numbers.reshape(-1).astype(np.int64)
-        if values * (int(numbers.max()) + 1) <= ENOUGH or 2 * side * decay > LAST_SIDE:
+        if values * (int(numbers.max()) + 1) <= ENOUGH or 2 * side * decay > 1.0:
             return evidence.gathered(numbers), side
         side *= 2

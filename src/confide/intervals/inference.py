@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -18,7 +18,7 @@ from confide.channels import Mixture
 from confide.channels.base import Channel, FloatArray
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
-from confide.intervals.answers import Band, Interval
+from confide.intervals.answers import Band, Interval, Prospect
 from confide.intervals.bases import (
     SHARES,
     Basis,
@@ -29,10 +29,11 @@ from confide.intervals.bases import (
     draw_family,
     is_complete,
     replicates_for,
+    standard_errors,
 )
 from confide.intervals.region import Region
 from confide.intervals.surroundings import Surroundings
-from confide.intervals.unbiased import Unbiased
+from confide.intervals.unbiased import Unbiased, is_unbiased
 from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, remark_on, weigh
 from confide.theory.identification import channel_query
@@ -223,17 +224,21 @@ class Inference:
             self._drawn[name, count, seed] = families
         return self._drawn[name, count, seed]
 
-    def near_rivals(self, level: float, basis: Basis) -> list[Inference]:
-        """Return the rivals that explain the reports so well that they count, the best first; none for the bootstrap.
+    @cached_property
+    def _falls(self) -> list[tuple[float, Inference]]:
+        """By how much the best of each rival explains the reports worse, the least first.
 
         The first have most to say on ends, and others less to add.
         """
+        highest = self.region.highest_likelihood
+        pairs = [(highest - one.evidence.log_likelihood(one.distribution), one) for one in self.rivals]
+        return sorted(pairs, key=lambda pair: pair[0])
+
+    def near_rivals(self, level: float, basis: Basis) -> list[Inference]:
+        """Return the rivals that explain the reports so well that they count; none for the bootstrap."""
         if not self.rivals or isinstance(basis, Bootstrap):
             return []
-        highest = self.region.highest_likelihood
-        pairs = [(one.evidence.log_likelihood(one.distribution) - highest, one) for one in self.rivals]
-        near = [pair for pair in pairs if pair[0] >= -allowed_fall(level)]
-        return [one for _, one in sorted(near, key=lambda pair: -pair[0])]
+        return [one for fall, one in self._falls if fall <= allowed_fall(level)]
 
     def band(self, level: float, basis: Basis | None) -> Band:
         """Return an interval for the probability of each value."""
@@ -302,13 +307,17 @@ class Inference:
         return self.lift(weights)
 
 
-def ask(asked: Sequence[tuple[Inference, Question]], level: float, basis: Basis | None = None) -> list[Interval]:
+Asked = Sequence[tuple[Inference, Question]]
+"""Questions, each with the inference that it is asked of, such as that of a group."""
+
+
+def ask(asked: Asked, level: float, basis: Basis | None = None) -> list[Interval]:
     """Return the answers to many questions, each with its interval; they are searched for side by side.
 
     Parameters
     ----------
     asked
-        Each question with the inference that it is asked of, such as that of a group.
+        The questions.
     level
         The share of surveys, were they repeated, whose interval holds the truth.
     basis
@@ -328,9 +337,7 @@ def ask(asked: Sequence[tuple[Inference, Question]], level: float, basis: Basis 
     return [first.hull(others, _rival_words(rivals)) if rivals else first for (first, *others), rivals in pairs]
 
 
-def _answers(
-    asked: Sequence[tuple[Inference, Question]], level: float, basis: Basis, known: FloatArray | None = None
-) -> list[Interval]:
+def _answers(asked: Asked, level: float, basis: Basis, known: FloatArray | None = None) -> list[Interval]:
     """Return the answers, without rivals; `known` as in :meth:`Basis.ends`."""
     if isinstance(basis, Likelihood):
         # The best explanations of all groups, side by side over each channel.
@@ -347,12 +354,9 @@ def _answers(
     return [answers[place] for place in range(len(asked))]
 
 
-def _linear_answers(
-    asked: Sequence[tuple[Inference, Question]], level: float, basis: Basis, known: FloatArray | None
-) -> list[Interval]:
+def _linear_answers(asked: Asked, level: float, basis: Basis, known: FloatArray | None) -> list[Interval]:
     """Return the answers to queries, and means."""
-    considered = [inference.seen_by(basis) for inference, _ in asked]
-    weights, limits = [], []
+    considered, weights, limits = [inference.seen_by(basis) for inference, _ in asked], [], []
     for (inference, question), seen in zip(asked, considered, strict=True):
         if question.kind == "query":
             some, ends = inference.weigh(question.query, question.name, basis)
@@ -362,54 +366,60 @@ def _linear_answers(
         weights.append(some)
         limits.append(ends)
     lifted = [seen.lift(one) for seen, one in zip(considered, weights, strict=True)]
-    found = basis.ends(considered, lifted, level, np.array(limits), known)
+    found = basis.ends(considered, lifted, level, np.array(limits), known).tolist()
     answers = []
     for place, ((inference, question), seen) in enumerate(zip(asked, considered, strict=True)):
-        now, (low, high) = float(lifted[place] @ seen.distribution), found[place].tolist()
-        words, open_ends = basis.explain(seen, level), seen.open_answers(lifted[place])
-        if open_ends is not None:
-            low, high = min(low, open_ends[0]), max(high, open_ends[1])
-            words = f"{words}; {_explain_open(seen.channel, lifted[place], open_ends)}"
-        low, high = min(low, now), max(high, now)
-        title, is_share, named = "mean", False, inference.alphabet
-        labels: tuple[str, ...] = ()
+        now, open_ends = float(lifted[place] @ seen.distribution), seen.open_answers(lifted[place])
+        answer = _answer(seen, basis, level, (now, *found[place]), open_ends, lifted[place])
+        named = inference.alphabet
         if question.kind == "query":
-            remark = remark_on(question.query, named, question.name)
-            title, is_share = describe_query(question.query), _is_choice(weights[place])
-        else:
-            remark = named.mean_remark
-            labels = tuple(named.name_mean(one) for one in (now, low, high)) if named.has_labels else ()
-            if inference.wide is not None:
-                far = "for a tiny share very far out moves it at will"
-                words = f"{words}; a mean over unbounded values has no other bound, {far}"
-        answers.append(Interval(title, now, low, high, level, words, open_ends, is_share, labels=labels, remark=remark))
+            title, remark = describe_query(question.query), remark_on(question.query, named, question.name)
+            answers.append(replace(answer, question=title, is_share=_is_choice(weights[place]), remark=remark))
+            continue
+        words = answer.rests_on
+        if inference.wide is not None:
+            far = "for a tiny share very far out moves it at will"
+            words = f"{words}; a mean over unbounded values has no other bound, {far}"
+        shown = answer.estimate, answer.low, answer.high
+        labels = tuple(named.name_mean(one) for one in shown) if named.has_labels else ()
+        answers.append(replace(answer, question="mean", rests_on=words, labels=labels, remark=named.mean_remark))
     return answers
 
 
-def _quantiles(
-    asked: Sequence[tuple[Inference, Question]],
-    level: float,
-    basis: Basis,
-    _known: FloatArray | None,  # a search for a quantile ends early by itself
-) -> list[Interval]:
-    """Return quantiles: the lowest values at or below which shares of people lie."""
+def _quantiles(asked: Asked, level: float, basis: Basis, _known: FloatArray | None) -> list[Interval]:
+    """Return quantiles: the lowest values at or below which shares of people lie. Their search ends early by itself."""
     shares = [question.share for _, question in asked]
     for share in shares:
         check_level("The share of a quantile", share)
     middles = [inference.quantile_of(inference.distribution, question.share) for inference, question in asked]
-    found = basis.quantile_ends([inference.seen_by(basis) for inference, _ in asked], shares, level)
+    found = basis.quantile_ends([inference.seen_by(basis) for inference, _ in asked], shares, level).tolist()
     answers = []
-    for (inference, _), share, now, ends in zip(asked, shares, middles, found.tolist(), strict=True):
-        low, high = min(ends[0], now), max(ends[1], now)
-        words, open_ends = basis.explain(inference.seen_by(basis), level), inference.open_quantiles(share)
-        if open_ends is not None:
-            low, high = min(low, open_ends[0]), max(high, open_ends[1])
-            below = (inference.numbers <= open_ends[0]).astype(np.float64)  # which some of them say is share enough
-            words = f"{words}; {_explain_open(inference.channel, below, open_ends)}"
-        named, title = inference.alphabet, "median" if share == 0.5 else f"quantile {share:g}"
-        names = named._name(np.array([now, low, high]).astype(np.int64)) if named.has_labels else ()
-        answers.append(Interval(title, now, low, high, level, words, open_ends, is_share=False, labels=tuple(names)))
+    for place, (inference, question) in enumerate(asked):
+        open_ends = inference.open_quantiles(question.share)
+        # The values up to the lowest one, which some of all best explanations say are share enough.
+        below = None if open_ends is None else (inference.numbers <= open_ends[0]).astype(np.float64)
+        answer = _answer(inference, basis, level, (middles[place], *found[place]), open_ends, below)
+        ends = np.array([answer.estimate, answer.low, answer.high]).astype(np.int64)
+        labels = tuple(inference.alphabet._name(ends)) if inference.alphabet.has_labels else ()
+        title = "median" if question.share == 0.5 else f"quantile {question.share:g}"
+        answers.append(replace(answer, question=title, labels=labels))
     return answers
+
+
+def _answer(
+    inference: Inference,
+    basis: Basis,
+    level: float,
+    ends: tuple[float, float, float],
+    open_ends: tuple[float, float] | None,
+    weights: FloatArray | None,
+) -> Interval:
+    """Return an answer with its ends, which hold it and what the best explanations leave open of it."""
+    (now, low, high), words = ends, basis.explain(inference.seen_by(basis), level)
+    if open_ends is not None and weights is not None:
+        low, high = min(low, open_ends[0]), max(high, open_ends[1])
+        words = f"{words}; {_explain_open(inference.channel, weights, open_ends)}"
+    return Interval("", now, min(low, now), max(high, now), level, words, open_ends, is_share=False)
 
 
 def quantile_ranges(inferences: Sequence[Inference], shares: Sequence[float], is_enough: IsEnough) -> FloatArray:
@@ -541,3 +551,60 @@ def _explain_open(channel: Channel | None, weights: FloatArray, ends: tuple[floa
     if known.is_yes:
         return f"{words}; more reports may settle it, for the mechanism identifies the answer"
     return f"{words}; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"
+
+
+def look_ahead(
+    inference: Inference, answer: Interval, weights: FloatArray, channels: Mapping[float, Channel]
+) -> Prospect:
+    """Say what the width of an answer comes from, and what would narrow it.
+
+    All of it is computed from reports without chance: as many of each kind as the channel makes of a distribution on
+    average. The profile of their likelihood says what a survey of that size tells an answer apart from.
+
+    The channels are those of the mechanism by epsilon, its own first; none where there is no such thing. More people
+    are the same reports so many times over. For a larger epsilon reports come from the estimate, without chance.
+    """
+    level, people = answer.level, inference.evidence.total
+    now, *longer = [_width(inference, weights, level, times) for times in (1, 2, 10)]
+    source = np.maximum(inference.distribution, 0.0)
+    source = source / source.sum()
+    regions = [expected_region(one, source, people) for one in channels.values()]
+    low, high = np.array([one.ends(weights, allowed_fall(level)) for one in regions]).reshape(-1, 2).T
+    ratios = (high - low) / (high - low)[:1] if low.size and high[0] > low[0] else np.zeros(0)
+    # Had all people told the truth. Of what nobody said, the likelihood allows a little.
+    variance = float(source @ weights**2) - float(source @ weights) ** 2
+    least = float(np.ptp(weights)) * -math.expm1(-allowed_fall(level) / people)
+    without = max(2 * standard_errors(level) * math.sqrt(max(variance, 0.0) / people), least)
+    sampling, numbers = min(answer.width, without), [round(times * people) for times in (2, 10)]
+    return Prospect(
+        question=answer.question,
+        width=answer.width,
+        sampling=sampling,
+        people={number: answer.width * width / now for number, width in zip(numbers, longer, strict=True) if now > 0},
+        epsilon=dict(zip(list(channels)[1:], np.maximum(answer.width * ratios[1:], sampling).tolist(), strict=False)),
+        reports=round(people),
+        is_share=answer.is_share,
+    )
+
+
+def _width(inference: Inference, weights: FloatArray, level: float, people: float) -> float:
+    """Return how wide the interval would be with the same reports so many times over."""
+    fall = allowed_fall(level) / people
+    if is_unbiased(inference.evidence):
+        return math.sqrt(2 * fall)
+    ends = [inference.region.ends(weights, fall)]
+    if inference.region.with_fewer_values is not None:
+        region, values = inference.region.with_fewer_values
+        ends.append(region.ends(weights[values], fall))
+    lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
+    if inference.region.few_values is not None:
+        few, errors = inference.region.few_values, standard_errors(level)
+        lowest = max(min(lowest, few.lowest(weights, errors, people)), float(weights.min()))
+        highest = min(max(highest, -few.lowest(-weights, errors, people)), float(weights.max()))
+    return highest - lowest
+
+
+def expected_region(channel: Channel, truth: FloatArray, people: float) -> Region:
+    """Return the region around a distribution, from the reports of so many people without their chance."""
+    evidence = Evidence(channel, people * channel.push(truth))
+    return Region(evidence, truth, evidence.log_likelihood(truth), 0.0)

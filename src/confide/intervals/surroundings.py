@@ -9,7 +9,7 @@ nothing. Whatever lies farther out explains no report at all, and all that matte
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,6 @@ from confide.alphabets import Alphabet, Grid, Indices, LineGeometry, Selection
 from confide.alphabets.geometry import LARGEST_LATTICE
 from confide.channels.base import FloatArray
 from confide.limits import LARGEST_INTEGER, MOST_STORED
-
-NATS = 10.0
-"""A value is left out if it explains each report by more nats less than the nearest likely value does."""
 
 LONGEST_LINE = 100_000
 """Values on a line up to which surroundings are added."""
@@ -83,7 +80,8 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
     >>> surround(Integers(3, 9), decay=1.0, reports=4).alphabet
     Integers(-7, 19)
     """
-    wanted = 0 if decay is None else math.ceil(NATS / decay)
+    # A value is left out if it explains each report by more than ten nats less than the nearest likely value does.
+    wanted = 0 if decay is None else math.ceil(10.0 / decay)
     if isinstance(likely.geometry, LineGeometry):
         return _around_range(likely, wanted)
     if likely.grid is not None:
@@ -102,26 +100,19 @@ def _around_range(likely: Alphabet, wanted: int) -> Surroundings:
 def _around_box(likely: Grid, wanted: int, reports: int) -> Surroundings:
     largest = min(LARGEST_PLANE, MOST_STORED // reports)
 
-    def fits(steps: int) -> bool:
-        return (likely.rows + 2 * steps) * (likely.columns + 2 * steps) <= largest
+    def cells(steps: int) -> int:
+        return (likely.rows + 2 * steps) * (likely.columns + 2 * steps)
 
-    steps = _last(fits, wanted)
-    wide = likely if steps == 0 else _widened(likely, steps)
-    return Surroundings(wide, wide.encode(likely.decode(np.arange(likely.size))), _far_cells(wide), steps, wanted)
-
-
-def _widened(box: Grid, steps: int) -> Grid:
-    shape = box.rows + 2 * steps, box.columns + 2 * steps
-    return box.window(box.first_row - steps, box.first_column - steps, *shape)
-
-
-def _far_cells(box: Grid) -> tuple[Alphabet, ...]:
-    """Return cells far out to all eight sides: of every row and every column of the box, and beyond its corners."""
+    steps = max(0, bisect_right(range(wanted + 1), largest, key=cells) - 1)
+    shape = likely.rows + 2 * steps, likely.columns + 2 * steps
+    box = likely if steps == 0 else likely.window(likely.first_row - steps, likely.first_column - steps, *shape)
+    # Cells far out to all eight sides: of every row and every column of the box, and beyond its corners.
     ends = (1 - LARGEST_LATTICE, LARGEST_LATTICE - 1)
     beside = [box.window(box.first_row, end, box.rows, 1) for end in ends]
     above = [box.window(end, box.first_column, 1, box.columns) for end in ends]
     corners = [box.window(row, column, 1, 1) for column in ends for row in ends]
-    return (*beside, *above, *corners)
+    numbers = box.encode(likely.decode(np.arange(likely.size)))
+    return Surroundings(box, numbers, (*beside, *above, *corners), steps, wanted)
 
 
 def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
@@ -134,12 +125,3 @@ def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
     wide = Selection(whole, np.unique(np.clip(near, -LARGEST_INTEGER, LARGEST_INTEGER)))
     far = tuple(whole.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, wide.encode(values), far, steps, wanted)
-
-
-def _last(is_so: Callable[[int], bool], most: int) -> int:
-    """Return the last number of steps at which something is so that was so before; 0 if it never is."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if is_so(middle) else (low, middle - 1)
-    return low

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,8 +28,6 @@ from confide.queries import Query
 from confide.wording import counted, plural, with_unit
 
 Start = TypeVar("Start")
-
-TENTHS = 10
 
 MOST_SINGLE = 20
 """Values without an order that stand by themselves; where there are more, the fullest do, and the others together."""
@@ -47,11 +45,6 @@ class Window:
     def query(self) -> Query:
         """What is asked: the text, where there is one."""
         return self.question if self.is_text else self.weights
-
-    @property
-    def size(self) -> int:
-        """Number of values."""
-        return int(np.count_nonzero(self.weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,55 +64,12 @@ class Mosaic:
     pieces: tuple[Indices, ...] = ()
 
 
-class WindowKind(Protocol):
-    """Windows over one kind of alphabet."""
-
-    is_line: bool
-    """Whether values lie in a row."""
-
-    longest: int
-    """The widest window that is asked for: half of all values in a row."""
-
-    def of(self, width: int) -> list[Window]:
-        """Return windows of a width: all of them, or every so many where there are very many values."""
-
-    def broad(self) -> list[list[Window]]:
-        """Return questions that people ask, kind by kind: tenths and tails."""
-
-    def describe(self, width: int) -> str:
-        """Return windows of a width in words."""
-
-    def mosaic(self, distribution: FloatArray, most: int) -> Mosaic:
-        """Return single values, or blocks of them where there are more than so many."""
-
-    def join(self, places: Indices) -> Window:
-        """Return the window of the values with these numbers, which were grown together."""
-
-    def label(self, places: Indices) -> str:
-        """Return the same in few letters."""
-
-
-def windows_over(alphabet: Alphabet, name: str | None = None) -> WindowKind:
-    """Return the windows over an alphabet.
-
-    >>> [one.question for one in windows_over(Integers(0, 3), "age").of(2)]
-    ['age in 0..1', 'age in 1..2', 'age in 2..3']
-    """
-    word = name if name is not None and name.isidentifier() else "value"
-    whole = alphabet.selected_from or alphabet
-    # Windows in a ring end where it is cut, between its last value and its first.
-    if isinstance(whole.geometry, LineGeometry | RingGeometry):
-        return _LineWindows(alphabet, whole, word)
-    return _SingleValues(alphabet, word) if alphabet.grid is None else _CellWindows(alphabet.grid)
-
-
-MOST_WEIGHTS = 4_000_000
-"""Weights of all windows of a width together: 32 MB. Past 2,000 values windows begin at every so manieth value."""
-
-
 def _some(starts: list[Start], values: int) -> list[Start]:
-    """Return every so manieth start, and the last one, so that their weights fit into memory."""
-    step = -(-len(starts) * values // MOST_WEIGHTS)
+    """Return every so manieth start, and the last one, so that their weights fit into memory: 32 MB.
+
+    That is so past 2,000 values.
+    """
+    step = -(-len(starts) * values // 4_000_000)
     return starts if step <= 1 else list(dict.fromkeys([*starts[::step], starts[-1]]))
 
 
@@ -139,14 +89,12 @@ class _LineWindows:
         return [self._between(start, start + width - 1) for start in _some(starts, self.places.size)]
 
     def broad(self) -> list[list[Window]]:
-        ends = np.linspace(self.low, self.high + 1, TENTHS + 1).astype(np.int64).tolist()
+        ends = np.linspace(self.low, self.high + 1, 11).astype(np.int64).tolist()
         pairs = [(low, high - 1) for low, high in pairwise(ends) if high > low + 1]
         starts = [low for low in dict.fromkeys(ends) if self.low < low <= self.high]  # of all values everyone has one
-        asked = ((self.whole.question(self.name, low), self.places >= low) for low in starts)
-        tails = [Window(question, inside.astype(np.float64)) for question, inside in asked]
-        return [
-            [one for one in kind if one.weights.any()] for kind in ([self._between(*pair) for pair in pairs], tails)
-        ]
+        tails = [Window(self.whole.question(self.name, low), 1.0 * (self.places >= low)) for low in starts]
+        tenths = [self._between(*pair) for pair in pairs]
+        return [[one for one in kind if one.weights.any()] for kind in (tenths, tails)]
 
     def describe(self, width: int) -> str:
         unit, spacing, each = self.whole.unit, self.whole.spacing, self.whole.step_name
@@ -169,8 +117,8 @@ class _LineWindows:
         return self.whole.label_range(int(self.places[places].min()), int(self.places[places].max()))
 
     def _between(self, low: int, high: int) -> Window:
-        weights = ((self.places >= low) & (self.places <= high)).astype(np.float64)
-        return Window(self.whole.question(self.name, low, high), weights)
+        inside = (self.places >= low) & (self.places <= high)
+        return Window(self.whole.question(self.name, low, high), inside.astype(np.float64))
 
 
 class _CellWindows:
@@ -193,12 +141,12 @@ class _CellWindows:
 
     def broad(self) -> list[list[Window]]:
         top, left, bottom, right = self.ends
-        tails = [Window(f"row >= {row}", (self.rows >= row).astype(np.float64)) for row in _quarters(top, bottom)]
-        tails += [
-            Window(f"column >= {one}", (self.columns >= one).astype(np.float64)) for one in _quarters(left, right)
-        ]
+        tails = []
+        for word, along, low, high in (("row", self.rows, top, bottom), ("column", self.columns, left, right)):
+            quarters = sorted({low + round((high - low) * part / 4) for part in (1, 2, 3)} - {low})
+            tails += [Window(f"{word} >= {one}", 1.0 * (along >= one)) for one in quarters]
         blocks = self.of(max(1, round(max(self.grid.shape) / 4)))
-        return [blocks, [one for one in tails if 0 < one.size < self.grid.size]]
+        return [blocks, [one for one in tails if 0 < one.weights.sum() < self.grid.size]]
 
     def describe(self, width: int) -> str:
         height, breadth = min(width, self.grid.rows), min(width, self.grid.columns)
@@ -216,19 +164,16 @@ class _CellWindows:
     def join(self, places: Indices) -> Window:
         rows, columns = self.rows[places], self.columns[places]
         box = self._box(int(rows.min()), int(columns.min()), int(rows.max()), int(columns.max()))
-        if box.size == places.size:
+        if box.weights.sum() == places.size:
             return box
         weights = np.zeros(self.grid.size)
         weights[places] = 1.0
-        return Window(self._name(places), weights, is_text=False)
+        return Window(self.label(places), weights, is_text=False)
 
     def label(self, places: Indices) -> str:
+        """Return the size of a district and the cell of it that is nearest to its middle."""
         if places.size == 1:
             return self.grid.labels(places)[0]
-        return self._name(places)
-
-    def _name(self, places: Indices) -> str:
-        """Return the size of a district and the cell of it that is nearest to its middle."""
         rows, columns = self.rows[places], self.columns[places]
         nearest = int(np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2))
         return f"{counted(places.size, 'cell')} around {self.grid.labels(places[nearest])[0]}"
@@ -237,7 +182,7 @@ class _CellWindows:
         inside = (self.rows >= top) & (self.rows <= bottom) & (self.columns >= left) & (self.columns <= right)
         single = (top, left) == (bottom, right)
         question = f"cell == ({top}, {left})" if single else f"cell in ({top}, {left})..({bottom}, {right})"
-        return Window(question, inside.astype(np.float64))
+        return Window(question, 1.0 * inside)
 
 
 class _SingleValues:
@@ -263,9 +208,8 @@ class _SingleValues:
         every = np.arange(distribution.size)
         order = every if every.size <= MOST_SINGLE else np.argsort(-distribution, kind="stable")[: MOST_SINGLE - 1]
         rest = np.setdiff1d(every, order)
-        return Mosaic(
-            pieces=(*(order[place : place + 1] for place in range(order.size)), *([rest] if rest.size else []))
-        )
+        single = tuple(order[place : place + 1] for place in range(order.size))
+        return Mosaic(pieces=(*single, rest) if rest.size else single)
 
     def join(self, places: Indices) -> Window:
         weights = np.zeros(self.alphabet.size)
@@ -279,22 +223,37 @@ class _SingleValues:
         return self.alphabet.labels(places)[0]
 
 
-def _quarters(low: int, high: int) -> list[int]:
-    return sorted({low + round((high - low) * part / 4) for part in (1, 2, 3)} - {low})
+WindowKind = _LineWindows | _CellWindows | _SingleValues
+"""Windows over one kind of alphabet.
+
+is_line, longest
+    Whether values lie in a row, and the widest window that is asked for: half of all values in a row.
+of(width), broad(), describe(width)
+    Windows of a width, all of them or every so many where there are very many values; questions that people ask, kind
+    by kind: tenths and tails; windows of a width in words.
+mosaic(distribution, most)
+    Single values, or blocks of them where there are more than so many.
+join(places), label(places)
+    The window of the values with these numbers, which were grown together, and the same in few letters.
+"""
+
+
+def windows_over(alphabet: Alphabet, name: str | None = None) -> WindowKind:
+    """Return the windows over an alphabet.
+
+    >>> [one.question for one in windows_over(Integers(0, 3), "age").of(2)]
+    ['age in 0..1', 'age in 1..2', 'age in 2..3']
+    """
+    word = name if name is not None and name.isidentifier() else "value"
+    whole = alphabet.selected_from or alphabet
+    # Windows in a ring end where it is cut, between its last value and its first.
+    if isinstance(whole.geometry, LineGeometry | RingGeometry):
+        return _LineWindows(alphabet, whole, word)
+    return _SingleValues(alphabet, word) if alphabet.grid is None else _CellWindows(alphabet.grid)
 
 
 ERROR = 0.05
 """The error within which shares are to be known unless told: five percentage points."""
-
-LOUDEST = 4
-"""Windows of a width that vary most over replicates, and get an interval each.
-
-The least known of all was among the four that vary most in each of twelve cases: ages and spikes under geometric noise,
-a flat truth under the exponential mechanism, windows of 1, 6, 12 and half of all values.
-"""
-
-LEAST, MOST = 1, 2
-"""Questions of each kind that vary least, and most, whose intervals are compared for the best and the least known."""
 
 
 @dataclass(frozen=True)
@@ -361,8 +320,24 @@ def resolve(
     """Find the resolution of reports; see :meth:`confide.Estimate.resolution`."""
     check_level("error", error)
     check_level("level", level)
-    chosen = check_basis(basis, Likelihood())
-    return _WindowSearch(inference, error, level, chosen, windows_over(inference.alphabet, name)).run()
+    search = _WindowSearch(inference, error, level, check_basis(basis, Likelihood()))
+    windows = windows_over(inference.alphabet, name)
+    narrow, wide, told, missed = 0, 0, None, None
+    width = windows.longest
+    while width > narrow and width != wide:
+        found, is_told = search.judge(windows.of(width), to_the_end=width == windows.longest)
+        if is_told:
+            wide, told = width, found
+        else:
+            narrow, missed = width, found
+            if not wide:
+                break
+        # Halved until one is not told, and bisected from there.
+        width = (narrow + wide) // 2 if narrow else wide // 2
+    best, worst = search.extremes([windows.of(1), *windows.broad()])
+    shown = wide or windows.longest
+    within, words = search.limit(windows.of(shown)), windows.describe(shown)
+    return Resolution(wide or None, words, error, level, within, told, missed, best, worst)
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,67 +348,42 @@ class _WindowSearch:
     error: float
     level: float
     basis: Basis
-    windows: WindowKind
 
-    def run(self) -> Resolution:
-        narrow, wide, told, missed = 0, 0, None, None
-        width = self.windows.longest
-        while width > narrow and width != wide:
-            found, is_told = self._judge(width)
-            if is_told:
-                wide, told = width, found
-            else:
-                narrow, missed = width, found
-                if not wide:
-                    break
-            # Halved until one is not told, and bisected from there.
-            width = (narrow + wide) // 2 if narrow else wide // 2
-        best, worst = self._extremes()
-        shown = wide or self.windows.longest
-        return Resolution(
-            width=wide or None,
-            windows=self.windows.describe(shown),
-            error=self.error,
-            level=self.level,
-            within=self._limit(self.windows.of(shown)),
-            least_known=told,
-            not_told=missed,
-            best=best,
-            worst=worst,
-        )
+    def judge(self, windows: list[Window], *, to_the_end: bool) -> tuple[Interval, bool]:
+        """Return the least known of windows of a width, and whether all are told.
 
-    def _judge(self, width: int) -> tuple[Interval, bool]:
-        """Return the least known window of a width, and whether all are told."""
-        windows = self.windows.of(width)
-        limit, found = self._limit(windows), []
-        for place in np.argsort(-self._spreads(windows), kind="stable")[:LOUDEST].tolist():
-            found.append(self._ask(windows[place]))
+        Four that vary most over replicates get an interval each. The least known of all was among them in each of
+        twelve cases: ages and spikes under geometric noise, a flat truth under the exponential mechanism, windows of 1,
+        6, 12 and half of all values.
+        """
+        limit, found = self.limit(windows), []
+        for place in np.argsort(-self._spreads(windows), kind="stable")[:4].tolist():
+            found += self._ask([windows[place]])
             # Of the widest it is said how well they are known, whether that is enough or not.
-            if error_of(found[-1]) > limit and width < self.windows.longest:
+            if error_of(found[-1]) > limit and not to_the_end:
                 break
         worst = max(found, key=error_of)
         return worst, error_of(worst) <= limit
 
-    def _limit(self, windows: list[Window]) -> float:
-        return min(self.error, max(self._share(one) for one in windows) / 2)
-
-    def _share(self, window: Window) -> float:
-        return float(window.weights @ self.inference.shares)
+    def limit(self, windows: list[Window]) -> float:
+        """Return the error that is allowed: the one asked for, or half of what the fullest window holds if less."""
+        return min(self.error, max(float(one.weights @ self.inference.shares) for one in windows) / 2)
 
     def _spreads(self, windows: list[Window]) -> FloatArray:
         queries = np.array([one.weights for one in windows])
         return self.basis.spreads(self.inference.seen_by(self.basis), queries, self.level)
 
-    def _ask(self, window: Window) -> Interval:
-        (answer,) = ask([(self.inference, Question("query", window.query))], self.level, self.basis)
-        return replace(answer, question=window.question)
+    def _ask(self, windows: list[Window]) -> list[Interval]:
+        answers = ask([(self.inference, Question("query", one.query)) for one in windows], self.level, self.basis)
+        return [replace(answer, question=one.question) for answer, one in zip(answers, windows, strict=True)]
 
-    def _extremes(self) -> tuple[Interval, Interval]:
-        """Return the questions known best and worst, of a few of each kind that vary least and most."""
-        found = []
-        for every in [self.windows.of(1), *self.windows.broad()]:
+    def extremes(self, kinds: list[list[Window]]) -> tuple[Interval, Interval]:
+        """Return the questions known best and worst, of the one of each kind that varies least and the two most."""
+        asked = []
+        for every in kinds:
             kind = [one for one in every if self.inference.lift(one.weights).any()]  # by a shape some may be nobody's
             if kind:
                 order = np.argsort(self._spreads(kind), kind="stable").tolist()
-                found += [self._ask(kind[place]) for place in dict.fromkeys([*order[:LEAST], *order[-MOST:]])]
+                asked += [kind[place] for place in dict.fromkeys([*order[:1], *order[-2:]])]
+        found = self._ask(asked)
         return min(found, key=lambda one: one.width), max(found, key=lambda one: one.width)
