@@ -168,12 +168,7 @@ class EMMethod(Method):
         return self._climb(RowStack.of(evidence), self.rule(evidence), monitor)[0]
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`."""
         rows, rule = RowStack.over(evidence, counts).stored(), self.rule(evidence, pilot)

@@ -19,16 +19,8 @@ from confide.errors import InvalidCountsError, InvalidDistributionError
 from confide.evidence import Evidence
 from confide.methods.base import EMMethod, Method, Progress, Solution
 
-LEEWAY = 0.5
-"""Standard errors below the best score within which an earlier step is preferred."""
-
 PATIENCE = 1.5
 """The search goes on until the best step lies this factor back, and a hundred steps besides."""
-
-MANY_STEPS = 500
-FLAT = 0.01
-"""Past so many steps the search also ends where all held-out reports together have not changed by so many nats over the
-last third of the steps: under weak noise, as of RAPPOR at 5, scores creep up for 100,000 steps and tell nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +96,7 @@ class IBU(EMMethod):
         return f"the iterative Bayesian update{stopped[self.stop]} ({self.name})"
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`; held-out replicates take as many steps as the pilot.
 
@@ -239,10 +226,12 @@ class _Race:
         """End rows whose best step lies far back, or whose scores no longer change; return the stack's rows left."""
         number, steps = self.steps[-1], np.array(self.steps)
         is_over = number > PATIENCE * steps[self.best[self.places]] + 100
-        if number > MANY_STEPS:
+        if number > 500:
             earlier = self.scores[bisect_left(self.steps, number / PATIENCE)][self.places]
             changed = np.abs(self.scores[-1][self.places] - earlier).mean(axis=1)
-            is_over |= changed * self.totals[self.places] < FLAT
+            # Scores that changed by a hundredth of a nat over the last third of the steps are flat: under weak noise,
+            # as of RAPPOR at 5, they creep up for 100,000 steps.
+            is_over |= changed * self.totals[self.places] < 0.01
         folds, going = self.judged.shape[1], np.flatnonzero(~is_over)
         if going.size < self.places.size:
             self.places, self.judged = self.places[going], self.judged[going]
@@ -261,7 +250,8 @@ def _earliest(scores: FloatArray) -> int:
     best = int(np.argmax(scores.mean(axis=1)))
     behind = scores[best] - scores
     error = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.argmax(behind.mean(axis=1) <= LEEWAY * error))
+    # Half a standard error below the best score an earlier step is preferred.
+    return int(np.argmax(behind.mean(axis=1) <= 0.5 * error))
 
 
 def _normalised(rows: FloatArray) -> FloatArray:

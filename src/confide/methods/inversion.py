@@ -169,9 +169,6 @@ MOVE = 0.7
 MOVES, MOVED_SHARES = 8, 800
 """Pairs of random moves at most, and how many shares they move together: the more there are, the fewer it takes."""
 
-CAUTION = 0.8
-"""Part of the best share that is taken, for the estimate of it scatters: chance must not pool what is unlike."""
-
 FAINT = 1e-300
 
 
@@ -179,10 +176,7 @@ FAINT = 1e-300
 class Pooled(Method):
     """Posterior mean of each share under k-RR, the prior found from all shares: a candidate of :class:`Stacked`."""
 
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return "pooled"
+    name = "pooled"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (few steps)
         """See :meth:`Method.solve`."""
@@ -224,7 +218,8 @@ class Shares:
         if length < FAINT:
             return 0.0
         gain = (self.inverted - self.projected) @ away + self._slope_of_projection - self._slope_of_pooling
-        return float(np.clip(CAUTION * gain / length, 0.0, 1.0))
+        # Part of the best share that is taken, for the estimate of it scatters: chance must not pool what is unlike.
+        return float(np.clip(0.8 * gain / length, 0.0, 1.0))
 
     @cached_property
     def _slope_of_projection(self) -> float:

@@ -132,12 +132,7 @@ class Projected(Method):
         return replace(found, distribution=shares, explanation=words)
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`."""
         free = self._over_values(evidence.counts)

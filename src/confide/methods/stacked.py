@@ -103,35 +103,11 @@ FAR_BEHIND = 8.0
 """Nats behind the first candidate from which on another has no share. Such a maximum still explains what a smooth
 answer misses, and had up to a sixth of the mixture, at a fifth more distance from the truth."""
 
-LARGEST_TOGETHER = 150
-"""Values up to which the maxima of one survey and its folds are found side by side: beyond, one by one is faster."""
-
-LARGEST_MAXIMUM = 20_000
-"""Values up to which the maximum is found once for each fold; lines, which take O(k), any number."""
-
-MOST_STEPS = 2000
-"""EM steps of the held-out climb. Where more would help, the maximum itself, a candidate too, is not far."""
-
-NEGLIGIBLE_FIT = 0.05
-"""Fits with less of the smooth average than this are left out when folds are judged."""
-
-NEGLIGIBLE_CANDIDATE = 0.02
-"""Candidates with a smaller share than this are left out for replicates; the others stand for them."""
-
 WEIGHED = 8
 """Replicates on which the candidates are weighed anew; fewer where there are many values, but one at least."""
 
-WEIGHED_VALUES = 480
-"""Values of all these replicates together: four of a hundred values, or one of Paris."""
-
-FAINT = 1e-300
-"""The smallest probability of a report that a candidate is charged with, so that none is ruled out by one report."""
-
 ROWS = 64
 """Rows whose candidates are found side by side: more would be no faster, and tell less of how far they are."""
-
-SHOWN = 0.005
-"""Shares below this are not named in the sentence."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +139,8 @@ class Stacked(Method):
     ['smooth', 'MLE']
     """
 
+    name = "Stacked"
+    full_name = "a mixture of several methods, weighed by held-out reports (Stacked)"
     climbs: ClassVar[bool] = True
 
     folds: int = 5
@@ -171,16 +149,6 @@ class Stacked(Method):
     def __post_init__(self) -> None:
         check_count("folds", self.folds, 2)
         check_count("seed", self.seed, 0)
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return "Stacked"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return "a mixture of several methods, weighed by held-out reports (Stacked)"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
@@ -202,12 +170,7 @@ class Stacked(Method):
         return [_mixed(*one, left_out) for one in zip(parts, folds, tried, strict=True)]
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`; candidates are weighed on a few replicates, and others borrow their shares.
 
@@ -217,7 +180,8 @@ class Stacked(Method):
         if pilot is None:
             return self._solve_rows(evidence, counts, progress)
         is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
-        number = min(WEIGHED, max(1, WEIGHED_VALUES // evidence.channel.shape[0]))
+        # Few enough that they have 480 values together: four replicates of a hundred values, or one of Paris.
+        number = min(WEIGHED, max(1, 480 // evidence.channel.shape[0]))
         few = [] if is_fixed else self._solve_rows(evidence, counts[:number], None)
         weighed = [_main_shares(solution.choices) for solution in few or [pilot]]
         mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
@@ -292,7 +256,8 @@ def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple
     judged = folds.judged * (evidence.total / folds.judged.shape[0])
     seen = judged > 0
     explained = np.array([evidence.channel.push(candidate.without_fold)[seen] for candidate in tried])
-    explained = np.maximum(explained, FAINT)
+    # One report that a candidate calls impossible must not rule it out.
+    explained = np.maximum(explained, 1e-300)
     scores = np.log(explained) @ judged[seen]
     scores -= scores[0]
     alone = np.zeros((len(tried), 1))
@@ -377,7 +342,8 @@ def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
 
     problem, fits = fit_all(evidence, lambda _outputs: None)
     shares = believe(evidence, fits)
-    kept = np.flatnonzero((shares > NEGLIGIBLE_FIT) | (shares == shares.max()))
+    # Fits with less than 5 % of the smooth average are left out when folds are judged.
+    kept = np.flatnonzero((shares > 0.05) | (shares == shares.max()))
     total = evidence.total * (1 - 1 / folds.learned.shape[0])
     parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
     distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
@@ -419,7 +385,8 @@ def _after(em: EM, steps: Indices) -> FloatArray:
 
 def _held_out_steps(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[int]:
     channel, totals = evidence[0].channel, np.array([one.total for one in evidence])
-    return best_numbers_of_steps(channel, uniform(channel.shape[0]), folds, totals, MOST_STEPS)
+    # Where more than 2,000 steps would help, the maximum itself, a candidate too, is not far.
+    return best_numbers_of_steps(channel, uniform(channel.shape[0]), folds, totals, 2000)
 
 
 def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[Candidate]:
@@ -429,7 +396,8 @@ def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) ->
         np.vstack([one.counts, one.total * (1 - 1 / number) * part.learned])
         for one, part in zip(evidence, folds, strict=True)
     ]
-    is_large = len(evidence) == 1 and max(evidence[0].channel.shape) > LARGEST_TOGETHER
+    # Beyond 150 values the maxima of one survey and its folds are found faster one by one than side by side.
+    is_large = len(evidence) == 1 and max(evidence[0].channel.shape) > 150
     solve_many = Method.solve_many if is_large else MLE.solve_many
     solved = solve_many(HIGHEST, evidence[0], np.concatenate(counts))
     found = np.array([one.distribution for one in solved]).reshape(len(evidence), number + 1, -1)
@@ -442,7 +410,8 @@ def _why_not_highest(evidence: Evidence) -> str:
 
     size = evidence.channel.shape[0]
     is_quick = evidence.channel.keep_and_other is not None or can_follow_path(evidence)
-    if size <= LARGEST_MAXIMUM or is_quick:
+    # Finding the maximum once for each fold takes long for many values; not on lines, where it takes O(k).
+    if size <= 20_000 or is_quick:
         return ""
     return f"finding it once a fold would take too long for {size:,} values"
 
@@ -452,10 +421,7 @@ def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> So
     smooth, unfit = _name_of_smooth(evidence), why_not_smooth(evidence)
     found = (MLE() if unfit else Smooth()).solve(evidence, monitor)
     name, method, other = (HIGHEST.name, HIGHEST, smooth) if unfit else (smooth, Smooth(), HIGHEST.name)
-    choices = (
-        Choice(name, 1.0, None, method=method),
-        Choice(other, 0.0, None, unfit or reason),
-    )
+    choices = (Choice(name, 1.0, None, method=method), Choice(other, 0.0, None, unfit or reason))
     remark = f"; {smooth} was not tried: {unfit}" if unfit else ""
     explanation = f"{name} alone, for {reason}{remark}; {found.explanation}"
     return Solution(found.distribution, found.iterations, found.status, explanation, choices)
@@ -463,7 +429,8 @@ def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> So
 
 def _main_shares(choices: Sequence[Choice]) -> dict[Method, float]:
     """Return the candidates that matter, with what their shares are without the others."""
-    main = {choice.method: choice.share for choice in choices if choice.method and choice.share >= NEGLIGIBLE_CANDIDATE}
+    # Candidates with less than 2 % are left out for replicates; the others stand for them.
+    main = {choice.method: choice.share for choice in choices if choice.method and choice.share >= 0.02}
     return {method: share / sum(main.values()) for method, share in main.items()}
 
 
@@ -474,5 +441,6 @@ def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: fl
 
 
 def _named(tried: Sequence[Choice]) -> str:
-    named = sorted((choice for choice in tried if choice.share >= SHOWN), key=lambda choice: -choice.share)
+    # The sentence leaves out shares below half a percent.
+    named = sorted((choice for choice in tried if choice.share >= 0.005), key=lambda choice: -choice.share)
     return " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)

@@ -26,15 +26,6 @@ Progress = Callable[[int, FloatArray], None]
 WARM_UP_CYCLES = 15
 """Cycles of accelerated EM, two steps and a jump each, before Newton begins: 15 to 20 did best."""
 
-PATIENCE = 12
-"""Iterations without a better certificate after which rounding, and not the search, is in the way."""
-
-SHORTEST_STEP = 2.0**-30
-"""Length, as a share of a Newton step, at which halving ends: half the digits of float64 are then left of it."""
-
-TO_THE_BORDER = 0.995
-"""Share of the way to the border of the positive numbers that a step may take, as interior points usually do."""
-
 FAIR_SHARE = 1e-4
 """Share of what the slope promises that a step must gain (Armijo's rule with its customary constant)."""
 
@@ -87,7 +78,8 @@ class Found:
 
     def is_stale(self, iteration: int) -> bool:
         """Whether nothing better was found for long."""
-        return iteration - self.iteration > PATIENCE and math.isfinite(self.certificate)
+        # After 12 iterations without a better certificate rounding, and not the search, is in the way.
+        return iteration - self.iteration > 12 and math.isfinite(self.certificate)
 
 
 def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> tuple[FloatArray, FloatArray]:
@@ -111,7 +103,8 @@ def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: fl
     relative = np.divide(change, outputs, out=np.zeros_like(outputs), where=outputs > 0)[evidence.seen]
     shares = evidence.frequencies[evidence.seen]
     length = 1.0
-    while length > SHORTEST_STEP:
+    # Of a shorter step fewer than half the digits of float64 are left.
+    while length > 2.0**-30:
         moved = length * relative
         if (moved > -1).all():
             rise = float(shares @ np.log1p(moved)) - length * mass
@@ -125,7 +118,8 @@ def longest_step(point: FloatArray, step: FloatArray) -> float:
     """Return how far a step may go, at most 1, for a positive point to stay positive."""
     falling = step < 0
     with np.errstate(over="ignore"):  # a tiny step may go infinitely far
-        return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min(initial=np.inf)))
+        # Interior points usually go 99.5 % of the way to the border.
+        return min(1.0, 0.995 * float((point[falling] / -step[falling]).min(initial=np.inf)))
 
 
 def overlap(channel: Channel) -> float:
@@ -196,14 +190,8 @@ def _jump(step: Step) -> Step:
 
 Mask = NDArray[np.bool_]
 
-RIDGE = 1e-14
-"""Relative to the equilibrated diagonal. Because increments are solved for, it slows steps but moves no fixed point."""
-
 EXCHANGE_PATIENCE = 3
 """Times that whole blocks may be exchanged without fewer entries being wrong."""
-
-MOST_CENTRAL_STEPS = 60
-"""Steps along the central path; 10 to 25 are usual."""
 
 
 @dataclass
@@ -240,8 +228,10 @@ class NonnegativeProgramme:
         target, start = slope * self._scale, point / self._scale
         first_guess = (start > 0) | (target > 0) if self._factor is None else self._free
         step = self._exchange_blocks(target, start, first_guess, tolerated)
-        if step is None:
-            step = self._cross_over(target, start, tolerated)
+        if step is None:  # the central path is sure to lead there, or to blocks that can be exchanged
+            end, slack = follow_central_path(self.hessian, target, start)
+            step = self._exchange_blocks(target, start, end > slack, tolerated)
+            step = end - start if step is None else step
         return np.maximum(step, -start) * self._scale
 
     def _exchange_blocks(
@@ -251,7 +241,8 @@ class NonnegativeProgramme:
         fewest, patience = start.size + 1, EXCHANGE_PATIENCE
         while patience >= 0:
             step = self._solve(target, start, free)
-            wrong = np.where(free, start + step < 0, self._wants_to_grow(target, step))
+            wants_to_grow = target - self.hessian @ step > 1e-12 * np.maximum(1.0, np.abs(target))
+            wrong = np.where(free, start + step < 0, wants_to_grow)
             count = int(wrong.sum())
             if count <= tolerated * start.size:
                 return step
@@ -259,16 +250,6 @@ class NonnegativeProgramme:
             fewest = min(fewest, count)
             free = free ^ wrong
         return None
-
-    def _cross_over(self, target: FloatArray, start: FloatArray, tolerated: float) -> FloatArray:
-        """Follow the central path, which is sure to lead there; then exchange blocks from where it ends."""
-        end, slack = follow_central_path(self.hessian, target, start)
-        step = self._exchange_blocks(target, start, end > slack, tolerated)
-        return end - start if step is None else step
-
-    def _wants_to_grow(self, target: FloatArray, step: FloatArray) -> Mask:
-        left = target - self.hessian @ step
-        return left > 1e-12 * np.maximum(1.0, np.abs(target))
 
     def _solve(self, target: FloatArray, start: FloatArray, free: Mask) -> FloatArray:
         """Bring bound entries to their bound, and solve H d = target for the others."""
@@ -297,7 +278,8 @@ def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArr
     """
     weights = start + 0.1 * max(float(start.mean()), float(np.abs(target).mean()), 1e-300)
     slack = np.maximum(hessian @ (weights - start) - target, 0.1 * float(np.abs(target).mean()) + 1e-300)
-    for _ in range(MOST_CENTRAL_STEPS):
+    # 10 to 25 steps are usual.
+    for _ in range(60):
         left, centre = target - hessian @ (weights - start), float(weights @ slack) / weights.size
         if centre <= 1e-16 * float(np.abs(target).max()) * float(weights.max()):
             break
@@ -318,7 +300,8 @@ def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArr
 
 def factor_positive(matrix: FloatArray) -> FloatArray:
     """Return the Cholesky factor of a symmetric matrix that rounding may have made singular."""
-    ridge = RIDGE * matrix.shape[0]
+    # A ridge slows steps but moves no fixed point, because increments are solved for. The diagonal is one.
+    ridge = 1e-14 * matrix.shape[0]
     for _ in range(8):
         # Turned, because LAPACK would copy what numpy lays out row by row; symmetric, so that nothing changes.
         regular = matrix.copy().T

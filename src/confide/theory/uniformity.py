@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from confide.channels import Channel, Layout
-from confide.departures import Departure, departure
+from confide.departures import UniformityTest as Departure
+from confide.departures import uniformity_test as departure
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
 
