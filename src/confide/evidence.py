@@ -203,7 +203,11 @@ class Evidence:
         """Return L from a distribution that was pushed already."""
         if not self.explains(outputs):
             return -math.inf
-        return self.total * float(self.frequencies[self.seen] @ np.log(outputs[self.seen])) + self.log_offset
+        return self.total * self.mean_log_likelihood(outputs) + self.log_offset
+
+    def mean_log_likelihood(self, outputs: FloatArray) -> float:
+        """Return q . log y, for outputs that are positive wherever reports are."""
+        return float(self.frequencies[self.seen] @ np.log(outputs[self.seen]))
 
     def explains(self, outputs: FloatArray) -> bool:
         """Whether every reported output has a positive probability."""

@@ -544,7 +544,7 @@ def test_outputs_that_no_value_produces_have_no_cell() -> None:
     tables = examine([(cf.tally([0, 2, 3], counts=[40, 50, 10]), mechanism)]).tables
     assert tables is not None
     assert tables.counts.tolist() == [40, 50, 10]
-    assert tables.parts[0].cells.tolist() == [0, -1, 1, 2]
+    assert tables.parts[0].layout.cells.tolist() == [0, -1, 1, 2]
 
 
 def test_where_the_explanation_takes_up_all_nothing_is_loud() -> None:

@@ -15,10 +15,11 @@ V being the covariance of x and J the slope of d. The best a is the share of the
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -31,14 +32,47 @@ from confide.methods.base import Method, Solution
 
 Repair = Literal["none", "normalize", "project"]
 
-SUFFIXES = {"none": "", "normalize": "-N", "project": "-P"}
-"""Suffix of the name of an inversion in the paper, by its repair."""
 
-ADJECTIVES = {"none": "raw", "normalize": "normalised", "project": "projected"}
+@dataclass(frozen=True)
+class _Repaired(Method):
+    """An inverse that need not be a distribution, and its repair."""
+
+    _initials: ClassVar[str]
+    _words: ClassVar[str]
+    _source: ClassVar[str]
+
+    repair: Repair = "normalize"
+
+    def __post_init__(self) -> None:
+        check_choice("repair", self.repair, tuple(REPAIRS))
+
+    @property
+    def name(self) -> str:
+        """See :attr:`Method.name`; with the paper's suffix for the repair."""
+        return self._initials + {"none": "", "normalize": "-N", "project": "-P"}[self.repair]
+
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        adjective = {"none": "raw", "normalize": "normalised", "project": "projected"}[self.repair]
+        return f"{self._words.format(adjective)} ({self.name})"
+
+    @abstractmethod
+    def _invert(self, evidence: Evidence) -> FloatArray:
+        """Return the inverse."""
+
+    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
+        """See :meth:`Method.solve`; it says how many entries were negative and what became of them."""
+        raw = self._invert(evidence)
+        negative = int((raw < 0).sum())
+        words = f"{self._source} gave {negative:,} of {raw.size:,} values a negative probability"
+        if negative:
+            words += {"none": "", "normalize": ", clipped and rescaled", "project": ", projected away"}[self.repair]
+        return Solution(REPAIRS[self.repair](raw), 0, Status.CLOSED_FORM, words)
 
 
 @dataclass(frozen=True)
-class Inversion(Method):
+class Inversion(_Repaired):
     """Solve w M = q for w, then repair w if it is not a distribution.
 
     Parameters
@@ -54,28 +88,15 @@ class Inversion(Method):
     array([0.716, 0.284])
     """
 
-    repair: Repair = "normalize"
+    _initials, _words, _source = "INV", "{} matrix inversion", "the inverse matrix"
 
-    def __post_init__(self) -> None:
-        check_choice("repair", self.repair, tuple(REPAIRS))
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return f"INV{SUFFIXES[self.repair]}"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return f"{ADJECTIVES[self.repair]} matrix inversion ({self.name})"
-
-    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
-        """See :meth:`Method.solve`."""
-        return _repaired(evidence.channel.unpush(evidence.frequencies), self.repair, "the inverse matrix")
+    def _invert(self, evidence: Evidence) -> FloatArray:
+        """Return what explains the frequencies of the outputs."""
+        return evidence.channel.unpush(evidence.frequencies)
 
 
 @dataclass(frozen=True)
-class BitInversion(Method):
+class BitInversion(_Repaired):
     """Estimate each value's share from how often its bit was 1, and repair the vector if it is not a distribution.
 
     RAPPOR's own estimator: a bit is 1 with probability p for those who have the value and q for the others, so a share
@@ -94,24 +115,11 @@ class BitInversion(Method):
     array([0.9, 0.1])
     """
 
-    repair: Repair = "normalize"
+    _initials, _words, _source = "RAP", "RAPPOR's {} estimator", "inverting each bit"
 
-    def __post_init__(self) -> None:
-        check_choice("repair", self.repair, tuple(REPAIRS))
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return f"RAP{SUFFIXES[self.repair]}"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return f"RAPPOR's {ADJECTIVES[self.repair]} estimator ({self.name})"
-
-    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
-        """See :meth:`Method.solve`."""
-        return _repaired(evidence.channel.unbit(evidence.frequencies), self.repair, "inverting each bit")
+    def _invert(self, evidence: Evidence) -> FloatArray:
+        """Return what explains the frequencies of the outputs."""
+        return evidence.channel.unbit(evidence.frequencies)
 
 
 def normalize(vector: FloatArray) -> FloatArray:
@@ -146,15 +154,6 @@ REPAIRS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "normalize": normalize,
     "project": project,
 }
-
-
-def _repaired(raw: FloatArray, repair: Repair, source: str) -> Solution:
-    """Return the repaired vector, and say how many entries were negative and what became of them."""
-    negative = int((raw < 0).sum())
-    words = f"{source} gave {negative:,} of {raw.size:,} values a negative probability"
-    if negative:
-        words += {"none": "", "normalize": ", clipped and rescaled", "project": ", projected away"}[repair]
-    return Solution(REPAIRS[repair](raw), 0, Status.CLOSED_FORM, words)
 
 
 STEPS = 5

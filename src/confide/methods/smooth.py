@@ -152,9 +152,14 @@ def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple
     from confide.solvers import smooth_prior
     from confide.solvers.smooth_features import add_edges, add_spikes
 
-    problem = smooth_prior.Problem.of(evidence, layout_of(evidence))
+    layout = layout_of(evidence)
+    orders: tuple[int, ...] = (0,)
+    if layout is not None:  # lower orders where the box is too short
+        longest, wanted = max(layout.shape), (2, 3) if len(layout.shape) == 1 else (2,)
+        orders = tuple(one for one in wanted if one < longest) or ((1,) if longest > 1 else ())
+    problem = smooth_prior.Problem.of(evidence, layout)
     fits = [smooth_prior.stay_uniform(problem)]
-    for order in _orders(layout_of(evidence)):
+    for order in orders:
         fits += smooth_prior.follow_path(problem, order, progress)
     return problem, fits + add_edges(problem, fits, progress) + add_spikes(problem, fits, progress)
 
@@ -169,24 +174,13 @@ def believe_logs(evidence: Evidence, logs: FloatArray) -> FloatArray:
 
     Each row holds the log evidence for a fit, from the same reports or, one a column, from several.
     """
-    uniform, logs = _uniform_beforehand(evidence), logs.copy()
+    layout, logs = layout_of(evidence), logs.copy()
+    uniform = UNIFORM_BEFOREHAND[0 if layout is None else len(layout.shape), evidence.channel.layout is not None]
     logs[0] += math.log(uniform)
     logs[1:] += math.log((1 - uniform) / max(len(logs) - 1, 1))
     weights: FloatArray = np.exp(logs - logs.max(axis=0))
     shares: FloatArray = weights / weights.sum(axis=0)
     return shares
-
-
-def _uniform_beforehand(evidence: Evidence) -> float:
-    """Return how likely the uniform distribution is before any report has been seen."""
-    layout = layout_of(evidence)
-    axes = 0 if layout is None else len(layout.shape)
-    return UNIFORM_BEFOREHAND[axes, evidence.channel.layout is not None]
-
-
-def is_nearly_uniform(shares: FloatArray) -> bool:
-    """Whether the uniform distribution, the first of the fits, is most of the average."""
-    return bool(shares[0] > 0.5)
 
 
 def mix(fits: Sequence[PriorFit], shares: FloatArray) -> FloatArray:
@@ -221,17 +215,8 @@ def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> Flo
     return average
 
 
-def _orders(layout: Layout | None) -> tuple[int, ...]:
-    """Return the orders of differences to try; lower ones where the box is too short for them."""
-    if layout is None:
-        return (0,)
-    longest = max(layout.shape)
-    wanted = (2, 3) if len(layout.shape) == 1 else (2,)
-    return tuple(order for order in wanted if order < longest) or ((1,) if longest > 1 else ())
-
-
 def _explain(fits: Sequence[PriorFit], shares: FloatArray) -> str:
-    if is_nearly_uniform(shares):
+    if shares[0] > 0.5:
         return f"the reports hardly speak against the uniform distribution, which is {shares[0]:.0%} of the average"
     best = fits[int(np.argmax(shares))]
     if math.isinf(best.weight):

@@ -73,17 +73,10 @@ def solve_in_blocks(evidence: Evidence, method: Method, blocks: Blocks) -> Solut
         return None
     found = method.solve(part)
     cells = turn_to_reporters(RowStack.of(evidence), blocks.smooth(found.distribution))
-    words = f"{describe_blocks(blocks)}, then {STEPS_TO_REPORTERS} steps of EM on the cells"
-    return replace(found, distribution=cells, explanation=f"{found.explanation}; {words}")
-
-
-def describe_blocks(blocks: Blocks) -> str:
-    """Return how cells are joined, in words.
-
-    >>> describe_blocks(Blocks((1000, 1000), 10))
-    'solved for 10,000 blocks of 10 x 10 cells'
-    """
-    return f"solved for {blocks.count:,} blocks of {blocks.side} x {blocks.side} cells"
+    words = (
+        f"solved for {blocks.count:,} blocks of {blocks.side} x {blocks.side} cells, then {STEPS_TO_REPORTERS} steps"
+    )
+    return replace(found, distribution=cells, explanation=f"{found.explanation}; {words} of EM on the cells")
 
 
 HEAD_START = 8.0
@@ -188,7 +181,12 @@ class Stacked(Method):
         for candidate in {method: None for shares in weighed for method in shares}:
             borrowed = np.array([weighed[place % len(weighed)].get(candidate, 0.0) for place in range(counts.shape[0])])
             rows = np.flatnonzero(borrowed)
-            solved = candidate.solve_many(evidence, counts[rows], pilot=self._pilot(candidate, evidence, pilot))
+            known = pilot
+            if candidate is HELD_OUT:  # of EM the pilot has the number of steps that held-out reports settle
+                quick = stored(evidence)
+                folds = Folds.of(quick, self.folds, self.seed)
+                known = replace(pilot, iterations=_held_out_steps([quick], [folds])[0])
+            solved = candidate.solve_many(evidence, counts[rows], pilot=known)
             mixed[rows] += borrowed[rows, None] * np.array([one.distribution for one in solved])
         words = "shares of the candidates from a few of the replicates" if few else "shares of the estimate"
         return [Solution(one, 0, Status.HELD_OUT, words) for one in mixed]
@@ -196,30 +194,24 @@ class Stacked(Method):
     def _solve_rows(self, evidence: Evidence, counts: FloatArray, progress: Progress | None) -> list[Solution]:
         """Solve rows of their own, a block at a time; those that are too small to hold anything out, one by one."""
         parts = [replace(evidence, counts=row, log_offset=0.0) for row in counts]
-        reasons = [why_not_hold_out(one, self.folds) or why_not_together(one) for one in parts]
+        # Over many values single products are what takes the time, so that nothing is gained side by side.
+        is_large = math.prod(evidence.channel.shape) > SMALL_MATRIX
+        is_alone = [is_large or bool(why_not_hold_out(one, self.folds)) for one in parts]
         solutions: dict[int, Solution] = {}
 
         def tell(done: int) -> None:
             if progress is not None:
                 progress(len(solutions) + done)
 
-        for place in [place for place, reason in enumerate(reasons) if reason]:
+        for place in np.flatnonzero(is_alone).tolist():
             solutions[place] = self.solve(parts[place])
             tell(0)
-        together = [place for place, reason in enumerate(reasons) if not reason]
+        together = [place for place, alone in enumerate(is_alone) if not alone]
         for begin in range(0, len(together), ROWS):
             places = together[begin : begin + ROWS]
             solutions |= zip(places, self._mix([parts[place] for place in places], tell), strict=True)
         tell(0)
         return [solutions[place] for place in range(len(parts))]
-
-    def _pilot(self, candidate: Method, evidence: Evidence, pilot: Solution) -> Solution:
-        """Return what the candidate made of the evidence: for EM, the number of steps that held-out reports settle."""
-        if candidate is not HELD_OUT:
-            return pilot
-        quick = stored(evidence)
-        folds = Folds.of(quick, self.folds, self.seed)
-        return replace(pilot, iterations=_held_out_steps([quick], [folds])[0])
 
 
 HELD_OUT = IBU(stop="held-out")
@@ -295,11 +287,6 @@ def why_not_hold_out(evidence: Evidence, folds: int) -> str:
     if evidence.total < 2 * folds:
         return f"{counted(round(evidence.total), 'report')}: too few to hold some out"
     return ""
-
-
-def why_not_together(evidence: Evidence) -> str:
-    """Return why a row is solved alone: over many values, single products are what takes the time."""
-    return "" if math.prod(evidence.channel.shape) <= SMALL_MATRIX else "too many values to be solved side by side"
 
 
 def _mixed(evidence: Evidence, folds: Folds, tried: Sequence[Candidate], left_out: tuple[Choice, ...]) -> Solution:

@@ -27,7 +27,6 @@ from confide.channels.base import FloatArray
 from confide.solvers.search import NonnegativeProgramme
 from confide.solvers.smooth_prior import (
     SMALLEST_WEIGHT,
-    Precision,
     PriorFamily,
     PriorFit,
     Problem,
@@ -84,15 +83,19 @@ def doubt_of(problem: Problem) -> float:
 def _seek_edge(problem: Problem, start: PriorFit, side: int, progress: Progress) -> list[PriorFit]:
     """Look for an edge on one side beside what is known of the other, then for the weight that goes with it."""
     tried: dict[tuple[int, float], PriorFit] = {}
-    step = 10.0 ** (start.order / 2)
+    step, (low, high) = 10.0 ** (start.order / 2), start.span or (0, start.theta.size)
 
     def attempt(place: int, weight: float) -> PriorFit:
         if (place, weight) not in tried:
-            tried[place, weight] = _fit_between(problem, start, _moved(start, side, place), weight, progress)
+            span = (low, place) if side else (place, high)
+            tried[place, weight] = _fit_between(problem, start, span, weight, progress)
         return tried[place, weight]
 
-    weight, places = start.weight, _places(start, side)
-    first = _first_places(start, side, places)
+    # An edge leaves a value out, and a few in. First come the ends beyond which few people are, by the fit.
+    weight, places = start.weight, range(low + FEWEST, high) if side else range(low + 1, high - FEWEST + 1)
+    sums = np.cumsum(start.theta[::-1] if side else start.theta)
+    beyond = [int(np.searchsorted(sums, share)) for share in (0.003, 0.02, 0.08)]
+    first = sorted({start.theta.size - one if side else one for one in beyond} & set(places))
     # The first places, at a weight that is not their own, may be short of 5 nats beyond their doubt. With 1 nat, edges
     # two values off were given up that bring 15 to 20 nats at their place: nobody below 17, in a pool and in half of
     # the ages alone. An edge that explains nothing is short of log k and its doubt, 5.6 nats for a hundred values.
@@ -109,28 +112,6 @@ def _seek_edge(problem: Problem, start: PriorFit, side: int, progress: Progress)
         if other in places:
             attempt(other, weight)
     return [fit for fit in tried.values() if math.isfinite(fit.log_evidence) and fit.log_evidence > least]
-
-
-def _span_of(fit: PriorFit) -> Span:
-    return fit.span or (0, fit.theta.size)
-
-
-def _moved(fit: PriorFit, side: int, place: int) -> Span:
-    low, high = _span_of(fit)
-    return (low, place) if side else (place, high)
-
-
-def _places(fit: PriorFit, side: int) -> range:
-    """Return where an edge may be: it leaves a value out, and a few in."""
-    low, high = _span_of(fit)
-    return range(low + FEWEST, high) if side else range(low + 1, high - FEWEST + 1)
-
-
-def _first_places(fit: PriorFit, side: int, places: range) -> list[int]:
-    """Return the ends beyond which few people are, by a fit."""
-    sums = np.cumsum(fit.theta[::-1] if side else fit.theta)
-    beyond = [int(np.searchsorted(sums, share)) for share in (0.003, 0.02, 0.08)]
-    return sorted({fit.theta.size - one if side else one for one in beyond} & set(places))
 
 
 def _best_place(height: Callable[[int], float], first: list[int], places: range, least: float) -> int | None:
@@ -154,21 +135,18 @@ def _fit_between(problem: Problem, start: PriorFit, span: Span, weight: float, p
     inside = problem_between(problem, span)
     penalty = penalty_between(start.order, span)
     prior = precision_of(inside, penalty, weight)
-    begin = low - _span_of(start)[0]
+    begin = low - (start.span or (0, 0))[0]
     heights, theta, outputs, height = climb(inside, prior, start.heights[begin : begin + high - low], progress)
     volume = inside.system(theta, outputs, prior).log_determinant
     size = problem.evidence.channel.shape[0]
     edges = int(low > 0) + int(high < size)
-    log_evidence = height + (_log_determinant(prior) - volume) / 2 - edges * (math.log(size) + doubt_of(problem))
+    # log det Q by its band: the ends of a line move too often for eigenvalues.
+    factor, info = dpbtrf(as_band(prior.matrix, prior.width), lower=1)
+    determinant = 2 * float(np.log(factor[0]).sum()) if info == 0 else -math.inf
+    log_evidence = height + (determinant - volume) / 2 - edges * (math.log(size) + doubt_of(problem))
     whole = np.zeros(size)
     whole[low:high] = theta / float(theta.sum())
     return replace(start, weight=weight, log_evidence=log_evidence, heights=heights, theta=whole, span=span)
-
-
-def _log_determinant(prior: Precision) -> float:
-    """Return log det Q by its band: the ends of a line move too often for eigenvalues."""
-    factor, info = dpbtrf(as_band(prior.matrix, prior.width), lower=1)
-    return 2 * float(np.log(factor[0]).sum()) if info == 0 else -math.inf
 
 
 ROUNDS, GROWTH = 4, 3

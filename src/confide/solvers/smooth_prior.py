@@ -498,7 +498,7 @@ def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
         inside = problem_between(problem, fit.span)
         held = precision_of(inside, penalty_between(fit.order, fit.span), fit.weight)
         return FreeSpikes(inside, held, fit.heights, np.zeros(0, dtype=np.int64), (low, size - high))
-    prior = prior_precision(problem, fit.order, fit.weight)
+    prior = precision_of(problem, penalty_of(problem, fit.order), fit.weight)
     if fit.spikes is None or problem.matrix is None:
         return FreeSpikes(problem, prior, fit.heights, np.zeros(0, dtype=np.int64))
     places, size = np.flatnonzero(fit.spikes), problem.knots.size
@@ -539,11 +539,6 @@ def penalty_between(order: int, span: Span) -> Penalty:
     """Return P of a line that begins and ends at two edges; without its eigenvalues, for edges move often."""
     differences = np.diff(np.eye(span[1] - span[0]), order, axis=0)
     return Penalty(differences.T @ differences, np.zeros(0), order)
-
-
-def prior_precision(problem: Problem, order: int, weight: float) -> Precision:
-    """Return Q for an order and a weight."""
-    return precision_of(problem, penalty_of(problem, order), weight)
 
 
 def penalty_of(problem: Problem, order: int) -> Penalty:

@@ -153,16 +153,6 @@ class CellTable:
         return cls(layout, summed, per_output[reachable])
 
     @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism whose reports are counted."""
-        return self.layout.mechanism
-
-    @property
-    def cells(self) -> Indices:
-        """The cell of each output."""
-        return self.layout.cells
-
-    @property
     def channel(self) -> Channel:
         """P(cell | value)."""
         return self.layout.channel
@@ -315,7 +305,9 @@ class Tables:
         is_alone = len(groups) == 1
         parts = tuple(CellTable.of(*group, values, is_alone=is_alone) for group in groups)
         # Over other values, or over blocks of values, it would have to be found anew.
-        is_usable = values is None and all(part.mechanism == pair[1] for part, pair in zip(parts, groups, strict=True))
+        is_usable = values is None and all(
+            part.layout.mechanism == pair[1] for part, pair in zip(parts, groups, strict=True)
+        )
         if known is None or not is_usable or any(part.layout.has_blocks for part in parts):
             return cls(parts)
         return cls(parts, near=known) if any(part.layout.is_merged for part in parts) else cls(parts, known)
@@ -446,7 +438,7 @@ class Statistics:
         if support.size > 4 * root.size:  # far more values than cells: all there is can be taken up
             return np.eye(root.size)
         # Few rows at a time: a channel may have many more outputs than there are cells.
-        few = max(1, LARGEST_TESTED // max(part.cells.size for part in tables.parts))
+        few = max(1, LARGEST_TESTED // max(part.layout.cells.size for part in tables.parts))
         taken = [self.channel.select(support[start : start + few]) for start in range(0, support.size, few)]
         rows = [np.concatenate(taken) * (tables.people / root)]
         if len(tables.parts) > 1:

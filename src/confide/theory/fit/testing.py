@@ -202,7 +202,7 @@ def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
     layouts: dict[bytes, list[tuple[GroupKey, Tables]]] = {}
     for key, exam in exams.items():
         if exam.tables is not None and len(exam.tables.parts) == 1 and not exam.bits:
-            layouts.setdefault(exam.tables.parts[0].cells.tobytes(), []).append((key, exam.tables))
+            layouts.setdefault(exam.tables.parts[0].layout.cells.tobytes(), []).append((key, exam.tables))
     quiet, suspicious = {}, min(UNSUSPICIOUS, 10 / len(exams))
     for found in layouts.values():
         channel = Dense(found[0][1].channel.dense())
@@ -279,8 +279,8 @@ class Examination:
         """
         if self.tables is not None:
             part, found = self.tables.parts[0], self.tables.first.residuals
-            spread: FloatArray = np.where(part.cells >= 0, found[np.maximum(part.cells, 0)], np.nan)
-            return part.mechanism.report_alphabet, spread
+            spread: FloatArray = np.where(part.layout.cells >= 0, found[np.maximum(part.layout.cells, 0)], np.nan)
+            return part.layout.mechanism.report_alphabet, spread
         return ones_residuals(*self.bits[0]) if self.bits else None
 
     def test(self, seed: int = 0, level: float = LEVEL) -> Fit:
@@ -288,19 +288,17 @@ class Examination:
 
         The level is that at which a p-value will be judged: far above it, replicates only cost time.
         """
-        found = [] if self.tables is None else [_test_tables(self.tables, seed, level)]
+        found = []
+        if self.tables is not None:
+            fitted, rows = _calibrated(self.tables, seed, level)
+            if fitted.is_bad:
+                found.append(replace(fitted, causes=causes_of(self.tables, self.tables.first)))
+            else:
+                found.append(fitted.with_sights(sights_of(self.tables, self.tables.first, rows, seed)))
         found += [check_bits(counts, mechanism, seed) for counts, mechanism in self.bits]
         if not found:
             return Fit(FitVerdict.CANNOT_BE_TESTED, 1.0, obstacle=self.obstacle)
         return replace(Fit.joined(found), obstacle=self.obstacle) if self.obstacle else Fit.joined(found)
-
-
-def _test_tables(tables: Tables, seed: int, level: float) -> Fit:
-    """Find the p-value, and say what follows from it."""
-    found, rows = _calibrated(tables, seed, level)
-    if found.is_bad:
-        return replace(found, causes=causes_of(tables, tables.first))
-    return found.with_sights(sights_of(tables, tables.first, rows, seed))
 
 
 def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArray]:
@@ -413,7 +411,12 @@ def sights_of(tables: Tables, stats: Statistics, rows: FloatArray, seed: int) ->
         place for start, end, _ in tables.spans for place in (start, end - 1, start + int(usual[start:end].argmax()))
     }
     places = [*ordinary, *sorted(ends - set(ordinary))]
-    counts = [_with_bots(tables, usual, place) for place in places]
+    counts = []
+    for place in places:  # some of the reports of one part are bots at one cell
+        start, end = tables.part_of(place)
+        counts.append(usual.copy())
+        counts[-1][start:end] *= 1 - BOTS
+        counts[-1][place] += BOTS * tables.people[place]
     if all(part.counts.size == population.size for part in tables.parts):
         counts.append((1 - HONEST) * usual + HONEST * np.tile(population, len(tables.parts)) * tables.people)
     powers = [_power(one, stats) for one in tables.statistics_of(np.array(counts))]
@@ -470,15 +473,6 @@ def _sights_of_bots(tables: Tables, powers: dict[int, float], ordinary: list[int
     return sights
 
 
-def _with_bots(tables: Tables, usual: FloatArray, place: int) -> FloatArray:
-    """Return the usual counts with some of the reports of one part moved to one cell."""
-    start, end = tables.part_of(place)
-    counts = usual.copy()
-    counts[start:end] *= 1 - BOTS
-    counts[place] += BOTS * tables.people[place]
-    return counts
-
-
 def channel_at(tables: Tables, factor: float) -> Channel | None:
     """Return the channel at so many times every epsilon; None where a mechanism has none."""
     channels = tuple(part.layout.at(factor) for part in tables.parts)
@@ -492,7 +486,7 @@ def _smooth(tables: Tables) -> FloatArray:
     """Return a plausible population: EM, stopped early."""
     channel, counts = tables.channel, tables.counts
     # Merged channels may have many more outputs than cells, and are then neither stored nor walked through for long.
-    is_small = channel.shape[0] * max(part.cells.size for part in tables.parts) <= LARGEST_TESTED
+    is_small = channel.shape[0] * max(part.layout.cells.size for part in tables.parts) <= LARGEST_TESTED
     if is_small:
         channel = Dense(channel.dense())
     steps = SMOOTH_STEPS if is_small else SMOOTH_STEPS // 10
@@ -532,7 +526,7 @@ def _bots_or_losses(tables: Tables, stats: Statistics) -> Iterable[str]:
 def _rounding(tables: Tables) -> Iterable[str]:
     """Name reports that are nearly all multiples of one number."""
     for part in tables.parts:
-        outputs = part.mechanism.report_alphabet
+        outputs = part.layout.mechanism.report_alphabet
         # One value again and again may be round by chance, and is no rounding.
         is_varied = np.count_nonzero(part.counts) >= 4
         if isinstance(outputs, Integers) and is_varied and not part.layout.is_merged:
@@ -549,7 +543,7 @@ def _rounding(tables: Tables) -> Iterable[str]:
 def _clipping(tables: Tables, stats: Statistics) -> Iterable[str]:
     """Name reports that end where the outputs go on."""
     for start, end, part in tables.spans:
-        if not isinstance(part.mechanism.report_alphabet, Integers):
+        if not isinstance(part.layout.mechanism.report_alphabet, Integers):
             continue
         seen, expected = np.flatnonzero(part.counts), stats.expected[start:end]
         if seen.size <= 3:
@@ -593,7 +587,7 @@ def _other_epsilon(tables: Tables, stats: Statistics) -> Iterable[str]:
     if chances[-1] < AT_EASE or factors[len(chances) - 1] >= NEARLY_NONE:
         return
     right = _between(tables, factors[len(chances) - 2], factors[len(chances) - 1])
-    epsilon = getattr(tables.parts[0].mechanism, "epsilon", math.nan)
+    epsilon = getattr(tables.parts[0].layout.mechanism, "epsilon", math.nan)
     if tables.has_floors_alone:  # with a larger epsilon any output may be as rare as one likes
         found = f"at about {epsilon * right:.2g}, not {epsilon:g}, they fit"
         yield f"Likely causes: lost reports, or another epsilon; {found}."
