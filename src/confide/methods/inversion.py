@@ -16,7 +16,7 @@ V being the covariance of x and J the slope of d. The best a is the share of the
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -231,14 +231,12 @@ class Shares:
     @property
     def _slope_of_pooling(self) -> float:
         """Trace of V times its slope, by random moves with the covariance V, up and down."""
-        return float(np.mean([move @ self._pool(self.inverted + MOVE * move) / MOVE for move in self._moves()]))
-
-    def _moves(self) -> Iterator[FloatArray]:
-        generator, variances = np.random.default_rng(0), self._variances
+        generator, variances, moves = np.random.default_rng(0), self._variances, []
         for _ in range(min(MOVES, max(1, MOVED_SHARES // variances.size))):
             move = np.sqrt(variances) * generator.choice([-1.0, 1.0], variances.size)
             move -= float(move.sum()) * variances / float(variances.sum())
-            yield from (move, -move)
+            moves += [move, -move]
+        return float(np.mean([move @ self._pool(self.inverted + MOVE * move) / MOVE for move in moves]))
 
     @cached_property
     def _variances(self) -> FloatArray:

@@ -72,11 +72,13 @@ class StationaryPlane:
         # A plane with fewer rows or columns than 16 is mostly border.
         if min(shape) < 16 or channel.shape[0] != channel.shape[1]:
             return None
-        kernel = _kernel_of(channel, shape)
+        # The kernel by how many rows and columns away an output is: the row of the first cell inside the rim.
+        kernel = np.zeros(shape)
+        kernel[:-2, :-2] = channel.select(np.array([shape[1] + 1])).reshape(shape)[1:-1, 1:-1]
         if not _is_stationary(channel, kernel, shape):
             return None
         correlation, padded = _autocorrelation(kernel), _padded(shape)
-        groups = _rim(*shape, _alike(correlation))
+        groups = _rim(shape, correlation)
         return cls(
             shape,
             correlation,
@@ -103,14 +105,6 @@ class StationaryPlane:
         apart = np.abs(row[:, None] - other_row) * width + np.abs(column[:, None] - other_column)
         between: FloatArray = self.correlation.reshape(-1)[apart]
         return between
-
-
-def _kernel_of(channel: Channel, shape: tuple[int, int]) -> FloatArray:
-    """Return the kernel by how many rows and columns away an output is: the row of the first cell inside the rim."""
-    picture = channel.select(np.array([shape[1] + 1])).reshape(shape)
-    kernel = np.zeros(shape)
-    kernel[:-2, :-2] = picture[1:-1, 1:-1]
-    return kernel
 
 
 def _is_stationary(channel: Channel, kernel: FloatArray, shape: tuple[int, int]) -> bool:
@@ -162,18 +156,13 @@ def _padded(shape: tuple[int, ...]) -> tuple[int, int]:
     return _fft().next_fast_len(2 * shape[0] - 1), _fft().next_fast_len(2 * shape[1] - 1, real=True)
 
 
-def _alike(correlation: FloatArray) -> int:
-    """Return how many columns apart two cells may be and still be nearly alike."""
+def _rim(shape: tuple[int, int], correlation: FloatArray) -> list[Indices]:
+    """Return the cells of the rim in groups: stretches of each edge, and every corner, where tails differ, alone."""
     side = 1
     # Outputs on the rim are counted together as far apart as values whose rows correlate by 0.99.
     while side < min(16, correlation.shape[1] // 4) and correlation[0, 2 * side] > 0.99:
         side *= 2
-    return side
-
-
-def _rim(height: int, width: int, side: int) -> list[Indices]:
-    """Return the cells of the rim in groups: stretches of each edge, and every corner, where tails differ, alone."""
-    cells = np.arange(height * width).reshape(height, width)
+    cells = np.arange(shape[0] * shape[1]).reshape(shape)
     groups = [cells[row, column].reshape(1) for row in (0, -1) for column in (0, -1)]
     for edge in (cells[0, 1:-1], cells[-1, 1:-1], cells[1:-1, 0], cells[1:-1, -1]):
         groups += np.split(edge, range(side, edge.size, side))

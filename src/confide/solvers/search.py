@@ -89,7 +89,19 @@ def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> t
     """
     step = Step(RowStack.of(evidence), theta)
     for _ in range(cycles):
-        step = _jump(step)
+        first = step.following()
+        second = first.following()
+        change, bend = first.theta - step.theta, second.theta - 2 * first.theta + step.theta
+        bend_norm = float(np.linalg.norm(bend))
+        if bend_norm > 0:  # extrapolate from the three points (Varadhan and Roland, 2008, scheme S3)
+            stretch = max(1.0, float(np.linalg.norm(change)) / bend_norm)
+            far = step.theta + 2 * stretch * change + stretch**2 * bend
+            # Entries that would turn negative keep a share of what EM gave them, so that they can still come back.
+            far = np.maximum(far, 0.01 * second.theta)
+            jumped = Step(step.rows, far / far.sum())
+            step = jumped if jumped.log_likelihood >= second.log_likelihood else second
+        else:
+            step = second
         if clock.is_over:
             break
     return step.theta, step.outputs
@@ -162,30 +174,11 @@ def highest(candidates: Indices, heights: FloatArray, count: int) -> Indices:
 def _is_peak(picture: FloatArray) -> NDArray[np.bool_]:
     is_peak = np.ones(picture.shape, dtype=bool)
     for axis in range(picture.ndim):
-        ahead, behind = (_cut(picture.ndim, axis, piece) for piece in (slice(1, None), slice(None, -1)))
+        before = (slice(None),) * axis
+        ahead, behind = (*before, slice(1, None)), (*before, slice(None, -1))
         is_peak[ahead] &= picture[ahead] > picture[behind]  # strictly, so that a plateau has one peak at most
         is_peak[behind] &= picture[behind] >= picture[ahead]
     return is_peak
-
-
-def _cut(dimensions: int, axis: int, piece: slice) -> tuple[slice, ...]:
-    return tuple(piece if number == axis else slice(None) for number in range(dimensions))
-
-
-def _jump(step: Step) -> Step:
-    """Extrapolate from three successive points (Varadhan and Roland, 2008, scheme S3)."""
-    first = step.following()
-    second = first.following()
-    change, bend = first.theta - step.theta, second.theta - 2 * first.theta + step.theta
-    bend_norm = float(np.linalg.norm(bend))
-    if bend_norm == 0:
-        return second
-    stretch = max(1.0, float(np.linalg.norm(change)) / bend_norm)
-    far = step.theta + 2 * stretch * change + stretch**2 * bend
-    # Entries that would turn negative keep a share of what EM gave them, so that they can still come back.
-    far = np.maximum(far, 0.01 * second.theta)
-    jumped = Step(step.rows, far / far.sum())
-    return jumped if jumped.log_likelihood >= second.log_likelihood else second
 
 
 Mask = NDArray[np.bool_]

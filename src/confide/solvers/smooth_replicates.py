@@ -145,17 +145,12 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
         better = tried.height >= now.height
         before, now = now, now.taking(better, tried)
         lengths = np.where(better, np.minimum(1.0, lengths / SHORTER), lengths * SHORTER)
-        direction = _conjugate(before, now, direction)
+        # The next direction, by Polak and Ribiere's rule; where that does not lead up, the plain one.
+        kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, LEAST), 0.0)
+        conjugate = now.solved + kept[:, None] * direction
+        direction = np.where((_dot(now.slopes, conjugate) > 0)[:, None], conjugate, now.solved)
         modes[active], tops[active] = now.theta, now.height
     return modes, tops
-
-
-def _conjugate(before: _Stand, now: _Stand, direction: FloatArray) -> FloatArray:
-    """Return the next direction, by Polak and Ribiere's rule; where it does not lead up, the plain one."""
-    kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, LEAST), 0.0)
-    conjugate = now.solved + kept[:, None] * direction
-    leads_up = _dot(now.slopes, conjugate) > 0
-    return np.where(leads_up[:, None], conjugate, now.solved)
 
 
 def _dot(rows: FloatArray, others: FloatArray) -> FloatArray:

@@ -224,12 +224,12 @@ def _unusual_ones(ones: FloatArray, expected: FloatArray, classes: Indices) -> l
     """Return the two classes of ones that are furthest from what is expected."""
     seen, due = np.bincount(classes, ones), np.bincount(classes, expected)
     worst = np.argsort(-np.abs(seen - due) / np.sqrt(due))[:2].tolist()
-    return [Outlier(_ones_named(np.flatnonzero(classes == one)), float(seen[one]), float(due[one])) for one in worst]
-
-
-def _ones_named(numbers: Indices) -> str:
-    several = f"{numbers[0]} to {numbers[-1]} ones" if numbers.size > 1 else counted(int(numbers[0]), "one")
-    return f"A vector with {several}"
+    found = []
+    for one in worst:
+        numbers = np.flatnonzero(classes == one)
+        several = f"{numbers[0]} to {numbers[-1]} ones" if numbers.size > 1 else counted(int(numbers[0]), "one")
+        found.append(Outlier(f"A vector with {several}", float(seen[one]), float(due[one])))
+    return found
 
 
 def _repeated(counts: Counts, mechanism: Mechanism) -> list[str]:
