@@ -42,7 +42,7 @@ from confide.plans.records import (
     trouble_of,
     width_meaning,
 )
-from confide.plans.rivals import ALL, promise, with_epsilon, within
+from confide.plans.rivals import ALL, promise, within
 from confide.plans.simulations import FEWEST_REPEATS
 from confide.surveys import Survey, load_survey
 
@@ -365,7 +365,7 @@ def _sections(made: Plan) -> list[list[Row]]:
         for people, one in made.by_people.points.items()
     ]
     by_epsilon: list[Row] = [
-        (made.people, kind, promise(with_epsilon(made.mechanism, one)), _error(made, "epsilon", one, there), False)
+        (made.people, kind, promise(made.mechanism.at(one)), _error(made, "epsilon", one, there), False)
         for one, there in ({} if made.by_epsilon is None else made.by_epsilon.points).items()
         if one != made.epsilon
     ]

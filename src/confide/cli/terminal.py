@@ -22,8 +22,7 @@ from confide.origins import Origin
 from confide.shapes import Shape
 from confide.theory.fit import Fit, GroupFits
 from confide.theory.shapes import AFTERWARDS, ShapeFit
-from confide.theory.verdicts import Finding
-from confide.theory.words import remark_on
+from confide.theory.verdicts import Finding, remark_on
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

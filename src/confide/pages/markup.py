@@ -22,8 +22,7 @@ from confide.surveys import Survey
 from confide.theory.fit import Fit, FitVerdict
 from confide.theory.shapes import ShapeFit
 from confide.theory.uniformity import Uniformity
-from confide.theory.verdicts import Finding
-from confide.theory.words import remark_on
+from confide.theory.verdicts import Finding, remark_on
 
 # Cell of a table where there is nothing to say.
 NONE = "\N{EN DASH}"

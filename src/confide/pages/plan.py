@@ -36,7 +36,7 @@ from confide.plans.records import (
     trouble_of,
     width_meaning,
 )
-from confide.plans.rivals import promise, with_epsilon
+from confide.plans.rivals import promise
 from confide.surveys import Survey
 from confide.wording import plural, with_unit
 
@@ -137,7 +137,7 @@ def _tradeoff(plan: Plan) -> str:
 def _epsilon_rows(plan: Plan, curve: Curve) -> list[list[str]]:
     return [
         [
-            _marked(promise(with_epsilon(plan.mechanism, place)), is_plan=place == plan.epsilon),
+            _marked(promise(plan.mechanism.at(place)), is_plan=place == plan.epsilon),
             *_cells(plan, one),
             *_range(plan, "epsilon", place),
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -187,7 +187,7 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
     margin = max(1, math.ceil(2 / (guarantee.epsilon * getattr(alphabet, "spacing", 1.0))))
     if isinstance(alphabet, Integers):
         low, high = alphabet.span
-        outputs: Integers | Grid = alphabet.between(low - margin, high + margin)
+        outputs: Alphabet = alphabet.between(low - margin, high + margin)
         rounded = np.clip(np.rint(counts.reports), low - margin, high + margin).astype(np.int64)
     elif isinstance(alphabet, Grid):
         outputs = replace(
@@ -240,11 +240,9 @@ def _merge_neighbours(outputs: Alphabet, most: int, *, is_ordered: bool) -> Indi
 @lru_cache(maxsize=64)  # kernels on a plane take a while to compute, and stay with the mechanism
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
     """Return a mechanism at so many times its epsilon; None where it has none of its own."""
-    if not is_dataclass(mechanism) or "epsilon" not in {one.name for one in fields(mechanism)}:
-        return None
     try:
-        return replace(mechanism, epsilon=mechanism.epsilon * factor)
-    except InvalidParameterError:  # as far as this one goes
+        return mechanism.at(getattr(mechanism, "epsilon", math.nan) * factor)
+    except InvalidParameterError:  # it has none, or goes no further
         return None
 
 
