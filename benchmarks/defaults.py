@@ -42,7 +42,7 @@ import confide as cf
 from benchmarks.timing import machine, once, print_table, verdict
 from benchmarks.truths import SECTIONS, Cell, FloatArray, cells_of
 from confide.channels.base import Layout
-from confide.departures import departure
+from confide.departures import uniformity_test
 from confide.em import SmallStep, StoppingRule
 from confide.estimates import recover
 from confide.evidence import Evidence
@@ -356,7 +356,7 @@ def _wrongly_told(cell: Cell) -> float:
         generator = np.random.default_rng([seed, 2027])
         counts = cell.mechanism.simulate_counts(cell.draw(generator), rng=generator)
         evidence = replace(cell.mechanism.observe(counts), layout=Layout.of(cell.mechanism.alphabet))
-        told += departure(evidence).is_seen
+        told += uniformity_test(evidence).is_seen
     return told / SURVEYS
 
 

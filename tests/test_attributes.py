@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.alphabets import Alphabet
-from confide.departures import departure
+from confide.departures import uniformity_test
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.guarantees import ProductGuarantee
 from confide.queries import as_weights
@@ -373,5 +373,5 @@ def test_a_peak_of_one_attribute_is_seen_among_many_combinations() -> None:
     assert unseen is not None
     assert seen.is_rejected
     assert not unseen.is_rejected
-    assert departure(mechanism.observe(peaked)).p_value > 0.01, "all combinations at once do not show it"
-    assert unseen.people < departure(mechanism.observe(even)).people
+    assert uniformity_test(mechanism.observe(peaked)).p_value > 0.01, "all combinations at once do not show it"
+    assert unseen.people < uniformity_test(mechanism.observe(even)).people

@@ -32,7 +32,7 @@ from confide import (
 )
 from confide import evidence as module
 from confide.channels import Channel, Dense
-from confide.evidence import DualBound, Evidence
+from confide.evidence import Evidence, dual_bound
 
 PLANE = Grid(28, 28)
 
@@ -196,7 +196,7 @@ def test_outputs_that_are_all_error_prove_nothing() -> None:
     half = np.array([0.5, 0.5])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_ENTRIES", 0)
-        assert DualBound(Coarse(matrix), np.array([1.0, 1.0]), half, half).bound == math.inf
+        assert dual_bound(Coarse(matrix), np.array([1.0, 1.0]), half, half) == math.inf
 
 
 def test_what_a_pull_may_be_wrong_by_is_part_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:

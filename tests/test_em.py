@@ -359,8 +359,7 @@ def test_no_em_loop_stands_beside_this_one() -> None:
     files = [path for path in sorted(folder.rglob("*.py")) if path != folder / "em.py"]
     assert len(files) > 100
     loops = {f"{path.relative_to(folder)}:{line}" for path in files for line in em_steps(ast.parse(path.read_text()))}
-    # The two loops of the intervals wait until they call take_steps: the one with Dense, the other with MatrixPerRow.
-    assert not {loop for loop in loops if not loop.startswith("intervals/shrinking.py:")}, loops
+    assert not loops
 
 
 def test_each_row_of_a_stack_may_have_a_matrix_of_its_own() -> None:

@@ -88,16 +88,12 @@ class Counts:
 
     def with_origin(self, origin: Origin) -> Counts:
         """Return the same counts, with another origin."""
-        found = copy.copy(self)  # without a second look at what was checked when these were made
-        object.__setattr__(found, "origin", origin)
-        return found
+        return self._with(origin=origin)
 
     def with_repeats(self, repeats: int) -> Counts:
         """Return the same counts, of which one person may have made so many; 1 where all are of different people."""
         check_count("repeats", repeats, 1)
-        found = copy.copy(self)
-        object.__setattr__(found, "repeats", repeats)
-        return found
+        return self._with(repeats=repeats)
 
     @property
     def independent(self) -> Counts:
@@ -112,9 +108,12 @@ class Counts:
         """
         if self.repeats == 1 or self.is_thinned:
             return self
+        return self._with(counts=read_only(self.counts / self.repeats), is_thinned=True, _as_counted=self)
+
+    def _with(self, **changes: object) -> Counts:
+        """Return the same with changes, without a second look at what was checked when these were made."""
         found = copy.copy(self)
-        thinned = {"counts": read_only(self.counts / self.repeats), "is_thinned": True, "_as_counted": self}
-        for name, value in thinned.items():
+        for name, value in changes.items():
             object.__setattr__(found, name, value)
         return found
 
@@ -233,8 +232,7 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
     most = max(1, sum(kept)) if repeats is None else repeats
     merged = add_up(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
-    object.__setattr__(merged, "is_thinned", filled[0].is_thinned)
-    return merged
+    return merged._with(is_thinned=filled[0].is_thinned)
 
 
 class Accumulator:

@@ -30,15 +30,6 @@ LEVEL = 0.01
 WAVES = (1, 2, 4, 8)
 """Half waves along a line that are tested together: the first, the first two, ..."""
 
-WAVES_OF_A_PLANE = 3
-"""Half waves along all axes together, on a plane."""
-
-MOST_ENTRIES = 4_000_000
-"""Entries of a matrix up to which single values are tested: 30 ms."""
-
-MOST_PRODUCTS = 1_000_000_000
-"""Products up to which all values are tested together: half a second."""
-
 SURELY = 1.2816
 """Standard deviations below which nine in ten lie: how surely a population is told that is called told."""
 
@@ -48,12 +39,9 @@ ENOUGH = 20
 NOTHING = 1e-150
 """Sum of all gains up to which reports say nothing: its square is nothing in float64."""
 
-SINGULAR = 1e-9
-"""A wave whose scores are known from those of the others to this share tells nothing of its own."""
-
 
 @dataclass(frozen=True)
-class Departure:
+class UniformityTest:
     """How far reports are from those of a uniform population.
 
     Attributes
@@ -74,37 +62,37 @@ class Departure:
         return self.p_value < LEVEL
 
 
-def departure(evidence: Evidence, tests: int = 1) -> Departure:
+def uniformity_test(evidence: Evidence, tests: int = 1) -> UniformityTest:
     """Test reports against a uniform population; the evidence is over all values that a person may have.
 
     It may be one of several tests of the same people, of which one is enough: then each must see more.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> channel = RandomizedResponseChannel(10, 0.55, 0.05)
-    >>> departure(Evidence(channel, np.full(10, 50.0))).is_seen
+    >>> uniformity_test(Evidence(channel, np.full(10, 50.0))).is_seen
     False
-    >>> departure(Evidence(channel, np.array([140.0] + [40.0] * 9))).is_seen
+    >>> uniformity_test(Evidence(channel, np.array([140.0] + [40.0] * 9))).is_seen
     True
     """
     layout = evidence.layout if evidence.layout is not None else evidence.channel.layout
     levels, waves = ((), None) if layout is None or max(layout.shape) < 2 else _waves(layout.shape)
-    number, found = (len(levels) + 2) * tests, Departure(1.0, math.inf)
+    number, found = (len(levels) + 2) * tests, UniformityTest(1.0, math.inf)
     if layout is not None and waves is not None:
         held = waves if layout.places is None else waves[:, layout.places]
         found = _test_waves(evidence, levels, held, LEVEL / number)
     if found.p_value * number >= LEVEL:  # else the others could only say so too
         found = _both(found, _test_values(evidence, LEVEL / number))
-    return Departure(min(1.0, found.p_value * number), found.people)
+    return UniformityTest(min(1.0, found.p_value * number), found.people)
 
 
-def _both(one: Departure, other: Departure) -> Departure:
-    return Departure(min(one.p_value, other.p_value), min(one.people, other.people))
+def _both(one: UniformityTest, other: UniformityTest) -> UniformityTest:
+    return UniformityTest(min(one.p_value, other.p_value), min(one.people, other.people))
 
 
 @lru_cache(maxsize=4)
 def _waves(shape: tuple[int, ...]) -> tuple[tuple[int, ...], FloatArray]:
     """Return the waves over a box, one a row, long ones first, and how many of them each test takes."""
-    most = WAVES[-1] if len(shape) == 1 else WAVES_OF_A_PLANE
+    most = WAVES[-1] if len(shape) == 1 else 3  # half waves along all axes together
     boxes = product(*(range(min(most + 1, side)) for side in shape))
     numbers = sorted((one for one in boxes if 1 <= sum(one) <= most), key=sum)
     sums = [sum(one) for one in numbers]
@@ -115,7 +103,7 @@ def _waves(shape: tuple[int, ...]) -> tuple[tuple[int, ...], FloatArray]:
     return (*(step for step in steps if step < len(numbers)), len(numbers)), read_only(waves)
 
 
-def _test_waves(evidence: Evidence, levels: tuple[int, ...], waves: FloatArray, level: float) -> Departure:
+def _test_waves(evidence: Evidence, levels: tuple[int, ...], waves: FloatArray, level: float) -> UniformityTest:
     """Test the first waves together, for each of several numbers of them.
 
     With w = sqrt(q) and the scores of a wave times w as a column, Hotelling's statistic is n times the squared length
@@ -130,16 +118,17 @@ def _test_waves(evidence: Evidence, levels: tuple[int, ...], waves: FloatArray, 
     root = np.sqrt(evidence.frequencies[evidence.seen])
     scores = pushed[1:] / pushed[0] * root
     basis, triangle = np.linalg.qr(scores[: min(levels[-1], root.size)].T)
-    has_own = np.abs(triangle.diagonal()) > SINGULAR * np.linalg.norm(triangle, axis=0)
+    # A wave whose scores follow from those of the others, but for rounding, tells nothing of its own.
+    has_own = np.abs(triangle.diagonal()) > 1e-9 * np.linalg.norm(triangle, axis=0)
     lengths = np.cumsum(np.where(has_own[:, None], basis.T @ np.column_stack([root, scores[-1]]), 0.0) ** 2, axis=0)
     ranks = np.cumsum(has_own)
-    found = Departure(1.0, math.inf)
+    found = UniformityTest(1.0, math.inf)
     for one in levels:
         last = min(one, ranks.size) - 1
         rank, (length, told) = int(ranks[last]), lengths[last]
         if rank > 0 and told > 0:
             p_value = float(chdtrc(rank, n * length)) if n >= ENOUGH * rank else 1.0
-            found = _both(found, Departure(p_value, max(ENOUGH * rank, _needed(rank, level) / float(told))))
+            found = _both(found, UniformityTest(p_value, max(ENOUGH * rank, _needed(rank, level) / float(told))))
     return found
 
 
@@ -192,7 +181,8 @@ class _Gains:
         size, outputs = evidence.channel.shape
         if evidence.channel.keep_and_other is not None:
             return cls._of_response(evidence, *evidence.channel.keep_and_other)
-        if size * outputs > MOST_ENTRIES:
+        # So large a matrix takes 30 ms.
+        if size * outputs > 4_000_000:
             return None
         matrix, q = evidence.channel.dense(), evidence.frequencies
         expected = matrix.mean(axis=0)
@@ -202,7 +192,8 @@ class _Gains:
         share, less = (expected if is_whole else q)[shown], matrix[:, shown] / expected[shown] - 1.0
         gain = less @ q[shown]
         weighted = less * np.sqrt(share)
-        is_quick = size * outputs * min(size, outputs) <= MOST_PRODUCTS
+        # So many products take half a second.
+        is_quick = size * outputs * min(size, outputs) <= 1_000_000_000
         square = math.nan
         if is_quick:
             square = float((weighted @ weighted.T if size <= outputs else weighted.T @ weighted).__pow__(2).sum())
@@ -236,23 +227,23 @@ class _Gains:
         )
 
 
-def _test_values(evidence: Evidence, level: float) -> Departure:
+def _test_values(evidence: Evidence, level: float) -> UniformityTest:
     """Test single values, and all of them together."""
     from scipy.special import chdtrc
 
     gains, n = _Gains.of(evidence), evidence.total
     if gains is None or not gains.trace > NOTHING:
-        return Departure(1.0, math.inf)
+        return UniformityTest(1.0, math.inf)
     up = np.maximum(gains.gain, 0.0)
     bernstein = n * up**2 / (2 * (gains.spread + gains.most * up / 3) + 1e-300)
     single = gains.gain.size * math.exp(-float(bernstein.max()))
     if math.isnan(gains.square):
-        return Departure(single, math.inf)
+        return UniformityTest(single, math.inf)
     freedom = gains.trace**2 / gains.square
     told = gains.told * math.sqrt(freedom / gains.square)
     people = _needed(freedom, level) / told if told > 0 else math.inf
     if freedom > n:  # too few reports for a sum of squares to be near its law
-        return Departure(single, people)
+        return UniformityTest(single, people)
     apart = (n * float(gains.gain @ gains.gain) - gains.own) / math.sqrt(2 * gains.square)
     together = float(chdtrc(freedom, max(0.0, freedom + math.sqrt(2 * freedom) * apart)))
-    return Departure(min(single, together), people)
+    return UniformityTest(min(single, together), people)

@@ -47,10 +47,6 @@ among 1e8 reports): certificates that are good by so much more are not proven on
 FAINT = 1e-300
 """Stands for a probability of zero where nothing was reported: 0 / FAINT and 0 log FAINT are zero, and no warning."""
 
-LARGEST_DENSE = 512
-"""Values and outputs up to which a stored matrix is the fastest channel for a whole stack (BLAS against LAPACK's pttrs
-vector by vector and FFTs; k-RR's closed form, three passes over the stack, is always faster)."""
-
 SET_ASIDE = 8
 """Rows that have ended are taken out of the stack once they are one in so many: a copy of the stack costs about a tenth
 of a step, and rows that have ended cost as much as others as long as they stay."""
@@ -130,7 +126,9 @@ class RowStack:
     def stored(self) -> RowStack:
         """Return the same rows over the channel that takes a whole stack through fastest."""
         channel = self.channel
-        if len(self) == 1 or channel.keep_and_other is not None or max(channel.shape) > LARGEST_DENSE:
+        # Up to 512 values and outputs BLAS with a stored matrix beats LAPACK's pttrs, vector by vector, and FFTs.
+        # k-RR's closed form, three passes over the stack, is always faster.
+        if len(self) == 1 or channel.keep_and_other is not None or max(channel.shape) > 512:
             return self
         return replace(self, channel=Dense(channel.dense(), channel.layout))
 

@@ -23,7 +23,7 @@ from confide import (
 from confide.channels import Dense
 from confide.errors import InvalidCountsError
 from confide.evidence import Evidence
-from confide.methods.ibu import Folds, best_number_of_steps
+from confide.methods.ibu import Folds, best_numbers_of_steps
 
 HELD_OUT = IBU(stop="held-out")
 
@@ -86,7 +86,9 @@ def test_the_choice_is_the_earliest_near_the_best() -> None:
     best = table[int(table.mean(axis=1).argmax())]
     error = (best - table).std(axis=1, ddof=1) / np.sqrt(5)
     expected = int(np.argmax((best - table).mean(axis=1) <= 0.5 * error))
-    assert best_number_of_steps(evidence, np.full(20, 1 / 20), folds, 89) == max(1, expected)
+    assert best_numbers_of_steps(evidence.channel, np.full(20, 1 / 20), [folds], np.array([evidence.total]), 89)[
+        0
+    ] == max(1, expected)
 
 
 def test_it_stops_earlier_than_delta_where_steps_fit_the_noise() -> None:
@@ -148,7 +150,9 @@ def test_a_score_that_creeps_up_for_ever_ends_the_search() -> None:
     people[[1, 4, 7]] = [500, 333, 166]
     evidence = mechanism.observe(mechanism.simulate_counts(people, rng=1))
     folds = Folds.of(evidence, 5, 0)
-    steps = best_number_of_steps(evidence, np.full(12, 1 / 12), folds, 100_000)
+    steps = best_numbers_of_steps(evidence.channel, np.full(12, 1 / 12), [folds], np.array([evidence.total]), 100_000)[
+        0
+    ]
     assert 500 < steps < 600
 
     def held_out(number: int) -> float:

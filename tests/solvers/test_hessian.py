@@ -11,7 +11,7 @@ from tests.solvers.problems import run, uniform
 from confide import MLE, Exponential, Integers, Mechanism, Rappor, TruncatedGeometric, TruncatedLaplace, tally
 from confide.evidence import Evidence
 from confide.solvers import hessian
-from confide.solvers.hessian import FromBlocks, FromRows, choose_curvature
+from confide.solvers.hessian import FromRows, choose_curvature
 from confide.solvers.maximum import follow_path, solve_where_reported
 from confide.solvers.support_newton import support_newton
 
@@ -26,7 +26,7 @@ def test_blocks_of_entries_give_the_hessian_of_whole_rows(monkeypatch: pytest.Mo
     monkeypatch.setattr(hessian, "BLOCK_OF_OUTPUTS", 97)
     theta = uniform(evidence)
     outputs = evidence.channel.push(theta)
-    blocks, rows = FromBlocks(outputs), FromRows(outputs[None, :].copy())
+    blocks, rows = FromRows(outputs, is_kept=False), FromRows(outputs)
     for one in (blocks, rows):
         one.grow(evidence, np.array([3, 17, 39]))
         one.keep(np.array([True, False, True]))
@@ -37,9 +37,9 @@ def test_many_bit_vectors_are_solved_without_their_rows(monkeypatch: pytest.Monk
     evidence = bit_reports(3000)
     stored = run(support_newton, evidence, 1e-6)
     monkeypatch.setattr(hessian, "MOST_STORED", 0)
-    assert isinstance(
-        choose_curvature(evidence, uniform(evidence), evidence.channel.push(uniform(evidence))), FromBlocks
-    )
+    chosen = choose_curvature(evidence, uniform(evidence), evidence.channel.push(uniform(evidence)))
+    assert isinstance(chosen, FromRows)
+    assert not chosen.is_kept
     computed = run(support_newton, evidence, 1e-6)
     assert computed.certificate <= 1e-6
     assert evidence.log_likelihood(computed.distribution) == pytest.approx(

@@ -18,7 +18,8 @@ from confide.solvers.smooth_prior import (
     Problem,
     follow_path,
     free_spikes,
-    prior_precision,
+    penalty_of,
+    precision_of,
     refit,
 )
 
@@ -109,7 +110,7 @@ def test_the_band_of_randomized_response_is_its_dense_curvature() -> None:
     one = problem_of(cf.RandomizedResponse(cf.Integers(0, 59), 2.0), BELL)
     theta = 0.5 * BELL + 0.5 / 60
     outputs, more = one.push(theta), np.linspace(0, 1, 60)
-    prior = prior_precision(one, 3, 10.0)
+    prior = precision_of(one, penalty_of(one, 3), 10.0)
     quick = one.system(theta, outputs, prior, 0.8, more)
     lower = np.tril(0.8 * one.curvature(theta, outputs))
     dense = DenseCurvature(lower + prior.matrix + np.diag(more))

@@ -16,7 +16,7 @@ from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.theory.fit import LEVEL, Fit, FitVerdict, Outlier, examine, fit, fit_groups, fit_pool, testing
 from confide.theory.fit.bits import ones_law, rates_of
-from confide.theory.fit.tables import Look, deviance_moments, tail_of_ratio
+from confide.theory.fit.tables import Statistics, deviance_moments, tail_of_ratio
 from confide.theory.fit.testing import GroupExamination, _calibrate, _calibrated, holm, outliers_of
 
 AGES = cf.datasets.adult_ages()
@@ -544,7 +544,7 @@ def test_outputs_that_no_value_produces_have_no_cell() -> None:
     tables = examine([(cf.tally([0, 2, 3], counts=[40, 50, 10]), mechanism)]).tables
     assert tables is not None
     assert tables.counts.tolist() == [40, 50, 10]
-    assert tables.parts[0].cells.tolist() == [0, -1, 1, 2]
+    assert tables.parts[0].layout.cells.tolist() == [0, -1, 1, 2]
 
 
 def test_where_the_explanation_takes_up_all_nothing_is_loud() -> None:
@@ -662,7 +662,7 @@ def test_good_surveys_have_any_rank_equally_often() -> None:
         tables = examine([(survey(mechanism, seed=seed, truth=hump / hump.sum()), mechanism)]).tables
         assert tables is not None
         drawn = tables.replicates(tables.first.expected, 19, np.random.default_rng(seed))
-        observed, *others = tables.looks(np.vstack([tables.counts, drawn]))
+        observed, *others = tables.statistics_of(np.vstack([tables.counts, drawn]))
         below += _calibrate(observed.row, np.array([one.row for one in others]))[1] <= 0.2
     assert 0.12 <= below / 120 <= 0.28
 
@@ -738,6 +738,8 @@ def test_the_explanation_of_fine_outputs_serves_to_screen_merged_ones() -> None:
     assert exam.tables.near is known
     assert not exam.is_loud
     assert "first" not in vars(exam.tables)  # nothing was sought
-    assert exam.tables.first.statistic <= Look(exam.tables, exam.tables.counts, known, exam.tables.channel).statistic
+    assert (
+        exam.tables.first.statistic <= Statistics(exam.tables, exam.tables.counts, known, exam.tables.channel).statistic
+    )
     bots = examine([(counts + cf.tally([400], counts=[4000]), long)], known)
     assert bots.is_loud

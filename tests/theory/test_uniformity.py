@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.main import app
 from confide.comparisons import assess_pool
-from confide.departures import LEVEL, departure
+from confide.departures import LEVEL, uniformity_test
 from confide.estimates import observe_groups, recover
 from confide.evidence import Evidence
 from confide.pages import estimate_page
@@ -47,7 +47,7 @@ def drawn(mechanism: cf.Mechanism, people: int, seed: int, truth: np.ndarray | N
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a_uniform_population_is_hardly_ever_told_to_be_none(name: str) -> None:
     mechanism, people = MECHANISMS[name]
-    p_values = [departure(lay(mechanism, drawn(mechanism, people, seed))).p_value for seed in range(150)]
+    p_values = [uniformity_test(lay(mechanism, drawn(mechanism, people, seed))).p_value for seed in range(150)]
     # Of 150 surveys 1.5 are expected at most; more than 6 would come by chance once in a thousand.
     assert sum(p < LEVEL for p in p_values) <= 6
     assert min(p_values) < 0.9
@@ -58,11 +58,13 @@ def test_a_uniform_population_is_hardly_ever_told_to_be_none(name: str) -> None:
 def test_as_many_people_as_are_said_to_do_tell_halves_apart_nine_times_in_ten(name: str) -> None:
     mechanism, people = MECHANISMS[name]
     size = mechanism.alphabet.size
-    needed = departure(lay(mechanism, drawn(mechanism, people, 0))).people
+    needed = uniformity_test(lay(mechanism, drawn(mechanism, people, 0))).people
     halves = np.where(np.arange(size) < size / 2, 1.5, 0.5)
     halves /= halves.sum()
-    seen = [departure(lay(mechanism, drawn(mechanism, int(needed), seed, halves))).is_seen for seed in range(60)]
-    fewer = [departure(lay(mechanism, drawn(mechanism, int(needed / 8), seed, halves))).is_seen for seed in range(60)]
+    seen = [uniformity_test(lay(mechanism, drawn(mechanism, int(needed), seed, halves))).is_seen for seed in range(60)]
+    fewer = [
+        uniformity_test(lay(mechanism, drawn(mechanism, int(needed / 8), seed, halves))).is_seen for seed in range(60)
+    ]
     assert sum(seen) >= 45
     assert sum(fewer) <= 30
 
@@ -71,15 +73,15 @@ def test_a_spike_and_a_rough_truth_are_seen_without_order() -> None:
     colours = cf.RandomizedResponse(cf.Categories([f"c{i}" for i in range(60)]), 2.0)
     spike = np.full(60, 0.8 / 60)
     spike[17] += 0.2
-    assert departure(lay(colours, drawn(colours, 3_000, 1, spike))).is_seen
+    assert uniformity_test(lay(colours, drawn(colours, 3_000, 1, spike))).is_seen
     rough = np.random.default_rng(1).dirichlet(np.full(60, 0.7))
-    assert departure(lay(colours, drawn(colours, 20_000, 1, rough))).is_seen
+    assert uniformity_test(lay(colours, drawn(colours, 20_000, 1, rough))).is_seen
 
 
 def test_scaled_columns_change_nothing() -> None:
     line, raw = cf.TruncatedGeometric(YEARS, 0.05), cf.Geometric(YEARS, 0.05)
     counts = drawn(line, 2_000, 3)
-    one, other = departure(lay(line, counts)), departure(lay(raw, counts))
+    one, other = uniformity_test(lay(line, counts)), uniformity_test(lay(raw, counts))
     assert other.people == pytest.approx(one.people, rel=0.3)
 
 
@@ -102,9 +104,9 @@ def test_the_epsilon_that_is_named_would_do() -> None:
     assert found is not None
     assert found.epsilon is not None
     better = cf.RandomizedResponse(YEARS, found.epsilon * 1.02)
-    assert departure(lay(better, drawn(better, 100_000, 1))).people < 100_000
+    assert uniformity_test(lay(better, drawn(better, 100_000, 1))).people < 100_000
     worse = cf.RandomizedResponse(YEARS, found.epsilon / 1.1)
-    assert departure(lay(worse, drawn(worse, 100_000, 1))).people > 100_000
+    assert uniformity_test(lay(worse, drawn(worse, 100_000, 1))).people > 100_000
 
 
 def test_a_population_that_is_uniform_and_told_to_be_does_not_warn() -> None:
@@ -168,4 +170,4 @@ def test_page_terminal_and_json_say_it_first(tmp_path: Path) -> None:
 def test_a_report_that_hardly_ever_comes_says_nothing(tiny: float) -> None:
     """The square of its probability is nothing in float64, which must not be divided by."""
     mechanism = cf.FromMatrix(cf.Integers(0, 1), [[1.0, tiny], [1.0, 0.0]], cf.Integers(0, 1))
-    assert not departure(lay(mechanism, cf.tally([0], [200]))).is_seen
+    assert not uniformity_test(lay(mechanism, cf.tally([0], [200]))).is_seen

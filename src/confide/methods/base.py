@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from confide.channels.base import FloatArray
-from confide.em import Ending, Monitor, RowStack, Status, StoppingRule, climb, uniform
+from confide.em import Monitor, RowStack, Status, StoppingRule, climb, uniform
 from confide.evidence import Evidence
 from confide.wording import counted
 
@@ -168,12 +168,7 @@ class EMMethod(Method):
         return self._climb(RowStack.of(evidence), self.rule(evidence), monitor)[0]
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`."""
         rows, rule = RowStack.over(evidence, counts).stored(), self.rule(evidence, pilot)
@@ -189,14 +184,14 @@ class EMMethod(Method):
         first = self.first(rows.channel.shape[0])
         adjust = None if type(self).adjust is EMMethod.adjust else self.adjust
         endings = climb(rows, first, rule, self.iteration_limit, adjust=adjust, monitor=monitor)
-        return [self._solution(ending, rule) for ending in endings]
-
-    def _solution(self, ending: Ending, rule: StoppingRule) -> Solution:
-        if ending.is_met:
-            words = rule.explain(ending.iterations)
-            return Solution(ending.distribution, ending.iterations, rule.status, words)
-        words = (
-            f"the limit of {counted(self.iteration_limit, 'iteration')} came first: the last one still raised the "
-            f"log-likelihood by {ending.rise:.3g}"
-        )
-        return Solution(ending.distribution, ending.iterations, Status.ITERATION_LIMIT, words)
+        solutions = []
+        for ending in endings:
+            status, words = rule.status, rule.explain(ending.iterations)
+            if not ending.is_met:
+                status = Status.ITERATION_LIMIT
+                words = (
+                    f"the limit of {counted(self.iteration_limit, 'iteration')} came first: the last one still raised "
+                    f"the log-likelihood by {ending.rise:.3g}"
+                )
+            solutions.append(Solution(ending.distribution, ending.iterations, status, words))
+        return solutions

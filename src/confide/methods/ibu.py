@@ -19,16 +19,8 @@ from confide.errors import InvalidCountsError, InvalidDistributionError
 from confide.evidence import Evidence
 from confide.methods.base import EMMethod, Method, Progress, Solution
 
-LEEWAY = 0.5
-"""Standard errors below the best score within which an earlier step is preferred."""
-
 PATIENCE = 1.5
 """The search goes on until the best step lies this factor back, and a hundred steps besides."""
-
-MANY_STEPS = 500
-FLAT = 0.01
-"""Past so many steps the search also ends where all held-out reports together have not changed by so many nats over the
-last third of the steps: under weak noise, as of RAPPOR at 5, scores creep up for 100,000 steps and tell nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +73,12 @@ class IBU(EMMethod):
         check_count("iteration_limit", self.iteration_limit, 1)
         if self.start is not None:
             start = as_distribution(self.start, size_of(self.start, "start"), "start")
-            object.__setattr__(self, "start", _without_zero(start))
+            if (start == 0).any():
+                raise InvalidDistributionError(
+                    f"start must give every value a positive probability, for IBU never leaves zero; got 0 at position "
+                    f"{int(np.argmin(start))}. Mix it with a little of the uniform distribution."
+                )
+            object.__setattr__(self, "start", read_only(start))
 
     @property
     def seeks_maximum(self) -> bool:
@@ -104,12 +101,7 @@ class IBU(EMMethod):
         return f"the iterative Bayesian update{stopped[self.stop]} ({self.name})"
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`; held-out replicates take as many steps as the pilot.
 
@@ -128,8 +120,8 @@ class IBU(EMMethod):
         if pilot is not None:
             return EnoughSteps(pilot.iterations)
         folds = Folds.of(evidence, self.folds, self.seed)
-        first = self.first(evidence.channel.shape[0])
-        return EnoughSteps(best_number_of_steps(evidence, first, folds, self.iteration_limit))
+        first, totals = self.first(evidence.channel.shape[0]), np.array([evidence.total])
+        return EnoughSteps(best_numbers_of_steps(evidence.channel, first, [folds], totals, self.iteration_limit)[0])
 
     def first(self, size: int) -> FloatArray:
         """See :meth:`EMMethod.first`."""
@@ -143,15 +135,6 @@ class IBU(EMMethod):
         }[self.stop]
         start = "" if self.start is None else ", start=..."
         return f"IBU({rule}{start}, iteration_limit={self.iteration_limit:,})"
-
-
-def _without_zero(start: FloatArray) -> FloatArray:
-    if (start == 0).any():
-        raise InvalidDistributionError(
-            f"start must give every value a positive probability, for IBU never leaves zero; got 0 at position "
-            f"{int(np.argmin(start))}. Mix it with a little of the uniform distribution."
-        )
-    return read_only(start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,22 +155,17 @@ class Folds:
         generator = np.random.default_rng(seed)
         judged = generator.multinomial(counts.astype(np.int64), np.full(count, 1 / count)).T.astype(np.float64)
         learned = counts - judged
-        return cls(_normalised(learned), _normalised(judged))
-
-
-def best_number_of_steps(evidence: Evidence, start: FloatArray, folds: Folds, limit: int) -> int:
-    """Return the earliest EM step, 1 at least, within half a standard error of the best mean held-out score.
-
-    EM runs on all but one fold, for each fold, and every so often the fold left out is scored. The mean score rises
-    while the steps fit the truth and falls once they fit the noise.
-    """
-    return best_numbers_of_steps(evidence.channel, start, [folds], np.array([evidence.total]), limit)[0]
+        return cls(*(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) for rows in (learned, judged)))
 
 
 def best_numbers_of_steps(
     channel: Channel, start: FloatArray, folds: Sequence[Folds], totals: FloatArray, limit: int
 ) -> list[int]:
-    """Do as :func:`best_number_of_steps` for many rows of counts over one channel, each with its folds and total."""
+    """Return the earliest EM step, 1 at least, within half a standard error of the best mean held-out score, by row.
+
+    EM runs on all but one fold, for each fold of each row, and every so often the fold left out is scored. The mean
+    score rises while the steps fit the truth and falls once they fit the noise.
+    """
     shares = np.concatenate([one.learned for one in folds])
     em = EM(RowStack.of_shares(channel, shares), start)
     race = _Race(np.array([one.judged for one in folds]), totals)
@@ -239,10 +217,12 @@ class _Race:
         """End rows whose best step lies far back, or whose scores no longer change; return the stack's rows left."""
         number, steps = self.steps[-1], np.array(self.steps)
         is_over = number > PATIENCE * steps[self.best[self.places]] + 100
-        if number > MANY_STEPS:
+        if number > 500:
             earlier = self.scores[bisect_left(self.steps, number / PATIENCE)][self.places]
             changed = np.abs(self.scores[-1][self.places] - earlier).mean(axis=1)
-            is_over |= changed * self.totals[self.places] < FLAT
+            # Scores that changed by a hundredth of a nat over the last third of the steps are flat: under weak noise,
+            # as of RAPPOR at 5, they creep up for 100,000 steps.
+            is_over |= changed * self.totals[self.places] < 0.01
         folds, going = self.judged.shape[1], np.flatnonzero(~is_over)
         if going.size < self.places.size:
             self.places, self.judged = self.places[going], self.judged[going]
@@ -261,9 +241,5 @@ def _earliest(scores: FloatArray) -> int:
     best = int(np.argmax(scores.mean(axis=1)))
     behind = scores[best] - scores
     error = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.argmax(behind.mean(axis=1) <= LEEWAY * error))
-
-
-def _normalised(rows: FloatArray) -> FloatArray:
-    normalised: FloatArray = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
-    return normalised
+    # Half a standard error below the best score an earlier step is preferred.
+    return int(np.argmax(behind.mean(axis=1) <= 0.5 * error))

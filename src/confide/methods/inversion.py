@@ -15,10 +15,11 @@ V being the covariance of x and J the slope of d. The best a is the share of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -31,14 +32,47 @@ from confide.methods.base import Method, Solution
 
 Repair = Literal["none", "normalize", "project"]
 
-SUFFIXES = {"none": "", "normalize": "-N", "project": "-P"}
-"""Suffix of the name of an inversion in the paper, by its repair."""
 
-ADJECTIVES = {"none": "raw", "normalize": "normalised", "project": "projected"}
+@dataclass(frozen=True)
+class _Repaired(Method):
+    """An inverse that need not be a distribution, and its repair."""
+
+    _initials: ClassVar[str]
+    _words: ClassVar[str]
+    _source: ClassVar[str]
+
+    repair: Repair = "normalize"
+
+    def __post_init__(self) -> None:
+        check_choice("repair", self.repair, tuple(REPAIRS))
+
+    @property
+    def name(self) -> str:
+        """See :attr:`Method.name`; with the paper's suffix for the repair."""
+        return self._initials + {"none": "", "normalize": "-N", "project": "-P"}[self.repair]
+
+    @property
+    def full_name(self) -> str:
+        """See :attr:`Method.full_name`."""
+        adjective = {"none": "raw", "normalize": "normalised", "project": "projected"}[self.repair]
+        return f"{self._words.format(adjective)} ({self.name})"
+
+    @abstractmethod
+    def _invert(self, evidence: Evidence) -> FloatArray:
+        """Return the inverse."""
+
+    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
+        """See :meth:`Method.solve`; it says how many entries were negative and what became of them."""
+        raw = self._invert(evidence)
+        negative = int((raw < 0).sum())
+        words = f"{self._source} gave {negative:,} of {raw.size:,} values a negative probability"
+        if negative:
+            words += {"none": "", "normalize": ", clipped and rescaled", "project": ", projected away"}[self.repair]
+        return Solution(REPAIRS[self.repair](raw), 0, Status.CLOSED_FORM, words)
 
 
 @dataclass(frozen=True)
-class Inversion(Method):
+class Inversion(_Repaired):
     """Solve w M = q for w, then repair w if it is not a distribution.
 
     Parameters
@@ -54,28 +88,15 @@ class Inversion(Method):
     array([0.716, 0.284])
     """
 
-    repair: Repair = "normalize"
+    _initials, _words, _source = "INV", "{} matrix inversion", "the inverse matrix"
 
-    def __post_init__(self) -> None:
-        check_choice("repair", self.repair, tuple(REPAIRS))
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return f"INV{SUFFIXES[self.repair]}"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return f"{ADJECTIVES[self.repair]} matrix inversion ({self.name})"
-
-    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
-        """See :meth:`Method.solve`."""
-        return _repaired(evidence.channel.unpush(evidence.frequencies), self.repair, "the inverse matrix")
+    def _invert(self, evidence: Evidence) -> FloatArray:
+        """Return what explains the frequencies of the outputs."""
+        return evidence.channel.unpush(evidence.frequencies)
 
 
 @dataclass(frozen=True)
-class BitInversion(Method):
+class BitInversion(_Repaired):
     """Estimate each value's share from how often its bit was 1, and repair the vector if it is not a distribution.
 
     RAPPOR's own estimator: a bit is 1 with probability p for those who have the value and q for the others, so a share
@@ -94,24 +115,11 @@ class BitInversion(Method):
     array([0.9, 0.1])
     """
 
-    repair: Repair = "normalize"
+    _initials, _words, _source = "RAP", "RAPPOR's {} estimator", "inverting each bit"
 
-    def __post_init__(self) -> None:
-        check_choice("repair", self.repair, tuple(REPAIRS))
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return f"RAP{SUFFIXES[self.repair]}"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return f"RAPPOR's {ADJECTIVES[self.repair]} estimator ({self.name})"
-
-    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
-        """See :meth:`Method.solve`."""
-        return _repaired(evidence.channel.unbit(evidence.frequencies), self.repair, "inverting each bit")
+    def _invert(self, evidence: Evidence) -> FloatArray:
+        """Return what explains the frequencies of the outputs."""
+        return evidence.channel.unbit(evidence.frequencies)
 
 
 def normalize(vector: FloatArray) -> FloatArray:
@@ -148,15 +156,6 @@ REPAIRS: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
-def _repaired(raw: FloatArray, repair: Repair, source: str) -> Solution:
-    """Return the repaired vector, and say how many entries were negative and what became of them."""
-    negative = int((raw < 0).sum())
-    words = f"{source} gave {negative:,} of {raw.size:,} values a negative probability"
-    if negative:
-        words += {"none": "", "normalize": ", clipped and rescaled", "project": ", projected away"}[repair]
-    return Solution(REPAIRS[repair](raw), 0, Status.CLOSED_FORM, words)
-
-
 STEPS = 5
 """Steps of EM towards G: with many more, shares that are merely near each other are taken for the same."""
 
@@ -169,9 +168,6 @@ MOVE = 0.7
 MOVES, MOVED_SHARES = 8, 800
 """Pairs of random moves at most, and how many shares they move together: the more there are, the fewer it takes."""
 
-CAUTION = 0.8
-"""Part of the best share that is taken, for the estimate of it scatters: chance must not pool what is unlike."""
-
 FAINT = 1e-300
 
 
@@ -179,10 +175,7 @@ FAINT = 1e-300
 class Pooled(Method):
     """Posterior mean of each share under k-RR, the prior found from all shares: a candidate of :class:`Stacked`."""
 
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return "pooled"
+    name = "pooled"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (few steps)
         """See :meth:`Method.solve`."""
@@ -224,7 +217,8 @@ class Shares:
         if length < FAINT:
             return 0.0
         gain = (self.inverted - self.projected) @ away + self._slope_of_projection - self._slope_of_pooling
-        return float(np.clip(CAUTION * gain / length, 0.0, 1.0))
+        # Part of the best share that is taken, for the estimate of it scatters: chance must not pool what is unlike.
+        return float(np.clip(0.8 * gain / length, 0.0, 1.0))
 
     @cached_property
     def _slope_of_projection(self) -> float:
@@ -237,14 +231,12 @@ class Shares:
     @property
     def _slope_of_pooling(self) -> float:
         """Trace of V times its slope, by random moves with the covariance V, up and down."""
-        return float(np.mean([move @ self._pool(self.inverted + MOVE * move) / MOVE for move in self._moves()]))
-
-    def _moves(self) -> Iterator[FloatArray]:
-        generator, variances = np.random.default_rng(0), self._variances
+        generator, variances, moves = np.random.default_rng(0), self._variances, []
         for _ in range(min(MOVES, max(1, MOVED_SHARES // variances.size))):
             move = np.sqrt(variances) * generator.choice([-1.0, 1.0], variances.size)
             move -= float(move.sum()) * variances / float(variances.sum())
-            yield from (move, -move)
+            moves += [move, -move]
+        return float(np.mean([move @ self._pool(self.inverted + MOVE * move) / MOVE for move in moves]))
 
     @cached_property
     def _variances(self) -> FloatArray:

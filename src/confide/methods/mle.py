@@ -15,17 +15,6 @@ from confide.evidence import Evidence
 from confide.methods.base import Method, Progress, Solution
 from confide.wording import counted
 
-SOLVER_NAMES = ("auto", "support-newton", "interior-point")
-
-NEARLY_RESOLVED = 100
-"""A certificate of so many times what double precision resolves is its fault; a larger one is the solver's."""
-
-FEWEST_ROWS = 3
-"""Rows from which on they are solved side by side."""
-
-SURE = 1e-9
-"""Nats a report by which a certificate that float64 gives may err; 1e-11 is the worst that was seen."""
-
 
 @dataclass(frozen=True)
 class MLE(Method):
@@ -58,6 +47,9 @@ class MLE(Method):
     (<Status.CERTIFIED: 'certified'>, True)
     """
 
+    name = "MLE"
+    full_name = "the maximum of the likelihood (MLE)"
+    seeks_maximum = True
     climbs: ClassVar[bool] = True
     reaches_maximum: ClassVar[bool] = True
 
@@ -70,22 +62,7 @@ class MLE(Method):
         check_positive("tolerance", self.tolerance)
         check_positive("time_limit", self.time_limit)
         check_count("iteration_limit", self.iteration_limit, 1)
-        check_choice("solver", self.solver, SOLVER_NAMES)
-
-    @property
-    def seeks_maximum(self) -> bool:
-        """See :attr:`Method.seeks_maximum`."""
-        return True
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return "MLE"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return "the maximum of the likelihood (MLE)"
+        check_choice("solver", self.solver, ("auto", "support-newton", "interior-point"))
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
@@ -126,7 +103,8 @@ class MLE(Method):
         from confide.solvers.maximum import can_solve_together, maxima
 
         channel = evidence.channel
-        if self.solver != "auto" or not can_solve_together(channel) or counts.shape[0] < FEWEST_ROWS:
+        # Two rows are solved faster one by one.
+        if self.solver != "auto" or not can_solve_together(channel) or counts.shape[0] < 3:
             return super().solve_many(evidence, counts, progress=progress)
         totals = counts.sum(axis=1)
         resolutions = totals * (evidence.resolution / evidence.total)
@@ -137,7 +115,8 @@ class MLE(Method):
             zip(found.distributions, found.certificates.tolist(), strict=True)
         ):
             proven, rounds = certificate, int(found.rounds[place])
-            if self.tolerance <= SURE * totals[place]:
+            # A certificate as float64 gives it may err by 1e-9 nats a report; 1e-11 is the worst that was seen.
+            if self.tolerance <= 1e-9 * totals[place]:
                 # Next to what float64 resolves the certificate is proven once more, from the rounded answer.
                 proven = replace(evidence, counts=counts[place], log_offset=0.0).certificate(theta)
             if proven <= self.tolerance and rounds <= self.iteration_limit:
@@ -156,7 +135,8 @@ class MLE(Method):
             return Status.TIME_LIMIT
         if iterations >= self.iteration_limit and certificate > evidence.resolution:
             return Status.ITERATION_LIMIT
-        return Status.PRECISION_LIMIT if certificate <= NEARLY_RESOLVED * evidence.resolution else Status.STALLED
+        # A certificate of up to 100 times what double precision resolves is its fault; a larger one is the solver's.
+        return Status.PRECISION_LIMIT if certificate <= 100 * evidence.resolution else Status.STALLED
 
 
 def _explain(status: Status, certificate: float, iterations: int) -> str:

@@ -132,12 +132,7 @@ class Projected(Method):
         return replace(found, distribution=shares, explanation=words)
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`."""
         free = self._over_values(evidence.counts)
@@ -161,12 +156,8 @@ class Projected(Method):
         found = self.mixture.nearest(rows)
         if found is None:
             seen = Evidence(Dense(np.eye(self.mixture.size)), total * rows[0]).mixed(self.mixture)
-            found = _search(seen, total * rows)
+            if len(rows) <= FEW:
+                found = np.array([one.distribution for one in NEARLY.solve_many(seen, total * rows)])
+            else:
+                found = take_steps(RowStack.over(seen, total * rows), uniform(seen.channel.shape[0]), STEPS).theta
         return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def _search(evidence: Evidence, rows: FloatArray) -> FloatArray:
-    """Return the nearest mixture of each row of counts of values: to the end for a few of them, nearly for many."""
-    if len(rows) <= FEW:
-        return np.array([one.distribution for one in NEARLY.solve_many(evidence, rows)])
-    return take_steps(RowStack.over(evidence, rows), uniform(evidence.channel.shape[0]), STEPS).theta

@@ -25,9 +25,6 @@ SMALL_MATRIX = 1_000_000
 LARGEST_UNORDERED = 2000
 """Values without neighbours up to which a step, which takes the cube of their number, is worth it."""
 
-LARGEST_COMBINED = 1000
-"""The same where there is no closed form, as of several attributes: 2,000 combinations took two minutes."""
-
 LARGEST = 150_000
 """Values with neighbours up to which the rows of all knots fit."""
 
@@ -39,9 +36,6 @@ STEPS_TO_REPORTERS = 4
 
 ORDINALS = {1: "first", 2: "second", 3: "third"}
 
-LARGEST_MATRIX = 30_000_000
-"""Entries, values times different reports, up to which a matrix that is not square is stored: 240 MB."""
-
 UNIFORM_BEFOREHAND = {(0, False): 0.5, (1, True): 0.05, (1, False): 0.1, (2, True): 0.005, (2, False): 0.8}
 """Prior probability of the uniform distribution, by how many axes the values have, and whether the
 mechanism blurs a value into its neighbours; the others share the rest. Measured, not derived.
@@ -52,12 +46,6 @@ pays for both. A mechanism that does not blur, such as k-RR, lets a slope on a p
 chance has many of them to choose from.
 """
 
-
-UNTHINKABLE = 0.02
-"""A prior with less of the average over all replicates together is not tried for each of them.
-
-With a thousandth the band of the ages is as wide and takes half as long again, for edges have neighbours.
-"""
 
 BLOCK = 8_000_000
 """Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
@@ -90,17 +78,9 @@ class Smooth(Method):
     True
     """
 
+    name = "Smooth"
+    full_name = "an average over smooth priors (Smooth)"
     climbs: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return "Smooth"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return "an average over smooth priors (Smooth)"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
@@ -121,12 +101,7 @@ class Smooth(Method):
         return Solution(distribution, steps[0], Status.AVERAGED, _explain(fits, shares))
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`; replicates scatter around their mean, whose fits are moved to each of them."""
         if pilot is None:
@@ -157,7 +132,8 @@ def layout_of(evidence: Evidence) -> Layout | None:
 def why_not_smooth(evidence: Evidence) -> str:
     """Return why no smooth prior can be fitted; nothing where it can."""
     size, is_ordered = evidence.channel.shape[0], layout_of(evidence) is not None
-    unordered = LARGEST_COMBINED if evidence.channel.keep_and_other is None else LARGEST_UNORDERED
+    # Without a closed form, as for several attributes, 2,000 combinations took two minutes.
+    unordered = 1000 if evidence.channel.keep_and_other is None else LARGEST_UNORDERED
     ordered = LARGEST if evidence.channel.keep_and_other is None else LARGEST_ANSWERED
     most = ordered if is_ordered else unordered
     kind = "values" if is_ordered else "values without neighbours"
@@ -165,7 +141,8 @@ def why_not_smooth(evidence: Evidence) -> str:
         under = " under randomized response" if is_ordered and most == LARGEST_ANSWERED else ""
         return f"it takes at most {most:,} {kind}{under}, and there are {size:,}"
     reported = int(np.count_nonzero(evidence.counts))
-    if size * reported > LARGEST_MATRIX and not (is_ordered and size == evidence.channel.shape[1]):
+    # A matrix that is not square is stored up to 240 MB.
+    if size * reported > 30_000_000 and not (is_ordered and size == evidence.channel.shape[1]):
         return f"{reported:,} different reports over {size:,} values do not fit"
     return ""
 
@@ -175,9 +152,14 @@ def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple
     from confide.solvers import smooth_prior
     from confide.solvers.smooth_features import add_edges, add_spikes
 
-    problem = smooth_prior.Problem.of(evidence, layout_of(evidence))
+    layout = layout_of(evidence)
+    orders: tuple[int, ...] = (0,)
+    if layout is not None:  # lower orders where the box is too short
+        longest, wanted = max(layout.shape), (2, 3) if len(layout.shape) == 1 else (2,)
+        orders = tuple(one for one in wanted if one < longest) or ((1,) if longest > 1 else ())
+    problem = smooth_prior.Problem.of(evidence, layout)
     fits = [smooth_prior.stay_uniform(problem)]
-    for order in _orders(layout_of(evidence)):
+    for order in orders:
         fits += smooth_prior.follow_path(problem, order, progress)
     return problem, fits + add_edges(problem, fits, progress) + add_spikes(problem, fits, progress)
 
@@ -192,24 +174,13 @@ def believe_logs(evidence: Evidence, logs: FloatArray) -> FloatArray:
 
     Each row holds the log evidence for a fit, from the same reports or, one a column, from several.
     """
-    uniform, logs = _uniform_beforehand(evidence), logs.copy()
+    layout, logs = layout_of(evidence), logs.copy()
+    uniform = UNIFORM_BEFOREHAND[0 if layout is None else len(layout.shape), evidence.channel.layout is not None]
     logs[0] += math.log(uniform)
     logs[1:] += math.log((1 - uniform) / max(len(logs) - 1, 1))
     weights: FloatArray = np.exp(logs - logs.max(axis=0))
     shares: FloatArray = weights / weights.sum(axis=0)
     return shares
-
-
-def _uniform_beforehand(evidence: Evidence) -> float:
-    """Return how likely the uniform distribution is before any report has been seen."""
-    layout = layout_of(evidence)
-    axes = 0 if layout is None else len(layout.shape)
-    return UNIFORM_BEFOREHAND[axes, evidence.channel.layout is not None]
-
-
-def is_nearly_uniform(shares: FloatArray) -> bool:
-    """Whether the uniform distribution, the first of the fits, is most of the average."""
-    return bool(shares[0] > 0.5)
 
 
 def mix(fits: Sequence[PriorFit], shares: FloatArray) -> FloatArray:
@@ -232,7 +203,9 @@ def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> Flo
     """Return the average of the fits to the mean, each moved to every row of counts."""
     from confide.solvers.smooth_replicates import refit_replicates
 
-    conceivable = [place for place, share in enumerate(believe(problem.evidence, fits)) if share >= UNTHINKABLE]
+    # Priors with less than 2 % of the average over all replicates are not tried for each of them. With a thousandth
+    # the band of the ages is as wide and takes half as long again, for edges have neighbours.
+    conceivable = [place for place, share in enumerate(believe(problem.evidence, fits)) if share >= 0.02]
     moved, logs = [], np.full((len(fits), counts.shape[0]), -np.inf)
     for place in conceivable:
         distributions, logs[place] = refit_replicates(problem, fits[place], counts)
@@ -242,17 +215,8 @@ def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> Flo
     return average
 
 
-def _orders(layout: Layout | None) -> tuple[int, ...]:
-    """Return the orders of differences to try; lower ones where the box is too short for them."""
-    if layout is None:
-        return (0,)
-    longest = max(layout.shape)
-    wanted = (2, 3) if len(layout.shape) == 1 else (2,)
-    return tuple(order for order in wanted if order < longest) or ((1,) if longest > 1 else ())
-
-
 def _explain(fits: Sequence[PriorFit], shares: FloatArray) -> str:
-    if is_nearly_uniform(shares):
+    if shares[0] > 0.5:
         return f"the reports hardly speak against the uniform distribution, which is {shares[0]:.0%} of the average"
     best = fits[int(np.argmax(shares))]
     if math.isinf(best.weight):

@@ -73,17 +73,10 @@ def solve_in_blocks(evidence: Evidence, method: Method, blocks: Blocks) -> Solut
         return None
     found = method.solve(part)
     cells = turn_to_reporters(RowStack.of(evidence), blocks.smooth(found.distribution))
-    words = f"{describe_blocks(blocks)}, then {STEPS_TO_REPORTERS} steps of EM on the cells"
-    return replace(found, distribution=cells, explanation=f"{found.explanation}; {words}")
-
-
-def describe_blocks(blocks: Blocks) -> str:
-    """Return how cells are joined, in words.
-
-    >>> describe_blocks(Blocks((1000, 1000), 10))
-    'solved for 10,000 blocks of 10 x 10 cells'
-    """
-    return f"solved for {blocks.count:,} blocks of {blocks.side} x {blocks.side} cells"
+    words = (
+        f"solved for {blocks.count:,} blocks of {blocks.side} x {blocks.side} cells, then {STEPS_TO_REPORTERS} steps"
+    )
+    return replace(found, distribution=cells, explanation=f"{found.explanation}; {words} of EM on the cells")
 
 
 HEAD_START = 8.0
@@ -103,35 +96,11 @@ FAR_BEHIND = 8.0
 """Nats behind the first candidate from which on another has no share. Such a maximum still explains what a smooth
 answer misses, and had up to a sixth of the mixture, at a fifth more distance from the truth."""
 
-LARGEST_TOGETHER = 150
-"""Values up to which the maxima of one survey and its folds are found side by side: beyond, one by one is faster."""
-
-LARGEST_MAXIMUM = 20_000
-"""Values up to which the maximum is found once for each fold; lines, which take O(k), any number."""
-
-MOST_STEPS = 2000
-"""EM steps of the held-out climb. Where more would help, the maximum itself, a candidate too, is not far."""
-
-NEGLIGIBLE_FIT = 0.05
-"""Fits with less of the smooth average than this are left out when folds are judged."""
-
-NEGLIGIBLE_CANDIDATE = 0.02
-"""Candidates with a smaller share than this are left out for replicates; the others stand for them."""
-
 WEIGHED = 8
 """Replicates on which the candidates are weighed anew; fewer where there are many values, but one at least."""
 
-WEIGHED_VALUES = 480
-"""Values of all these replicates together: four of a hundred values, or one of Paris."""
-
-FAINT = 1e-300
-"""The smallest probability of a report that a candidate is charged with, so that none is ruled out by one report."""
-
 ROWS = 64
 """Rows whose candidates are found side by side: more would be no faster, and tell less of how far they are."""
-
-SHOWN = 0.005
-"""Shares below this are not named in the sentence."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +132,8 @@ class Stacked(Method):
     ['smooth', 'MLE']
     """
 
+    name = "Stacked"
+    full_name = "a mixture of several methods, weighed by held-out reports (Stacked)"
     climbs: ClassVar[bool] = True
 
     folds: int = 5
@@ -171,16 +142,6 @@ class Stacked(Method):
     def __post_init__(self) -> None:
         check_count("folds", self.folds, 2)
         check_count("seed", self.seed, 0)
-
-    @property
-    def name(self) -> str:
-        """See :attr:`Method.name`."""
-        return "Stacked"
-
-    @property
-    def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
-        return "a mixture of several methods, weighed by held-out reports (Stacked)"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
@@ -202,12 +163,7 @@ class Stacked(Method):
         return [_mixed(*one, left_out) for one in zip(parts, folds, tried, strict=True)]
 
     def solve_many(
-        self,
-        evidence: Evidence,
-        counts: FloatArray,
-        *,
-        pilot: Solution | None = None,
-        progress: Progress | None = None,
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`; candidates are weighed on a few replicates, and others borrow their shares.
 
@@ -217,14 +173,20 @@ class Stacked(Method):
         if pilot is None:
             return self._solve_rows(evidence, counts, progress)
         is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
-        number = min(WEIGHED, max(1, WEIGHED_VALUES // evidence.channel.shape[0]))
+        # Few enough that they have 480 values together: four replicates of a hundred values, or one of Paris.
+        number = min(WEIGHED, max(1, 480 // evidence.channel.shape[0]))
         few = [] if is_fixed else self._solve_rows(evidence, counts[:number], None)
         weighed = [_main_shares(solution.choices) for solution in few or [pilot]]
         mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
         for candidate in {method: None for shares in weighed for method in shares}:
             borrowed = np.array([weighed[place % len(weighed)].get(candidate, 0.0) for place in range(counts.shape[0])])
             rows = np.flatnonzero(borrowed)
-            solved = candidate.solve_many(evidence, counts[rows], pilot=self._pilot(candidate, evidence, pilot))
+            known = pilot
+            if candidate is HELD_OUT:  # of EM the pilot has the number of steps that held-out reports settle
+                quick = stored(evidence)
+                folds = Folds.of(quick, self.folds, self.seed)
+                known = replace(pilot, iterations=_held_out_steps([quick], [folds])[0])
+            solved = candidate.solve_many(evidence, counts[rows], pilot=known)
             mixed[rows] += borrowed[rows, None] * np.array([one.distribution for one in solved])
         words = "shares of the candidates from a few of the replicates" if few else "shares of the estimate"
         return [Solution(one, 0, Status.HELD_OUT, words) for one in mixed]
@@ -232,30 +194,24 @@ class Stacked(Method):
     def _solve_rows(self, evidence: Evidence, counts: FloatArray, progress: Progress | None) -> list[Solution]:
         """Solve rows of their own, a block at a time; those that are too small to hold anything out, one by one."""
         parts = [replace(evidence, counts=row, log_offset=0.0) for row in counts]
-        reasons = [why_not_hold_out(one, self.folds) or why_not_together(one) for one in parts]
+        # Over many values single products are what takes the time, so that nothing is gained side by side.
+        is_large = math.prod(evidence.channel.shape) > SMALL_MATRIX
+        is_alone = [is_large or bool(why_not_hold_out(one, self.folds)) for one in parts]
         solutions: dict[int, Solution] = {}
 
         def tell(done: int) -> None:
             if progress is not None:
                 progress(len(solutions) + done)
 
-        for place in [place for place, reason in enumerate(reasons) if reason]:
+        for place in np.flatnonzero(is_alone).tolist():
             solutions[place] = self.solve(parts[place])
             tell(0)
-        together = [place for place, reason in enumerate(reasons) if not reason]
+        together = [place for place, alone in enumerate(is_alone) if not alone]
         for begin in range(0, len(together), ROWS):
             places = together[begin : begin + ROWS]
             solutions |= zip(places, self._mix([parts[place] for place in places], tell), strict=True)
         tell(0)
         return [solutions[place] for place in range(len(parts))]
-
-    def _pilot(self, candidate: Method, evidence: Evidence, pilot: Solution) -> Solution:
-        """Return what the candidate made of the evidence: for EM, the number of steps that held-out reports settle."""
-        if candidate is not HELD_OUT:
-            return pilot
-        quick = stored(evidence)
-        folds = Folds.of(quick, self.folds, self.seed)
-        return replace(pilot, iterations=_held_out_steps([quick], [folds])[0])
 
 
 HELD_OUT = IBU(stop="held-out")
@@ -292,7 +248,8 @@ def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple
     judged = folds.judged * (evidence.total / folds.judged.shape[0])
     seen = judged > 0
     explained = np.array([evidence.channel.push(candidate.without_fold)[seen] for candidate in tried])
-    explained = np.maximum(explained, FAINT)
+    # One report that a candidate calls impossible must not rule it out.
+    explained = np.maximum(explained, 1e-300)
     scores = np.log(explained) @ judged[seen]
     scores -= scores[0]
     alone = np.zeros((len(tried), 1))
@@ -330,11 +287,6 @@ def why_not_hold_out(evidence: Evidence, folds: int) -> str:
     if evidence.total < 2 * folds:
         return f"{counted(round(evidence.total), 'report')}: too few to hold some out"
     return ""
-
-
-def why_not_together(evidence: Evidence) -> str:
-    """Return why a row is solved alone: over many values, single products are what takes the time."""
-    return "" if math.prod(evidence.channel.shape) <= SMALL_MATRIX else "too many values to be solved side by side"
 
 
 def _mixed(evidence: Evidence, folds: Folds, tried: Sequence[Candidate], left_out: tuple[Choice, ...]) -> Solution:
@@ -377,7 +329,8 @@ def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
 
     problem, fits = fit_all(evidence, lambda _outputs: None)
     shares = believe(evidence, fits)
-    kept = np.flatnonzero((shares > NEGLIGIBLE_FIT) | (shares == shares.max()))
+    # Fits with less than 5 % of the smooth average are left out when folds are judged.
+    kept = np.flatnonzero((shares > 0.05) | (shares == shares.max()))
     total = evidence.total * (1 - 1 / folds.learned.shape[0])
     parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
     distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
@@ -419,7 +372,8 @@ def _after(em: EM, steps: Indices) -> FloatArray:
 
 def _held_out_steps(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[int]:
     channel, totals = evidence[0].channel, np.array([one.total for one in evidence])
-    return best_numbers_of_steps(channel, uniform(channel.shape[0]), folds, totals, MOST_STEPS)
+    # Where more than 2,000 steps would help, the maximum itself, a candidate too, is not far.
+    return best_numbers_of_steps(channel, uniform(channel.shape[0]), folds, totals, 2000)
 
 
 def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[Candidate]:
@@ -429,7 +383,8 @@ def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) ->
         np.vstack([one.counts, one.total * (1 - 1 / number) * part.learned])
         for one, part in zip(evidence, folds, strict=True)
     ]
-    is_large = len(evidence) == 1 and max(evidence[0].channel.shape) > LARGEST_TOGETHER
+    # Beyond 150 values the maxima of one survey and its folds are found faster one by one than side by side.
+    is_large = len(evidence) == 1 and max(evidence[0].channel.shape) > 150
     solve_many = Method.solve_many if is_large else MLE.solve_many
     solved = solve_many(HIGHEST, evidence[0], np.concatenate(counts))
     found = np.array([one.distribution for one in solved]).reshape(len(evidence), number + 1, -1)
@@ -442,7 +397,8 @@ def _why_not_highest(evidence: Evidence) -> str:
 
     size = evidence.channel.shape[0]
     is_quick = evidence.channel.keep_and_other is not None or can_follow_path(evidence)
-    if size <= LARGEST_MAXIMUM or is_quick:
+    # Finding the maximum once for each fold takes long for many values; not on lines, where it takes O(k).
+    if size <= 20_000 or is_quick:
         return ""
     return f"finding it once a fold would take too long for {size:,} values"
 
@@ -452,10 +408,7 @@ def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> So
     smooth, unfit = _name_of_smooth(evidence), why_not_smooth(evidence)
     found = (MLE() if unfit else Smooth()).solve(evidence, monitor)
     name, method, other = (HIGHEST.name, HIGHEST, smooth) if unfit else (smooth, Smooth(), HIGHEST.name)
-    choices = (
-        Choice(name, 1.0, None, method=method),
-        Choice(other, 0.0, None, unfit or reason),
-    )
+    choices = (Choice(name, 1.0, None, method=method), Choice(other, 0.0, None, unfit or reason))
     remark = f"; {smooth} was not tried: {unfit}" if unfit else ""
     explanation = f"{name} alone, for {reason}{remark}; {found.explanation}"
     return Solution(found.distribution, found.iterations, found.status, explanation, choices)
@@ -463,7 +416,8 @@ def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> So
 
 def _main_shares(choices: Sequence[Choice]) -> dict[Method, float]:
     """Return the candidates that matter, with what their shares are without the others."""
-    main = {choice.method: choice.share for choice in choices if choice.method and choice.share >= NEGLIGIBLE_CANDIDATE}
+    # Candidates with less than 2 % are left out for replicates; the others stand for them.
+    main = {choice.method: choice.share for choice in choices if choice.method and choice.share >= 0.02}
     return {method: share / sum(main.values()) for method, share in main.items()}
 
 
@@ -474,5 +428,6 @@ def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: fl
 
 
 def _named(tried: Sequence[Choice]) -> str:
-    named = sorted((choice for choice in tried if choice.share >= SHOWN), key=lambda choice: -choice.share)
+    # The sentence leaves out shares below half a percent.
+    named = sorted((choice for choice in tried if choice.share >= 0.005), key=lambda choice: -choice.share)
     return " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)

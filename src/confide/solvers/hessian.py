@@ -18,9 +18,8 @@ Newton's method only needs H to be near: slopes are exact, and a few exact produ
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +33,6 @@ LARGE_PLANE = 4000
 
 BLOCK_OF_OUTPUTS = 8192
 """Outputs whose entries are computed at a time where rows are not stored."""
-
-SMALLEST_SIDE = 16
-"""Rows and columns below which a plane is mostly border."""
-
-ALIKE = 0.99
-"""Outputs on the rim as near as values whose rows correlate this much are counted together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +69,16 @@ class StationaryPlane:
         if layout is None or layout.places is not None or len(layout.shape) != 2:
             return None
         shape = layout.shape[0], layout.shape[1]
-        if min(shape) < SMALLEST_SIDE or channel.shape[0] != channel.shape[1]:
+        # A plane with fewer rows or columns than 16 is mostly border.
+        if min(shape) < 16 or channel.shape[0] != channel.shape[1]:
             return None
-        kernel = _kernel_of(channel, shape)
+        # The kernel by how many rows and columns away an output is: the row of the first cell inside the rim.
+        kernel = np.zeros(shape)
+        kernel[:-2, :-2] = channel.select(np.array([shape[1] + 1])).reshape(shape)[1:-1, 1:-1]
         if not _is_stationary(channel, kernel, shape):
             return None
         correlation, padded = _autocorrelation(kernel), _padded(shape)
-        groups = _rim(*shape, _alike(correlation))
+        groups = _rim(shape, correlation)
         return cls(
             shape,
             correlation,
@@ -98,13 +94,9 @@ class StationaryPlane:
         """Return d of all values, without what the rim adds to it."""
         inner = curvature.copy()
         inner[self.rim] = 0.0
-        square = self._laid_over(inner, self.square_spectrum)
+        square = _laid_over(inner, self.square_spectrum, self.shape)
         deviation: FloatArray = self.scale * np.sqrt(np.maximum(square, 1e-12 * float(square.max())))
         return deviation
-
-    def smear(self, weights: FloatArray) -> FloatArray:
-        """Return the sums of r(y - x) weights_y over y."""
-        return self._laid_over(weights, self.correlation_spectrum)
 
     def correlations(self, values: Indices, others: Indices) -> FloatArray:
         """Return r between these values and those."""
@@ -113,21 +105,6 @@ class StationaryPlane:
         apart = np.abs(row[:, None] - other_row) * width + np.abs(column[:, None] - other_column)
         between: FloatArray = self.correlation.reshape(-1)[apart]
         return between
-
-    def rim_weights(self, curvature: FloatArray) -> FloatArray:
-        """Return the curvature of each group on the rim."""
-        return np.bincount(self.rim_group, curvature[self.rim]).astype(np.float64)
-
-    def _laid_over(self, weights: FloatArray, spectrum: FloatArray) -> FloatArray:
-        return _laid_over(weights, spectrum, self.shape)
-
-
-def _kernel_of(channel: Channel, shape: tuple[int, int]) -> FloatArray:
-    """Return the kernel by how many rows and columns away an output is: the row of the first cell inside the rim."""
-    picture = channel.select(np.array([shape[1] + 1])).reshape(shape)
-    kernel = np.zeros(shape)
-    kernel[:-2, :-2] = picture[1:-1, 1:-1]
-    return kernel
 
 
 def _is_stationary(channel: Channel, kernel: FloatArray, shape: tuple[int, int]) -> bool:
@@ -179,17 +156,13 @@ def _padded(shape: tuple[int, ...]) -> tuple[int, int]:
     return _fft().next_fast_len(2 * shape[0] - 1), _fft().next_fast_len(2 * shape[1] - 1, real=True)
 
 
-def _alike(correlation: FloatArray) -> int:
-    """Return how many columns apart two cells may be and still be nearly alike."""
-    side = 1
-    while side < min(16, correlation.shape[1] // 4) and correlation[0, 2 * side] > ALIKE:
-        side *= 2
-    return side
-
-
-def _rim(height: int, width: int, side: int) -> list[Indices]:
+def _rim(shape: tuple[int, int], correlation: FloatArray) -> list[Indices]:
     """Return the cells of the rim in groups: stretches of each edge, and every corner, where tails differ, alone."""
-    cells = np.arange(height * width).reshape(height, width)
+    side = 1
+    # Outputs on the rim are counted together as far apart as values whose rows correlate by 0.99.
+    while side < min(16, correlation.shape[1] // 4) and correlation[0, 2 * side] > 0.99:
+        side *= 2
+    cells = np.arange(shape[0] * shape[1]).reshape(shape)
     groups = [cells[row, column].reshape(1) for row in (0, -1) for column in (0, -1)]
     for edge in (cells[0, 1:-1], cells[-1, 1:-1], cells[1:-1, 0], cells[1:-1, -1]):
         groups += np.split(edge, range(side, edge.size, side))
@@ -203,90 +176,57 @@ def _fft() -> Any:
     return scipy.fft
 
 
-class Curvature(ABC):
-    """Hessian on a support that grows and shrinks."""
-
-    is_exact: bool
-    """Whether H is what it says, or a model that exact products have to correct."""
-
-    @abstractmethod
-    def grow(self, evidence: Evidence, values: Indices) -> None:
-        """Add single values."""
-
-    @abstractmethod
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop all single values but these."""
-
-    @abstractmethod
-    def begin(self, composite: FloatArray, outputs: FloatArray) -> None:
-        """Take another composite, whose outputs are given."""
-
-    @abstractmethod
-    def anew(self, composite: FloatArray, outputs: FloatArray) -> Curvature:
-        """Return the same for a composite alone."""
-
-    @abstractmethod
-    def hessian(self, evidence: Evidence, outputs: FloatArray) -> FloatArray:
-        """Return H at these outputs y."""
-
-
 @dataclass
-class FromRows(Curvature):
-    """Hessian from whole rows of all atoms, the composite's first."""
+class FromRows:
+    """Hessian from whole rows of all atoms, the composite's first, on a support that grows and shrinks.
 
-    rows: FloatArray
-    is_exact: bool = field(init=False, default=True)
-
-    def grow(self, evidence: Evidence, values: Indices) -> None:
-        """See :meth:`Curvature.grow`."""
-        self.rows = np.vstack([self.rows, evidence.channel.select(values)])
-
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """See :meth:`Curvature.keep`."""
-        self.rows = self.rows[np.concatenate([[True], kept])]
-
-    def begin(self, composite: FloatArray, outputs: FloatArray) -> None:  # noqa: ARG002 (one signature)
-        """See :meth:`Curvature.begin`."""
-        self.rows[0] = outputs
-
-    def anew(self, composite: FloatArray, outputs: FloatArray) -> FromRows:  # noqa: ARG002 (one signature)
-        """See :meth:`Curvature.anew`."""
-        return FromRows(outputs[None, :].copy())
-
-    def hessian(self, evidence: Evidence, outputs: FloatArray) -> FloatArray:
-        """See :meth:`Curvature.hessian`."""
-        curved = self.rows * np.sqrt(curvature_of(evidence, outputs))
-        product: FloatArray = curved @ curved.T
-        return product
-
-
-@dataclass
-class FromBlocks(Curvature):
-    """Hessian from entries computed anew, a block of outputs at a time: rows of many bit vectors do not fit."""
+    Attributes
+    ----------
+    composite_outputs
+        The row of the composite.
+    is_kept
+        Whether rows are kept. If not, entries are computed anew, a block of outputs at a time: rows of many bit vectors
+        do not fit.
+    values, rows
+        The single values, and their rows if these are kept.
+    """
 
     composite_outputs: FloatArray
+    is_kept: bool = True
     values: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    is_exact: bool = field(init=False, default=True)
+    rows: FloatArray = field(init=False)
+    is_exact: ClassVar[bool] = True
 
-    def grow(self, evidence: Evidence, values: Indices) -> None:  # noqa: ARG002 (one signature)
-        """See :meth:`Curvature.grow`."""
+    def __post_init__(self) -> None:
+        self.rows = self.composite_outputs[None, :].copy()
+
+    def grow(self, evidence: Evidence, values: Indices) -> None:
+        """Add single values."""
         self.values = np.concatenate([self.values, values])
+        if self.is_kept:
+            self.rows = np.vstack([self.rows, evidence.channel.select(values)])
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
-        """See :meth:`Curvature.keep`."""
+        """Drop all single values but these."""
         self.values = self.values[kept]
+        if self.is_kept:
+            self.rows = self.rows[np.concatenate([[True], kept])]
 
     def begin(self, composite: FloatArray, outputs: FloatArray) -> None:  # noqa: ARG002 (one signature)
-        """See :meth:`Curvature.begin`."""
-        self.composite_outputs = outputs
+        """Take another composite, whose outputs are given."""
+        self.composite_outputs = self.rows[0] = outputs
 
-    def anew(self, composite: FloatArray, outputs: FloatArray) -> FromBlocks:  # noqa: ARG002 (one signature)
-        """See :meth:`Curvature.anew`."""
-        return FromBlocks(outputs)
+    def anew(self, composite: FloatArray, outputs: FloatArray) -> FromRows:  # noqa: ARG002 (one signature)
+        """Return the same for a composite alone."""
+        return FromRows(outputs, self.is_kept)
 
     def hessian(self, evidence: Evidence, outputs: FloatArray) -> FloatArray:
-        """See :meth:`Curvature.hessian`."""
+        """Return H at these outputs y."""
         roots = np.sqrt(curvature_of(evidence, outputs))
+        if self.is_kept:
+            curved = self.rows * roots
+            product: FloatArray = curved @ curved.T
+            return product
         hessian = np.zeros((self.values.size + 1, self.values.size + 1))
         for start in range(0, outputs.size, BLOCK_OF_OUTPUTS):
             block = np.arange(start, min(start + BLOCK_OF_OUTPUTS, outputs.size))
@@ -297,7 +237,7 @@ class FromBlocks(Curvature):
 
 
 @dataclass
-class FromPlane(Curvature):
+class FromPlane:
     """Hessian from the model of a plane: correlations of the single values, and their rows on the rim alone."""
 
     plane: StationaryPlane
@@ -305,10 +245,11 @@ class FromPlane(Curvature):
     rim: FloatArray
     values: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     correlations: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    is_exact: bool = field(init=False, default=False)
+    is_exact: ClassVar[bool] = False
+    """H is a model, which exact products have to correct."""
 
     def grow(self, evidence: Evidence, values: Indices) -> None:
-        """See :meth:`Curvature.grow`."""
+        """Add single values."""
         old, new = self.values.size, self.values.size + values.size
         grown = np.empty((new, new))
         grown[:old, :old] = self.correlations
@@ -319,25 +260,27 @@ class FromPlane(Curvature):
         self.rim = np.vstack([self.rim, evidence.channel.block(values, self.plane.rim_middles)])
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
-        """See :meth:`Curvature.keep`."""
+        """Drop all single values but these."""
         self.values, self.correlations = self.values[kept], self.correlations[np.ix_(kept, kept)]
         self.rim = self.rim[np.concatenate([[True], kept])]
 
     def begin(self, composite: FloatArray, outputs: FloatArray) -> None:
-        """See :meth:`Curvature.begin`."""
+        """Take another composite, whose outputs are given."""
         self.composite = composite
         self.rim[0] = outputs[self.plane.rim_middles]
 
     def anew(self, composite: FloatArray, outputs: FloatArray) -> FromPlane:
-        """See :meth:`Curvature.anew`."""
+        """Return the same for a composite alone."""
         return FromPlane(self.plane, composite, outputs[None, self.plane.rim_middles])
 
     def hessian(self, evidence: Evidence, outputs: FloatArray) -> FloatArray:
-        """See :meth:`Curvature.hessian`."""
+        """Return H at these outputs y."""
         curvature = curvature_of(evidence, outputs)
         diagonal = self.plane.diagonal(curvature)
-        of_composite = diagonal * self.plane.smear(diagonal * self.composite)
-        at_rim = self.rim * np.sqrt(self.plane.rim_weights(curvature))
+        # The sums of r(y - x) over the composite, and the curvature of each group on the rim.
+        smeared = _laid_over(diagonal * self.composite, self.plane.correlation_spectrum, self.plane.shape)
+        of_composite = diagonal * smeared
+        at_rim = self.rim * np.sqrt(np.bincount(self.plane.rim_group, curvature[self.plane.rim]).astype(np.float64))
         hessian: FloatArray = at_rim @ at_rim.T
         single = diagonal[self.values]
         hessian[1:, 1:] += self.correlations * single[:, None] * single
@@ -353,12 +296,12 @@ def curvature_of(evidence: Evidence, outputs: FloatArray) -> FloatArray:
     return np.divide(ratio, outputs, out=np.zeros_like(outputs), where=ratio > 0)
 
 
-def choose_curvature(evidence: Evidence, composite: FloatArray, outputs: FloatArray) -> Curvature:
+def choose_curvature(evidence: Evidence, composite: FloatArray, outputs: FloatArray) -> FromRows | FromPlane:
     """Take the model on large planes, blocks of entries for many bit vectors, and rows elsewhere."""
     values, reports = evidence.channel.shape
     if evidence.channel.bit_vectors is not None and values * reports > MOST_STORED:
-        return FromBlocks(outputs)
+        return FromRows(outputs, is_kept=False)
     plane = StationaryPlane.of(evidence.channel) if composite.size >= LARGE_PLANE else None
     if plane is None:
-        return FromRows(outputs[None, :].copy())
+        return FromRows(outputs)
     return FromPlane(plane, composite, outputs[None, plane.rim_middles])

@@ -10,7 +10,6 @@ by whatever system fits the channel: a dense Cholesky factor, or on a line a ban
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,26 +22,11 @@ from confide.evidence import Evidence
 from confide.solvers.hessian import curvature_of
 from confide.solvers.search import Clock, Found, Progress, longest_step
 
-SHORTEST_PATH_STEP = 1e-12
-"""Step length at which the path ends: rounding then leaves nothing of it."""
-
 SMALLEST_SHARE = 1e-3
 """Share of the uniform distribution that is mixed into the start: interior points begin inside."""
 
 BAND = 4
 """Half-width of the interleaved system: five-diagonal blocks between unknowns that stand two apart."""
-
-
-class NewtonSystem(ABC):
-    """Matrix M W M' + D, factored for one pair of W and D and then solved with several right-hand sides."""
-
-    @abstractmethod
-    def factor(self, curvature: FloatArray, diagonal: FloatArray) -> None:
-        """Prepare for these diagonals of W and D."""
-
-    @abstractmethod
-    def solve(self, right: FloatArray) -> FloatArray:
-        """Return d with (M W M' + D) d = right."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +52,7 @@ class Iterate:
 
 
 def interior_point(
-    evidence: Evidence, system: NewtonSystem, theta: FloatArray, clock: Clock, progress: Progress
+    evidence: Evidence, system: DenseSystem | LineSystem, theta: FloatArray, clock: Clock, progress: Progress
 ) -> Found:
     """Follow the central path from theta to the maximum, or to where the clock or rounding ends it."""
     point = Iterate.of(evidence, (1 - SMALLEST_SHARE) * theta + SMALLEST_SHARE / theta.size)
@@ -80,7 +64,8 @@ def interior_point(
             break
         step, slack_step = _direction(evidence, system, point, lowest)
         length, slack_length = longest_step(point.theta, step), longest_step(point.slack, slack_step)
-        if not (np.isfinite(step).all() and np.isfinite(slack_step).all() and length > SHORTEST_PATH_STEP):
+        # Of a shorter step rounding leaves nothing.
+        if not (np.isfinite(step).all() and np.isfinite(slack_step).all() and length > 1e-12):
             break
         point = Iterate.of(evidence, point.theta + length * step, point.slack + slack_length * slack_step)
         total = float(point.theta.sum())
@@ -90,7 +75,7 @@ def interior_point(
 
 
 def _direction(
-    evidence: Evidence, system: NewtonSystem, point: Iterate, lowest: float
+    evidence: Evidence, system: DenseSystem | LineSystem, point: Iterate, lowest: float
 ) -> tuple[FloatArray, FloatArray]:
     """Predict how far mu can be lowered, and correct for the bend of theta s = mu on the way."""
     theta, slack = point.theta, point.slack
@@ -114,14 +99,14 @@ def _direction(
 
 
 @dataclass
-class DenseSystem(NewtonSystem):
-    """Newton system M W M' + D as a stored matrix."""
+class DenseSystem:
+    """Newton system M W M' + D as a stored matrix, factored once and solved with several right-hand sides."""
 
     matrix: FloatArray
     _factor: FloatArray = field(init=False)
 
     def factor(self, curvature: FloatArray, diagonal: FloatArray) -> None:
-        """See :meth:`NewtonSystem.factor`."""
+        """Prepare for these diagonals of W and D."""
         curved = self.matrix * np.sqrt(curvature)
         system = curved @ curved.T
         system.flat[:: diagonal.size + 1] += diagonal
@@ -130,13 +115,13 @@ class DenseSystem(NewtonSystem):
             self._factor = np.full_like(system, np.nan)  # the caller sees no step and keeps its best point
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """See :meth:`NewtonSystem.solve`."""
+        """Return d with (M W M' + D) d = right."""
         solution: FloatArray = dpotrs(self._factor, right, lower=1)[0]
         return solution
 
 
 @dataclass
-class LineSystem(NewtonSystem):
+class LineSystem:
     """Newton system for M = diag(rows) T diag(columns) + diag(extra), T = [alpha^|z - x|], in O(k).
 
     T has a tridiagonal inverse B. In terms of u = (rows theta) T, y is Y u with the tridiagonal Y = diag(columns) +
@@ -164,22 +149,8 @@ class LineSystem(NewtonSystem):
         self.output_beside = extra * self.inverse_beside
 
     def factor(self, curvature: FloatArray, diagonal: FloatArray) -> None:
-        """See :meth:`NewtonSystem.factor`."""
+        """Lay the system out as LAPACK wants it: unknowns du_0, p_0, du_1, p_1, ..., one diagonal a row; factor it."""
         self._diagonal = diagonal
-        bands = self._bands(curvature, diagonal)
-        lu, pivots, _ = dgbtrf(bands, BAND, BAND, overwrite_ab=1)
-        self._factored = lu, pivots
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        """See :meth:`NewtonSystem.solve`; from p follows d = (right - rows p) / D."""
-        interleaved = np.zeros(2 * right.size)
-        interleaved[1::2] = right * self.rows / self._diagonal
-        solution = dgbtrs(self._factored[0], BAND, BAND, interleaved, self._factored[1], overwrite_b=1)[0]
-        change: FloatArray = (right - self.rows * solution[1::2]) / self._diagonal
-        return change
-
-    def _bands(self, curvature: FloatArray, diagonal: FloatArray) -> FloatArray:
-        """Lay the system out as LAPACK wants it: unknowns du_0, p_0, du_1, p_1, ..., one diagonal a row."""
         size = diagonal.size
         bands = np.zeros((3 * BAND + 1, 2 * size), order="F")
         middle = 2 * BAND
@@ -201,4 +172,13 @@ class LineSystem(NewtonSystem):
         bands[middle + 1, 0::2] = self.inverse_diagonal
         bands[middle - 1, 2::2] = self.inverse_beside
         bands[middle + 3, 0:-2:2] = self.inverse_beside
-        return bands
+        lu, pivots, _ = dgbtrf(bands, BAND, BAND, overwrite_ab=1)
+        self._factored = lu, pivots
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Return d, which follows from p: d = (right - rows p) / D."""
+        interleaved = np.zeros(2 * right.size)
+        interleaved[1::2] = right * self.rows / self._diagonal
+        solution = dgbtrs(self._factored[0], BAND, BAND, interleaved, self._factored[1], overwrite_b=1)[0]
+        change: FloatArray = (right - self.rows * solution[1::2]) / self._diagonal
+        return change

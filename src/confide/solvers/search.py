@@ -26,15 +26,6 @@ Progress = Callable[[int, FloatArray], None]
 WARM_UP_CYCLES = 15
 """Cycles of accelerated EM, two steps and a jump each, before Newton begins: 15 to 20 did best."""
 
-PATIENCE = 12
-"""Iterations without a better certificate after which rounding, and not the search, is in the way."""
-
-SHORTEST_STEP = 2.0**-30
-"""Length, as a share of a Newton step, at which halving ends: half the digits of float64 are then left of it."""
-
-TO_THE_BORDER = 0.995
-"""Share of the way to the border of the positive numbers that a step may take, as interior points usually do."""
-
 FAIR_SHARE = 1e-4
 """Share of what the slope promises that a step must gain (Armijo's rule with its customary constant)."""
 
@@ -87,7 +78,8 @@ class Found:
 
     def is_stale(self, iteration: int) -> bool:
         """Whether nothing better was found for long."""
-        return iteration - self.iteration > PATIENCE and math.isfinite(self.certificate)
+        # After 12 iterations without a better certificate rounding, and not the search, is in the way.
+        return iteration - self.iteration > 12 and math.isfinite(self.certificate)
 
 
 def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> tuple[FloatArray, FloatArray]:
@@ -97,7 +89,19 @@ def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> t
     """
     step = Step(RowStack.of(evidence), theta)
     for _ in range(cycles):
-        step = _jump(step)
+        first = step.following()
+        second = first.following()
+        change, bend = first.theta - step.theta, second.theta - 2 * first.theta + step.theta
+        bend_norm = float(np.linalg.norm(bend))
+        if bend_norm > 0:  # extrapolate from the three points (Varadhan and Roland, 2008, scheme S3)
+            stretch = max(1.0, float(np.linalg.norm(change)) / bend_norm)
+            far = step.theta + 2 * stretch * change + stretch**2 * bend
+            # Entries that would turn negative keep a share of what EM gave them, so that they can still come back.
+            far = np.maximum(far, 0.01 * second.theta)
+            jumped = Step(step.rows, far / far.sum())
+            step = jumped if jumped.log_likelihood >= second.log_likelihood else second
+        else:
+            step = second
         if clock.is_over:
             break
     return step.theta, step.outputs
@@ -111,7 +115,8 @@ def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: fl
     relative = np.divide(change, outputs, out=np.zeros_like(outputs), where=outputs > 0)[evidence.seen]
     shares = evidence.frequencies[evidence.seen]
     length = 1.0
-    while length > SHORTEST_STEP:
+    # Of a shorter step fewer than half the digits of float64 are left.
+    while length > 2.0**-30:
         moved = length * relative
         if (moved > -1).all():
             rise = float(shares @ np.log1p(moved)) - length * mass
@@ -125,7 +130,8 @@ def longest_step(point: FloatArray, step: FloatArray) -> float:
     """Return how far a step may go, at most 1, for a positive point to stay positive."""
     falling = step < 0
     with np.errstate(over="ignore"):  # a tiny step may go infinitely far
-        return min(1.0, TO_THE_BORDER * float((point[falling] / -step[falling]).min(initial=np.inf)))
+        # Interior points usually go 99.5 % of the way to the border.
+        return min(1.0, 0.995 * float((point[falling] / -step[falling]).min(initial=np.inf)))
 
 
 def overlap(channel: Channel) -> float:
@@ -168,42 +174,17 @@ def highest(candidates: Indices, heights: FloatArray, count: int) -> Indices:
 def _is_peak(picture: FloatArray) -> NDArray[np.bool_]:
     is_peak = np.ones(picture.shape, dtype=bool)
     for axis in range(picture.ndim):
-        ahead, behind = (_cut(picture.ndim, axis, piece) for piece in (slice(1, None), slice(None, -1)))
+        before = (slice(None),) * axis
+        ahead, behind = (*before, slice(1, None)), (*before, slice(None, -1))
         is_peak[ahead] &= picture[ahead] > picture[behind]  # strictly, so that a plateau has one peak at most
         is_peak[behind] &= picture[behind] >= picture[ahead]
     return is_peak
 
 
-def _cut(dimensions: int, axis: int, piece: slice) -> tuple[slice, ...]:
-    return tuple(piece if number == axis else slice(None) for number in range(dimensions))
-
-
-def _jump(step: Step) -> Step:
-    """Extrapolate from three successive points (Varadhan and Roland, 2008, scheme S3)."""
-    first = step.following()
-    second = first.following()
-    change, bend = first.theta - step.theta, second.theta - 2 * first.theta + step.theta
-    bend_norm = float(np.linalg.norm(bend))
-    if bend_norm == 0:
-        return second
-    stretch = max(1.0, float(np.linalg.norm(change)) / bend_norm)
-    far = step.theta + 2 * stretch * change + stretch**2 * bend
-    # Entries that would turn negative keep a share of what EM gave them, so that they can still come back.
-    far = np.maximum(far, 0.01 * second.theta)
-    jumped = Step(step.rows, far / far.sum())
-    return jumped if jumped.log_likelihood >= second.log_likelihood else second
-
-
 Mask = NDArray[np.bool_]
-
-RIDGE = 1e-14
-"""Relative to the equilibrated diagonal. Because increments are solved for, it slows steps but moves no fixed point."""
 
 EXCHANGE_PATIENCE = 3
 """Times that whole blocks may be exchanged without fewer entries being wrong."""
-
-MOST_CENTRAL_STEPS = 60
-"""Steps along the central path; 10 to 25 are usual."""
 
 
 @dataclass
@@ -240,8 +221,10 @@ class NonnegativeProgramme:
         target, start = slope * self._scale, point / self._scale
         first_guess = (start > 0) | (target > 0) if self._factor is None else self._free
         step = self._exchange_blocks(target, start, first_guess, tolerated)
-        if step is None:
-            step = self._cross_over(target, start, tolerated)
+        if step is None:  # the central path is sure to lead there, or to blocks that can be exchanged
+            end, slack = follow_central_path(self.hessian, target, start)
+            step = self._exchange_blocks(target, start, end > slack, tolerated)
+            step = end - start if step is None else step
         return np.maximum(step, -start) * self._scale
 
     def _exchange_blocks(
@@ -251,7 +234,8 @@ class NonnegativeProgramme:
         fewest, patience = start.size + 1, EXCHANGE_PATIENCE
         while patience >= 0:
             step = self._solve(target, start, free)
-            wrong = np.where(free, start + step < 0, self._wants_to_grow(target, step))
+            wants_to_grow = target - self.hessian @ step > 1e-12 * np.maximum(1.0, np.abs(target))
+            wrong = np.where(free, start + step < 0, wants_to_grow)
             count = int(wrong.sum())
             if count <= tolerated * start.size:
                 return step
@@ -259,16 +243,6 @@ class NonnegativeProgramme:
             fewest = min(fewest, count)
             free = free ^ wrong
         return None
-
-    def _cross_over(self, target: FloatArray, start: FloatArray, tolerated: float) -> FloatArray:
-        """Follow the central path, which is sure to lead there; then exchange blocks from where it ends."""
-        end, slack = follow_central_path(self.hessian, target, start)
-        step = self._exchange_blocks(target, start, end > slack, tolerated)
-        return end - start if step is None else step
-
-    def _wants_to_grow(self, target: FloatArray, step: FloatArray) -> Mask:
-        left = target - self.hessian @ step
-        return left > 1e-12 * np.maximum(1.0, np.abs(target))
 
     def _solve(self, target: FloatArray, start: FloatArray, free: Mask) -> FloatArray:
         """Bring bound entries to their bound, and solve H d = target for the others."""
@@ -297,7 +271,8 @@ def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArr
     """
     weights = start + 0.1 * max(float(start.mean()), float(np.abs(target).mean()), 1e-300)
     slack = np.maximum(hessian @ (weights - start) - target, 0.1 * float(np.abs(target).mean()) + 1e-300)
-    for _ in range(MOST_CENTRAL_STEPS):
+    # 10 to 25 steps are usual.
+    for _ in range(60):
         left, centre = target - hessian @ (weights - start), float(weights @ slack) / weights.size
         if centre <= 1e-16 * float(np.abs(target).max()) * float(weights.max()):
             break
@@ -318,7 +293,8 @@ def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArr
 
 def factor_positive(matrix: FloatArray) -> FloatArray:
     """Return the Cholesky factor of a symmetric matrix that rounding may have made singular."""
-    ridge = RIDGE * matrix.shape[0]
+    # A ridge slows steps but moves no fixed point, because increments are solved for. The diagonal is one.
+    ridge = 1e-14 * matrix.shape[0]
     for _ in range(8):
         # Turned, because LAPACK would copy what numpy lays out row by row; symmetric, so that nothing changes.
         regular = matrix.copy().T

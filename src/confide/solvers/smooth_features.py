@@ -27,7 +27,6 @@ from confide.channels.base import FloatArray
 from confide.solvers.search import NonnegativeProgramme
 from confide.solvers.smooth_prior import (
     SMALLEST_WEIGHT,
-    Precision,
     PriorFamily,
     PriorFit,
     Problem,
@@ -44,16 +43,6 @@ from confide.solvers.smooth_prior import (
 MOST_VALUES, MOST_ENTRIES = 256, 65_536
 """Values on a line, and those times different reports, up to which edges are looked for: a fit takes milliseconds."""
 
-SHARES = (0.003, 0.02, 0.08)
-"""Shares of the people beyond the edges that are tried first, by the best fit without any."""
-
-HOPE = 5.0
-"""Nats beyond its doubt that the first ones may be short of, at a weight that is not their own, to be followed further.
-
-An edge that explains nothing is short of log k and its doubt, 5.6 nats of a hundred values. With one, edges two values
-off were given up that bring 15 to 20 nats at their place: nobody below 17, in a pool and in half of the ages alone.
-"""
-
 EDGE_DOUBT, EDGE_DOUBT_OF_RESPONSE = 1.0, 5.0
 """Nats that an edge must bring beyond its place among k values, and under randomized response.
 
@@ -61,14 +50,8 @@ There a rough prior pays for each value that few people have, and gladly leaves 
 above 71, where three in a hundred are. Everywhere, that would lose the edge of the ages at 0.1 per year.
 """
 
-NEIGHBOURS = (-2, -1, 1, 2)
-"""Places beside the best one that stand in the average too."""
-
 FEWEST = 4
 """Values that are left between two edges."""
-
-STEEPEST = 1e8
-"""No weight is raised beyond it: the determinant of the prior, by its band, would be lost in rounding."""
 
 
 def add_edges(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
@@ -100,48 +83,35 @@ def doubt_of(problem: Problem) -> float:
 def _seek_edge(problem: Problem, start: PriorFit, side: int, progress: Progress) -> list[PriorFit]:
     """Look for an edge on one side beside what is known of the other, then for the weight that goes with it."""
     tried: dict[tuple[int, float], PriorFit] = {}
-    step = 10.0 ** (start.order / 2)
+    step, (low, high) = 10.0 ** (start.order / 2), start.span or (0, start.theta.size)
 
     def attempt(place: int, weight: float) -> PriorFit:
         if (place, weight) not in tried:
-            tried[place, weight] = _fit_between(problem, start, _moved(start, side, place), weight, progress)
+            span = (low, place) if side else (place, high)
+            tried[place, weight] = _fit_between(problem, start, span, weight, progress)
         return tried[place, weight]
 
-    weight, places = start.weight, _places(start, side)
-    first = _first_places(start, side, places)
-    least = start.log_evidence - HOPE - doubt_of(problem)
+    # An edge leaves a value out, and a few in. First come the ends beyond which few people are, by the fit.
+    weight, places = start.weight, range(low + FEWEST, high) if side else range(low + 1, high - FEWEST + 1)
+    sums = np.cumsum(start.theta[::-1] if side else start.theta)
+    beyond = [int(np.searchsorted(sums, share)) for share in (0.003, 0.02, 0.08)]
+    first = sorted({start.theta.size - one if side else one for one in beyond} & set(places))
+    # The first places, at a weight that is not their own, may be short of 5 nats beyond their doubt. With 1 nat, edges
+    # two values off were given up that bring 15 to 20 nats at their place: nobody below 17, in a pool and in half of
+    # the ages alone. An edge that explains nothing is short of log k and its doubt, 5.6 nats for a hundred values.
+    least = start.log_evidence - 5.0 - doubt_of(problem)
     place = _best_place(lambda one: attempt(one, weight).log_evidence, first, places, least)
     if place is None:
         return []
     # Beside an edge the rest is smoother than it seemed.
-    while weight < STEEPEST and attempt(place, weight * step).log_evidence > attempt(place, weight).log_evidence:
+    # (Beyond a weight of 1e8 the determinant of the prior, by its band, would be lost in rounding.)
+    while weight < 1e8 and attempt(place, weight * step).log_evidence > attempt(place, weight).log_evidence:
         weight *= step
-    for other in (place + apart for apart in NEIGHBOURS):
+    # Places beside the best one stand in the average too.
+    for other in (place + apart for apart in (-2, -1, 1, 2)):
         if other in places:
             attempt(other, weight)
     return [fit for fit in tried.values() if math.isfinite(fit.log_evidence) and fit.log_evidence > least]
-
-
-def _span_of(fit: PriorFit) -> Span:
-    return fit.span or (0, fit.theta.size)
-
-
-def _moved(fit: PriorFit, side: int, place: int) -> Span:
-    low, high = _span_of(fit)
-    return (low, place) if side else (place, high)
-
-
-def _places(fit: PriorFit, side: int) -> range:
-    """Return where an edge may be: it leaves a value out, and a few in."""
-    low, high = _span_of(fit)
-    return range(low + FEWEST, high) if side else range(low + 1, high - FEWEST + 1)
-
-
-def _first_places(fit: PriorFit, side: int, places: range) -> list[int]:
-    """Return the ends beyond which few people are, by a fit."""
-    sums = np.cumsum(fit.theta[::-1] if side else fit.theta)
-    beyond = [int(np.searchsorted(sums, share)) for share in SHARES]
-    return sorted({fit.theta.size - one if side else one for one in beyond} & set(places))
 
 
 def _best_place(height: Callable[[int], float], first: list[int], places: range, least: float) -> int | None:
@@ -165,37 +135,22 @@ def _fit_between(problem: Problem, start: PriorFit, span: Span, weight: float, p
     inside = problem_between(problem, span)
     penalty = penalty_between(start.order, span)
     prior = precision_of(inside, penalty, weight)
-    begin = low - _span_of(start)[0]
+    begin = low - (start.span or (0, 0))[0]
     heights, theta, outputs, height = climb(inside, prior, start.heights[begin : begin + high - low], progress)
     volume = inside.system(theta, outputs, prior).log_determinant
     size = problem.evidence.channel.shape[0]
     edges = int(low > 0) + int(high < size)
-    log_evidence = height + (_log_determinant(prior) - volume) / 2 - edges * (math.log(size) + doubt_of(problem))
+    # log det Q by its band: the ends of a line move too often for eigenvalues.
+    factor, info = dpbtrf(as_band(prior.matrix, prior.width), lower=1)
+    determinant = 2 * float(np.log(factor[0]).sum()) if info == 0 else -math.inf
+    log_evidence = height + (determinant - volume) / 2 - edges * (math.log(size) + doubt_of(problem))
     whole = np.zeros(size)
     whole[low:high] = theta / float(theta.sum())
     return replace(start, weight=weight, log_evidence=log_evidence, heights=heights, theta=whole, span=span)
 
 
-def _log_determinant(prior: Precision) -> float:
-    """Return log det Q by its band: the ends of a line move too often for eigenvalues."""
-    factor, info = dpbtrf(as_band(prior.matrix, prior.width), lower=1)
-    return 2 * float(np.log(factor[0]).sum()) if info == 0 else -math.inf
-
-
-MOST_CELLS = 200
-"""Cells of a plane up to which spikes are looked for: beyond, that took longer than all else, and none were found."""
-
 ROUNDS, GROWTH = 4, 3
 """Times that spikes are looked for beside a smooth part that was fitted beside those before: 1, 3, 9, ... of them."""
-
-FAR = 30.0
-"""Nats below the best fit without spikes from which the weight is lowered by two steps at a time."""
-
-PLAINLY = 2.0
-"""Times its cost from which on a spike is plainly worth it, by the same model."""
-
-NEARLY = 0.7
-"""Part of its cost that a spike must promise to be tried: the promise is a quadratic model's."""
 
 SPIKE_DOUBT = 6.0
 """Nats that a spike must bring beyond its place among k values. With half a nat the replicates of smooth answers had
@@ -204,17 +159,12 @@ spikes by chance, and bands of the default were a third too narrow for them; fou
 NEGLIGIBLE = 1e-7
 """Share of a spike that is none."""
 
-FAINT = 1e-15
-
-NEWTON_STEPS = 12
-SETTLED = 0.02
-"""Nats that a step on the shares must promise to be taken."""
-
 
 def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
     """Return fits with spikes that may be worth more than the fits given, which are those without."""
     ladder = [fit for fit in fits if fit.order >= 1 and fit.span is None]
-    is_large = len(problem.knots.layout.shape) > 1 and problem.knots.size > MOST_CELLS
+    # On planes of more cells the search took longer than all else, and found none.
+    is_large = len(problem.knots.layout.shape) > 1 and problem.knots.size > 200
     if problem.matrix is None or not ladder or is_large:
         return []
     path = [fit for fit in ladder if fit.order == ladder[0].order]
@@ -241,7 +191,8 @@ def _seek_spikes(problem: Problem, path: Sequence[PriorFit], progress: Progress)
     plain = {round(math.log(fit.weight, step), 1): fit.log_evidence for fit in path}
     best = max(plain.values())
     while spikes.any() and now.weight > SMALLEST_WEIGHT:
-        factor = step**2 if now.log_evidence < best - FAR else step
+        # Far below the best fit without spikes the weight is lowered by two steps at a time.
+        factor = step**2 if now.log_evidence < best - 30.0 else step
         rougher = _fit_spikes(problem, replace(now, spikes=spikes), now.weight / factor, progress)
         yield rougher
         # Spikes that do not pay beside a smooth part of this weight pay even less beside a rougher one.
@@ -266,7 +217,7 @@ def _fit_spikes(problem: Problem, fit: PriorFit, weight: float, progress: Progre
     spikes[free.places] = np.exp(moved[size:])
     spikes[spikes < NEGLIGIBLE] = 0.0
     family = PriorFamily.of(replace(problem, spikes=spikes), fit.order, progress)
-    found = family.measure(weight, moved[:size])
+    found = family.fit(weight, moved[:size], is_mode=True)
     return replace(found, log_evidence=found.log_evidence - cost_of(problem) * int(np.count_nonzero(spikes)))
 
 
@@ -294,7 +245,8 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
         promise = np.where((gain > 0) & (bend > 0), n * gain**2 / (2.0 * np.maximum(bend, 1e-300)), 0.0)
         promise[values] = 0.0
         value = int(np.argmax(promise))
-        if promise[value] < NEARLY * cost:
+        # A spike is tried even if it promises only 70 % of its cost: the promise is a quadratic model's.
+        if promise[value] < 0.7 * cost:
             break
         more = np.vstack([matrix[value], rows])
         first = min(0.5, float(gain[value] / bend[value]))
@@ -319,7 +271,8 @@ def _doubtful(
     bend = scaled @ scaled.T
     bend.flat[:: bend.shape[0] + 1] *= 1 + 1e-12
     loss = n * weights**2 / (2 * np.maximum(np.linalg.inv(bend).diagonal(), 1e-300))
-    return [value for value, one in zip(values, loss.tolist(), strict=False) if one < PLAINLY * cost]
+    # What brings twice its cost by the same model is plainly worth it.
+    return [value for value, one in zip(values, loss.tolist(), strict=False) if one < 2.0 * cost]
 
 
 def _climb_shares(rows: FloatArray, weights: FloatArray, q: FloatArray, n: float) -> tuple[FloatArray, float]:
@@ -327,17 +280,17 @@ def _climb_shares(rows: FloatArray, weights: FloatArray, q: FloatArray, n: float
     # Where a spike that held everybody is left out, something must explain the reports to begin with.
     weights = np.maximum(weights, NEGLIGIBLE) / float(np.maximum(weights, NEGLIGIBLE).sum())
     height = float(q @ np.log(np.maximum(weights @ rows, 1e-300))) - float(weights.sum())
-    for _ in range(NEWTON_STEPS):
+    for _ in range(12):
         outputs = weights @ rows
         slope = rows @ (q / outputs) - 1.0
         scaled = rows * (np.sqrt(q) / outputs)
         step = NonnegativeProgramme(scaled @ scaled.T).step(slope, weights)
         promise = n * float(slope @ step)
-        if promise < SETTLED:
+        if promise < 0.02:
             break
         length = 1.0
         while length > 1e-4:
-            tried = np.maximum(weights + length * step, FAINT)  # one in a million million may need what is left
+            tried = np.maximum(weights + length * step, 1e-15)  # one in a million million may need what is left
             reached = float(q @ np.log(np.maximum(tried @ rows, 1e-300))) - float(tried.sum())
             if reached > height:
                 break

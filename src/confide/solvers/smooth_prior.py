@@ -26,7 +26,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -39,9 +38,6 @@ from confide.evidence import Evidence
 
 STENCILS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}
 """Differences of the first, second and third order."""
-
-TWIST = (1.0, -1.0, -1.0, 1.0)
-"""The mixed second difference over the four corners of a square."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +71,14 @@ class Knots:
         """
         if size <= most:
             return cls(layout, size, None)
-        shape = _fewer(layout.shape, most)
+        # All sides shrink alike until few enough places are left; a side keeps four places if it has them.
+        shrink = (most / math.prod(layout.shape)) ** (1 / len(layout.shape))
+        shape = tuple(max(min(length, 4), int(length * shrink)) for length in layout.shape)
         weights: FloatArray = np.ones((1, 1))
         for length, count in zip(layout.shape, shape, strict=True):
-            weights = np.kron(weights, _hats(length, count)).astype(np.float64)
+            spots = np.arange(length) * ((count - 1) / max(length - 1, 1))
+            hats = np.maximum(0.0, 1.0 - np.abs(spots - np.arange(count)[:, None]))
+            weights = np.kron(weights, hats).astype(np.float64)
         places: slice | Indices = slice(None) if layout.places is None else layout.places
         return cls(Layout(shape), math.prod(shape), weights[:, places])
 
@@ -94,19 +94,6 @@ class Knots:
         return slopes if self.weights is None else slopes @ self.weights.T
 
 
-def _fewer(shape: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """Shrink all sides alike until at most so many places are left; a side keeps four places if it has them."""
-    shrink = (most / math.prod(shape)) ** (1 / len(shape))
-    return tuple(max(min(length, 4), int(length * shrink)) for length in shape)
-
-
-def _hats(length: int, count: int) -> FloatArray:
-    """Return for each of so many knots on a line how much of it each place gets."""
-    places = np.arange(length) * ((count - 1) / max(length - 1, 1))
-    hats: FloatArray = np.maximum(0.0, 1.0 - np.abs(places - np.arange(count)[:, None]))
-    return hats
-
-
 def roughness(layout: Layout, size: int, order: int) -> FloatArray:
     """Return the matrix P for which f' P f is the sum of the squared differences of f, along every axis.
 
@@ -118,29 +105,20 @@ def roughness(layout: Layout, size: int, order: int) -> FloatArray:
            [-2.,  4., -2.],
            [ 1., -2.,  1.]])
     """
-    box = _number_of_each_place(layout, size)
-    penalty = np.zeros((size, size))
-    for axis in range(box.ndim):
-        _add(penalty, _windows(box, axis, order + 1), STENCILS[order])
-    if box.ndim == 2 and order == 2:
-        corners = np.stack([box[:-1, :-1], box[:-1, 1:], box[1:, :-1], box[1:, 1:]], axis=-1)
-        _add(penalty, corners.reshape(-1, 4), tuple(math.sqrt(2) * weight for weight in TWIST))
-    return penalty
-
-
-def _number_of_each_place(layout: Layout, size: int) -> Indices:
-    """Return the box of the layout with the number of the value that stands at each place, -1 where none does."""
+    # The number of the value that stands at each place, -1 where none does.
     box = np.full(math.prod(layout.shape), -1, dtype=np.int64)
     box[slice(None) if layout.places is None else layout.places] = np.arange(size)
-    return box.reshape(layout.shape)
-
-
-def _windows(box: Indices, axis: int, width: int) -> Indices:
-    """Return all runs of so many places along an axis, one a row."""
-    if box.shape[axis] < width:
-        return np.zeros((0, width), dtype=np.int64)
-    runs = np.lib.stride_tricks.sliding_window_view(box, width, axis=axis)
-    return runs.reshape(-1, width)
+    box = box.reshape(layout.shape)
+    penalty = np.zeros((size, size))
+    for axis in range(box.ndim):
+        if box.shape[axis] > order:
+            runs = np.lib.stride_tricks.sliding_window_view(box, order + 1, axis=axis)
+            _add(penalty, runs.reshape(-1, order + 1), STENCILS[order])
+    if box.ndim == 2 and order == 2:
+        corners = np.stack([box[:-1, :-1], box[:-1, 1:], box[1:, :-1], box[1:, 1:]], axis=-1)
+        # The mixed second difference over the four corners of a square.
+        _add(penalty, corners.reshape(-1, 4), tuple(math.sqrt(2) * weight for weight in (1.0, -1.0, -1.0, 1.0)))
+    return penalty
 
 
 def _add(penalty: FloatArray, windows: Indices, stencil: tuple[float, ...]) -> None:
@@ -151,17 +129,6 @@ def _add(penalty: FloatArray, windows: Indices, stencil: tuple[float, ...]) -> N
             np.add.at(penalty, (whole[:, left], whole[:, right]), one * other)
 
 
-class System(Protocol):
-    """A symmetric positive definite matrix, factored."""
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        """Solve for one right side, or for one a column."""
-
-    @property
-    def log_determinant(self) -> float:
-        """The logarithm of the determinant."""
-
-
 class DenseCurvature:
     """A matrix of which the lower half is given, and which rounding may have made singular."""
 
@@ -169,12 +136,12 @@ class DenseCurvature:
         self.factor = factorise(matrix)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """See :meth:`System.solve`."""
+        """Solve for one right side, or for one a column."""
         return solve_by(self.factor, right)
 
     @property
     def log_determinant(self) -> float:
-        """See :attr:`System.log_determinant`."""
+        """The logarithm of the determinant."""
         return 2 * float(np.log(self.factor.diagonal()).sum())
 
 
@@ -193,7 +160,7 @@ class BandedCurvature:
         self.middle = middle
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """See :meth:`System.solve`; H^-1 r = B^-1 r - B^-1 U (I + S U' B^-1 U)^-1 S U' B^-1 r."""
+        """Solve for one right side, or for one a column: H^-1 r = B^-1 r - B^-1 U (I + S U' B^-1 U)^-1 S U' B^-1 r."""
         plain: FloatArray = dpbtrs(self.factor, right, lower=1)[0]
         inside = np.linalg.solve(self.inner, self.middle @ (self.columns.T @ plain))
         solution: FloatArray = plain - self.solved @ inside
@@ -201,7 +168,7 @@ class BandedCurvature:
 
     @property
     def log_determinant(self) -> float:
-        """See :attr:`System.log_determinant`."""
+        """The logarithm of the determinant."""
         band = 2 * float(np.log(self.factor[0]).sum())
         return band + float(np.linalg.slogdet(self.inner)[1])
 
@@ -246,9 +213,6 @@ Progress = Callable[[FloatArray], None]
 Span = tuple[int, int]
 """The first value that anybody has, and the one after the last."""
 
-AMPLITUDE = 6.0
-"""Root mean square over all values by which log theta is expected to stray from the uniform one."""
-
 MOST_KNOTS = 500
 """Values up to which each has a height of its own; a step then takes up to a hundredth of a second."""
 
@@ -257,34 +221,13 @@ MOST_ENTRIES = 3_000_000
 
 FEWEST_KNOTS = 64
 
-CHUNK = 4_000_000
-"""Entries of rows that are pushed at a time."""
-
-STEEPEST_WEIGHT = 1e10
-"""No alpha is larger: beyond it float64 no longer sees the reports beside the prior."""
-
 SMALLEST_WEIGHT = 1e-3
-
-HOPELESS = 6.0
-"""The path ends where the log evidence has fallen by so much from its best."""
 
 ENOUGH = 0.03
 """A step that promises fewer nats than this is the last: it would not be seen in the answer."""
 
-SLOW = 0.25
-"""The curvature is taken anew where a step with an older one promises more than this part of the one before."""
-
-MOST_STEPS = 40
 LONGEST_STEP = 3.0
 """No log-probability moves by more in one step."""
-
-SHORTEST_STEP = 1e-6
-
-LOOSE = 1e-3
-"""Precision that holds the logarithm of a spike's share."""
-
-KEPT_PENALTIES = 8
-"""Penalties that are kept, each with its eigenvalues: 2 MB for as many knots as there are at most."""
 
 _PENALTIES: dict[object, Penalty] = {}
 
@@ -357,7 +300,8 @@ class Problem:
     @property
     def anchor(self) -> float:
         """r, the precision that holds f near the uniform distribution as a whole."""
-        return 1 / (AMPLITUDE**2 * self.knots.size)
+        # 6 is the root mean square by which log theta is expected to stray from the uniform one over all values.
+        return 1 / (6.0**2 * self.knots.size)
 
     def push(self, theta: FloatArray) -> FloatArray:
         """Return y over the outputs that were reported."""
@@ -381,8 +325,8 @@ class Problem:
         return self.push(theta) if self.spikes is None else self.push(theta) + self._spiked
 
     @cached_property
-    def _spiked(self) -> FloatArray | float:
-        return 0.0 if self.spikes is None else self.push(self.spikes)
+    def _spiked(self) -> FloatArray:
+        return self.push(np.asarray(self.spikes))
 
     @cached_property
     def spiked_share(self) -> float:
@@ -400,7 +344,8 @@ class Problem:
         if self.matrix is not None:
             return theta[:, None] * self.matrix
         weights = np.eye(self.knots.size) if self.knots.weights is None else self.knots.weights
-        step = max(1, CHUNK // self.evidence.channel.shape[1])
+        # As many rows at a time as have 4 million entries.
+        step = max(1, 4_000_000 // self.evidence.channel.shape[1])
         parts = [self.push(weights[begin : begin + step] * theta) for begin in range(0, self.knots.size, step)]
         return np.concatenate(parts)
 
@@ -416,7 +361,7 @@ class Problem:
         prior: Precision,
         share: float = 1.0,
         more: FloatArray | None = None,
-    ) -> System:
+    ) -> DenseCurvature | BandedCurvature:
         """Return the curvature of the posterior, with a share of the reports, and with more on its diagonal."""
         alike = self.evidence.channel.keep_and_other
         if alike is None or not self.is_response or 3 * prior.width > self.knots.size:
@@ -451,17 +396,15 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
     family = PriorFamily.of(problem, order, progress)
     weight, step = _first_weight(problem.knots.layout, order)
     fits: list[PriorFit] = []
-    while weight >= SMALLEST_WEIGHT and not _is_hopeless(fits):
-        heights = fits[-1].heights if fits else problem.start
-        fits.append(family.fit(weight, heights))
+    highest = -math.inf
+    # The path ends where the log evidence has fallen by six nats from its best.
+    while weight >= SMALLEST_WEIGHT and not (fits and fits[-1].log_evidence < highest - 6.0):
+        fits.append(family.fit(weight, fits[-1].heights if fits else problem.start))
+        highest = max(highest, fits[-1].log_evidence)
         weight /= step
     best = max(fits, key=lambda fit: fit.log_evidence)
     sides = (-0.5,) if best is fits[0] else (0.5, -0.5)
     return fits + [family.fit(best.weight * step**side, best.heights) for side in sides]
-
-
-def _is_hopeless(fits: list[PriorFit]) -> bool:
-    return bool(fits) and fits[-1].log_evidence < max(fit.log_evidence for fit in fits) - HOPELESS
 
 
 @dataclass(frozen=True, eq=False)
@@ -478,27 +421,13 @@ class PriorFamily:
         """Return the priors of an order."""
         return cls(problem, order, penalty_of(problem, order), progress)
 
-    def fit(self, weight: float, heights: FloatArray) -> PriorFit:
-        """Climb from these heights to the mode for one weight, and measure its evidence."""
-        prior = precision_of(self.problem, self.penalty, weight)
-        heights, theta, outputs, height = climb(self.problem, prior, heights, self.progress)
-        return self._measure(prior, weight, heights, theta, outputs, height)
-
-    def measure(self, weight: float, heights: FloatArray) -> PriorFit:
-        """Measure the evidence at these heights, which are the mode already."""
-        prior = precision_of(self.problem, self.penalty, weight)
-        return self._measure(prior, weight, heights, *_evaluate(self.problem, prior, heights))
-
-    def _measure(
-        self,
-        prior: Precision,
-        weight: float,
-        heights: FloatArray,
-        theta: FloatArray,
-        outputs: FloatArray,
-        height: float,
-    ) -> PriorFit:
-        problem = self.problem
+    def fit(self, weight: float, heights: FloatArray, *, is_mode: bool = False) -> PriorFit:
+        """Climb from these heights, unless they are the mode already, for one weight, and measure its evidence."""
+        problem, prior = self.problem, precision_of(self.problem, self.penalty, weight)
+        if is_mode:
+            theta, outputs, height = _evaluate(problem, prior, heights)
+        else:
+            heights, theta, outputs, height = climb(problem, prior, heights, self.progress)
         volume = problem.system(theta, outputs, prior).log_determinant
         log_evidence = height + (float(np.log(weight * self.penalty.spectrum + problem.anchor).sum()) - volume) / 2
         return PriorFit(self.order, weight, log_evidence, heights, problem.whole(theta), problem.spikes)
@@ -569,13 +498,14 @@ def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
         inside = problem_between(problem, fit.span)
         held = precision_of(inside, penalty_between(fit.order, fit.span), fit.weight)
         return FreeSpikes(inside, held, fit.heights, np.zeros(0, dtype=np.int64), (low, size - high))
-    prior = prior_precision(problem, fit.order, fit.weight)
+    prior = precision_of(problem, penalty_of(problem, fit.order), fit.weight)
     if fit.spikes is None or problem.matrix is None:
         return FreeSpikes(problem, prior, fit.heights, np.zeros(0, dtype=np.int64))
     places, size = np.flatnonzero(fit.spikes), problem.knots.size
     rows = problem.evidence.channel.dense()
     evidence = replace(problem.evidence, channel=Dense(np.vstack([rows, rows[places]])))
-    precision = np.eye(size + places.size) * LOOSE
+    # A little precision holds the logarithm of a spike's share.
+    precision = np.eye(size + places.size) * 1e-3
     precision[:size, :size] = prior.matrix
     knots = Knots(Layout((size + places.size,)), size + places.size, None)
     freed = Problem(evidence, knots, np.vstack([problem.matrix, problem.matrix[places]]))
@@ -592,7 +522,8 @@ def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
     if order == 0:
         return 100.0, 10.0
     side, size = max(layout.shape), math.prod(layout.shape)
-    return min(float(side) ** (2 * order) / size, STEEPEST_WEIGHT), 10.0 ** (order / 2)
+    # No alpha is larger: beyond it float64 no longer sees the reports beside the prior.
+    return min(float(side) ** (2 * order) / size, 1e10), 10.0 ** (order / 2)
 
 
 def problem_between(problem: Problem, span: Span) -> Problem:
@@ -610,17 +541,13 @@ def penalty_between(order: int, span: Span) -> Penalty:
     return Penalty(differences.T @ differences, np.zeros(0), order)
 
 
-def prior_precision(problem: Problem, order: int, weight: float) -> Precision:
-    """Return Q for an order and a weight."""
-    return precision_of(problem, penalty_of(problem, order), weight)
-
-
 def penalty_of(problem: Problem, order: int) -> Penalty:
     """Return P: the same for all groups and replicates over one alphabet, so they are kept."""
     layout, size = problem.knots.layout, problem.knots.size
     key = (order, size, layout.shape, None if layout.places is None else layout.places.tobytes())
     if key not in _PENALTIES:
-        while len(_PENALTIES) >= KEPT_PENALTIES:
+        # Each takes up to 2 MB.
+        while len(_PENALTIES) >= 8:
             _PENALTIES.pop(next(iter(_PENALTIES)))
         penalty = read_only(np.eye(size) if order == 0 else roughness(layout, size, order))
         left, right = np.nonzero(penalty)
@@ -643,12 +570,13 @@ def climb(
     theta, outputs, height = _evaluate(problem, prior, heights)
     shares = problem.evidence.frequencies[problem.evidence.seen]
     system, before = None, math.inf
-    for _ in range(MOST_STEPS):
+    for _ in range(40):
         gain = problem.pull(shares / outputs)
         pushed = problem.evidence.total * theta * (gain - 1)
         slope = problem.knots.gather(pushed) - prior.matrix @ (heights - problem.start)
         step = slope if system is None else system.solve(slope)
-        if system is None or float(slope @ step) > SLOW * before:
+        # The curvature is taken anew where a step with an older one promises more than a quarter of the one before.
+        if system is None or float(slope @ step) > 0.25 * before:
             # The diagonal left out of the curvature, where it is positive: near the mode it vanishes, far off it slows.
             missing = problem.knots.gather(np.maximum(-pushed, 0.0))
             system = problem.system(theta, outputs, prior, more=missing)
@@ -657,7 +585,7 @@ def climb(
         if promise < ENOUGH:
             break
         length = min(1.0, LONGEST_STEP / float(np.abs(step).max()))
-        while length > SHORTEST_STEP:
+        while length > 1e-6:
             tried = _evaluate(problem, prior, heights + length * step)
             if tried[2] >= height + 1e-4 * length * promise:
                 break

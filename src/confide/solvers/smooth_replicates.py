@@ -15,17 +15,8 @@ from numpy.typing import NDArray
 from confide.channels.base import FloatArray
 from confide.solvers.smooth_prior import LONGEST_STEP, FreeSpikes, PriorFit, Problem, factorise, free_spikes, solve_by
 
-ENOUGH = 0.02
-"""A step that promises fewer nats than this is not taken: less is not seen in how replicates spread."""
-
-MOST_STEPS = 30
-"""Two to four lead there where the truth is smooth, ten to twenty where it has spikes."""
-
 SHORTER = 0.3
 """Factor on the length of a row's steps once one of them has not lifted it."""
-
-HIGHEST = 50.0
-"""No logarithm of a probability is taken for higher while a step is tried."""
 
 LEAST = 1e-300
 
@@ -117,7 +108,8 @@ class _Hill:
 
     def stand(self, counts: FloatArray, heights: FloatArray) -> _Stand:
         """Return where rows of counts stand with these heights."""
-        theta = np.exp(np.minimum(self.problem.knots.spread(heights), HIGHEST))
+        # A step that is merely tried must not overflow.
+        theta = np.exp(np.minimum(self.problem.knots.spread(heights), 50.0))
         outputs = np.maximum(self.problem.push(theta), LEAST)
         totals = counts.sum(axis=1)
         apart = heights - self.problem.start
@@ -140,8 +132,10 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
     modes, tops = now.theta.copy(), now.height.copy()
     active, lengths = np.arange(counts.shape[0]), np.ones(counts.shape[0])
     direction = now.solved
-    for _ in range(MOST_STEPS):
-        going = now.promise > ENOUGH
+    # Two to four steps lead there where the truth is smooth, ten to twenty where it has spikes.
+    for _ in range(30):
+        # Fewer nats are not seen in how replicates spread.
+        going = now.promise > 0.02
         active, lengths, now, direction = active[going], lengths[going], now.only(going), direction[going]
         if not active.size:
             break
@@ -151,17 +145,12 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
         better = tried.height >= now.height
         before, now = now, now.taking(better, tried)
         lengths = np.where(better, np.minimum(1.0, lengths / SHORTER), lengths * SHORTER)
-        direction = _conjugate(before, now, direction)
+        # The next direction, by Polak and Ribiere's rule; where that does not lead up, the plain one.
+        kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, LEAST), 0.0)
+        conjugate = now.solved + kept[:, None] * direction
+        direction = np.where((_dot(now.slopes, conjugate) > 0)[:, None], conjugate, now.solved)
         modes[active], tops[active] = now.theta, now.height
     return modes, tops
-
-
-def _conjugate(before: _Stand, now: _Stand, direction: FloatArray) -> FloatArray:
-    """Return the next direction, by Polak and Ribiere's rule; where it does not lead up, the plain one."""
-    kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, LEAST), 0.0)
-    conjugate = now.solved + kept[:, None] * direction
-    leads_up = _dot(now.slopes, conjugate) > 0
-    return np.where(leads_up[:, None], conjugate, now.solved)
 
 
 def _dot(rows: FloatArray, others: FloatArray) -> FloatArray:

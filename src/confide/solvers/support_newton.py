@@ -26,7 +26,7 @@ from scipy.linalg import LinAlgError
 
 from confide.channels.base import FloatArray, Indices
 from confide.evidence import Evidence
-from confide.solvers.hessian import Curvature, FromRows, StationaryPlane, choose_curvature, curvature_of
+from confide.solvers.hessian import FromPlane, FromRows, StationaryPlane, choose_curvature, curvature_of
 from confide.solvers.search import (
     LITTLE_OVERLAP,
     STANDING,
@@ -42,41 +42,14 @@ from confide.solvers.search import (
     search,
 )
 
-SHARP_WARM_UP_CYCLES = 30
-"""EM gets far by itself where noise is weak, and a Newton step on nearly all values costs as much as many of its."""
-
-MOST_NEW_ATOMS = 300
-"""Values that join a round where their rows have to be computed."""
-
-MOST_NEW_ATOMS_ON_PLANES = 1000
-"""Values that join a round where a model needs no rows."""
-
 MOST_FIRST_ATOMS = 1000
 """Values up to which all that EM left standing are the first support, where noise is weak."""
 
 WIDEST_SUPPORT = 4500
 """Single values past which Newton's method in conjugate gradients is the better one: H would take 160 MB and more."""
 
-MODEL_PATIENCE = 6
-"""Rounds without a better certificate after which a model of the curvature has done what it can."""
-
-MOST_CORRECTIONS = 8
-"""Steps by the model a Newton step is made of; two to four are usual."""
-
-CORRECTED = 0.03
-"""A correction that gains less than this share of what the first step gained is the last."""
-
 TOLERATED = 0.02
 """The share of weights that the first of these steps may leave on the wrong side of their bound; the next ones less."""
-
-SPOILT = 0.3
-"""A step of which the exact curvature leaves less than this share is worth nothing: 0.5 to 1 is left of sound ones."""
-
-MOST_REPEATS = 3
-"""Further steps with one curvature."""
-
-MUCH_NEARER = 0.1
-"""A curvature is used again if what the last step promised is at most this share of what the one before did."""
 
 LARGEST_ROWS = 100_000_000
 """Entries of whole rows that are kept where a model does not help: 800 MB."""
@@ -86,7 +59,7 @@ LARGEST_ROWS = 100_000_000
 class Support:
     """Atoms with their weights: single values, after one composite that may have run empty."""
 
-    curvature: Curvature
+    curvature: FromRows | FromPlane
     values: Indices
     weights: FloatArray
     composite: FloatArray
@@ -108,7 +81,7 @@ class Support:
     def outputs(self, evidence: Evidence, weights: FloatArray | None = None) -> FloatArray:
         """Return y for the weights, or for others in their place."""
         chosen = self.weights if weights is None else weights
-        if isinstance(self.curvature, FromRows):
+        if isinstance(self.curvature, FromRows) and self.curvature.is_kept:
             outputs: FloatArray = chosen @ self.curvature.rows
             return outputs
         return evidence.channel.push(self.distribution(chosen))
@@ -145,7 +118,7 @@ class Support:
     @property
     def most_new_atoms(self) -> int:
         """Number of values that may join at a time: without rows to compute they come cheaply."""
-        return MOST_NEW_ATOMS if self.curvature.is_exact else MOST_NEW_ATOMS_ON_PLANES
+        return 300 if self.curvature.is_exact else 1000
 
     def is_too_wide(self, evidence: Evidence) -> bool:
         """Whether there are more values, or will be by the look of the composite, than a matrix of them allows."""
@@ -160,13 +133,11 @@ class Support:
         within = float(np.abs(gain[self.values] - 1).max(initial=0.0))
         return float(gain.max()) - 1 > 2 * within
 
-    def can_refine(self) -> bool:
-        """Whether the curvature is still a model, and the whole rows of the atoms would fit."""
-        return not self.curvature.is_exact and self.weights.size * self.composite_outputs.size <= LARGEST_ROWS
-
     def refine(self, evidence: Evidence) -> None:
-        """Keep whole rows from now on."""
-        self.curvature = FromRows(np.vstack([self.composite_outputs, evidence.channel.select(self.values)]))
+        """Keep whole rows from now on, where the curvature is still a model and they fit."""
+        if not self.curvature.is_exact and self.weights.size * self.composite_outputs.size <= LARGEST_ROWS:
+            self.curvature = FromRows(self.composite_outputs)
+            self.curvature.grow(evidence, self.values)
 
     def prune(self) -> None:
         """Drop single values whose weight is gone, and let weights sum to one; the composite stays, empty or not."""
@@ -181,7 +152,8 @@ class Support:
 def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Climb from theta to the maximum, or to where the clock or the precision of float64 ends it."""
     is_sharp = theta.size <= MOST_FIRST_ATOMS and overlap(evidence.channel) < LITTLE_OVERLAP
-    theta, outputs = climb(evidence, theta, SHARP_WARM_UP_CYCLES if is_sharp else WARM_UP_CYCLES, clock)
+    # Where noise is weak EM gets far by itself, and a Newton step on nearly all values costs as much as many EM steps.
+    theta, outputs = climb(evidence, theta, 30 if is_sharp else WARM_UP_CYCLES, clock)
     theta = theta / float(theta.sum())
     found = Found.of(evidence, theta, 0)
     support = _first_support(evidence, theta, outputs, is_sharp=is_sharp)
@@ -189,25 +161,23 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
-        if number - found.iteration > MODEL_PATIENCE and support.can_refine():
+        # After six rounds without a better certificate a model of the curvature has done what it can.
+        if number - found.iteration > 6:
             support.refine(evidence)
         support.grow(evidence, _missing(evidence, gain, support.most_new_atoms))
         if support.is_too_wide(evidence):
             break
         if not _newton(evidence, support, outputs, gain, clock):
-            support = _restart(evidence, support, clock)
+            # EM finds a way on where Newton sees none; begin anew from there.
+            theta, outputs = climb(evidence, support.distribution(), 2, clock)
+            anew = support.curvature.anew(theta, outputs)
+            support = Support(anew, np.zeros(0, dtype=np.int64), np.ones(1), theta, outputs)
         support.prune()
         outputs = support.outputs(evidence)
         gain = evidence.gain(outputs)
         found = found.better_of(support.distribution(), evidence.certificate_of(gain), number)
         progress(number, outputs)
     return found
-
-
-def _restart(evidence: Evidence, support: Support, clock: Clock) -> Support:
-    """Let EM find a way on where Newton sees none, and begin anew from there."""
-    theta, outputs = climb(evidence, support.distribution(), 2, clock)
-    return Support(support.curvature.anew(theta, outputs), np.zeros(0, dtype=np.int64), np.ones(1), theta, outputs)
 
 
 def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray, *, is_sharp: bool) -> Support:
@@ -235,7 +205,7 @@ def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: Flo
     take = _exact_step if support.curvature.is_exact else _corrected_step
     programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs))
     has_moved, promise = False, np.inf
-    for _ in range(1 + MOST_REPEATS):
+    for _ in range(4):
         slope = support.slope(evidence, outputs, gain)
         try:
             step, change = take(evidence, support, programme, outputs, slope)
@@ -246,7 +216,7 @@ def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: Flo
         support.weights = np.maximum(support.weights + length * step, 0.0)
         has_moved = has_moved or length > 0
         # The same curvature once more, already factored, as long as that brings the end much nearer.
-        if length < 1 or promise > MUCH_NEARER * before:
+        if length < 1 or promise > 0.1 * before:
             break
         outputs = support.outputs(evidence)
         gain = evidence.gain(outputs)
@@ -273,7 +243,8 @@ def _corrected_step(
     curvature = curvature_of(evidence, outputs)
     step, bent, change = np.zeros_like(slope), np.zeros_like(slope), np.zeros_like(outputs)
     first, tolerated = 0.0, TOLERATED
-    for _ in range(MOST_CORRECTIONS):
+    # Two to four steps by the model are usual.
+    for _ in range(8):
         move = programme.step(slope - bent, support.weights + step, tolerated)
         pushed = evidence.channel.push(support.distribution(move))
         curved = support.collect(evidence.channel.pull(curvature * pushed))
@@ -283,26 +254,15 @@ def _corrected_step(
         gained = length * promise - length**2 * bend / 2
         # A step that has to be cut short was spoilt by weights on the wrong side: near the maximum so few are left to
         # move that the tolerated share is all of them, and nothing is gained until none is tolerated.
-        is_spoilt = length < SPOILT and tolerated > 0
+        # Of sound steps the exact curvature leaves 0.5 to 1.
+        is_spoilt = length < 0.3 and tolerated > 0
         first, tolerated = max(first, gained), 0.0 if is_spoilt else tolerated / 10
-        if gained <= CORRECTED * first and not is_spoilt:
+        if gained <= 0.03 * first and not is_spoilt:
             break
     return step, change
 
 
 Mask = NDArray[np.bool_]
-
-SETTLING_CYCLES = 5
-"""Cycles of EM after all but the local maxima were left out."""
-
-MOST_EXCHANGES = 12
-"""Times that blocks of free and bound values change sides in a Newton step."""
-
-FLAT = 1e-9
-"""Curvature along a direction, relative to that of its single values, below which there is none."""
-
-MOST_PRODUCTS = 300
-"""Conjugate gradients a linear system."""
 
 LOOSEST, TIGHTEST = 0.1, 1e-4
 """The residual at which conjugate gradients end, relative to the slope: loose while steps are long."""
@@ -351,7 +311,7 @@ def _first_point(evidence: Evidence, theta: FloatArray, clock: Clock) -> tuple[F
     thin[found] = theta[found]
     if not evidence.explains(evidence.channel.push(thin)):
         thin = theta
-    theta, outputs = climb(evidence, thin / float(thin.sum()), SETTLING_CYCLES, clock)
+    theta, outputs = climb(evidence, thin / float(thin.sum()), 5, clock)
     total = float(theta.sum())
     return theta / total, outputs / total
 
@@ -380,7 +340,7 @@ class _Programme:
     def best_step(self, accuracy: float, clock: Clock) -> FloatArray:
         """Exchange blocks of free and bound values until none is wrong, or patience ends; stay within bounds."""
         free, step = self.support, np.zeros_like(self.theta)
-        for _ in range(MOST_EXCHANGES):
+        for _ in range(12):
             to_bound = np.where(self.support & ~free, -self.theta, 0.0)
             bound_part = self._bend(to_bound) if to_bound.any() else 0.0
             step = np.where(free, step, to_bound)
@@ -403,14 +363,14 @@ class _Programme:
         scaled = residual / self.diagonal
         direction, size = scaled, float(residual @ scaled)
         enough = accuracy**2 * float(np.where(free, right**2, 0.0) @ (1 / self.diagonal))
-        for _ in range(MOST_PRODUCTS):
+        for _ in range(300):
             if size <= enough:
                 break
             bent = np.where(free, self._bend(direction), 0.0)
             bend = float(direction @ bent)
             # With fewer reports than values H is singular, and a slope along its null space would take steps without
             # end: they stop where float64 can no longer tell the curvature from none.
-            if bend <= FLAT * float(direction**2 @ self.diagonal):
+            if bend <= 1e-9 * float(direction**2 @ self.diagonal):
                 break
             length = size / bend
             step, residual = step + length * direction, residual - length * bent

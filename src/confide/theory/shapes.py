@@ -26,7 +26,8 @@ from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.methods import MLE
 from confide.shapes import Shape
-from confide.theory.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Sight, listed, rarity
+from confide.theory.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, listed, rarity
+from confide.theory.fit.answers import Power as Sight
 from confide.theory.fit.bits import has_bits
 from confide.theory.fit.tables import CellTable
 from confide.wording import label_value

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from confide.channels import Layout
-from confide.departures import Departure, departure
+from confide.departures import UniformityTest as Departure
+from confide.departures import uniformity_test as departure
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
 

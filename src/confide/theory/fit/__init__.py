@@ -1,6 +1,6 @@
 """Goodness of fit: whether counted reports can come from a mechanism at all, whoever the people are."""
 
-from confide.theory.fit.answers import IN_DOUBT, LEVEL, Fit, FitVerdict, GroupFits, Outlier, Sight
+from confide.theory.fit.answers import IN_DOUBT, LEVEL, Fit, FitVerdict, GroupFits, Outlier, Power
 from confide.theory.fit.tables import TOLERANCE
 from confide.theory.fit.testing import Examination, examine, fit, fit_groups, fit_pool, fit_pools, misfits
 
@@ -13,7 +13,7 @@ __all__ = [
     "FitVerdict",
     "GroupFits",
     "Outlier",
-    "Sight",
+    "Power",
     "examine",
     "fit",
     "fit_groups",

@@ -24,8 +24,6 @@ IN_DOUBT = "These answers hold only as far as the reports come from this mechani
 
 CHANCE = "With more reports, or other ones, chance goes away and a fault stays."
 
-SUMMED = ("statistic", "degrees", "reports")
-
 
 class FitVerdict(StrEnum):
     """Verdict on reports: they can come from the mechanism, hardly, or not at all; or nobody can tell."""
@@ -62,7 +60,7 @@ class Outlier:
 
 
 @dataclass(frozen=True)
-class Sight:
+class Power:
     """Power of the test against one alternative.
 
     Attributes
@@ -118,7 +116,7 @@ class Fit:
     replicates: int = 0
     outliers: tuple[Outlier, ...] = ()
     causes: tuple[str, ...] = ()
-    sights: tuple[Sight, ...] = ()
+    sights: tuple[Power, ...] = ()
     obstacle: str = ""
 
     @property
@@ -164,7 +162,7 @@ class Fit:
         verdict = FitVerdict.CANNOT_BE_TESTED if self.is_bad else self.verdict
         return replace(self, verdict=verdict, outliers=(), causes=())
 
-    def with_sights(self, sights: Sequence[Sight]) -> Fit:
+    def with_sights(self, sights: Sequence[Power]) -> Fit:
         """Return a fit that is not bad with what it would have seen; it fits only if that is enough."""
         needed = [one for one in sights if one.is_needed]
         is_tested = bool(needed) and all(one.is_seen for one in needed)
@@ -178,7 +176,9 @@ class Fit:
             return parts[0]
         least = min(*(one.p_value for one in parts), 1 - 1e-16)
         is_tested = all(one.verdict is FitVerdict.FITS for one in parts)
-        statistic, degrees, reports = (sum(getattr(one, name) for one in parts) for name in SUMMED)
+        statistic, degrees, reports = (
+            sum(getattr(one, name) for one in parts) for name in ("statistic", "degrees", "reports")
+        )
         return cls(
             verdict=FitVerdict.FITS if is_tested else FitVerdict.CANNOT_BE_TESTED,
             p_value=-math.expm1(len(parts) * math.log1p(-least)),

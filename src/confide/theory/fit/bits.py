@@ -18,7 +18,7 @@ from confide.channels.base import FloatArray, Indices
 from confide.counts import Counts
 from confide.errors import InvalidCountsError
 from confide.mechanisms import Mechanism
-from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, Outlier, Sight
+from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, Outlier, Power
 from confide.theory.fit.tables import BOTS, FACTORS_TRIED, HONEST, TWICE, name_of, noncentral_power, scaled
 from confide.wording import counted
 
@@ -27,9 +27,6 @@ REPLICATES = 999
 
 ONES = 0.9
 """The part of the level that the number of ones gets, whose law is exact; the other bounds are far from sharp."""
-
-MOST_PAIRED = 512
-"""Bits up to which all pairs are looked at: as many products of 50,000 reports take a second."""
 
 FEWEST = 5
 """Reports expected in each class of ones; the tails are pooled."""
@@ -165,7 +162,8 @@ def _pairs_of_bits(bits: BitArray, counts: FloatArray, flip: float) -> float:
     from scipy.special import ndtr
 
     size = bits.shape[1]
-    if counts.sum() * flip**2 < 20 or size > MOST_PAIRED:
+    # The pairs of 512 bits take a second for 50,000 reports.
+    if counts.sum() * flip**2 < 20 or size > 512:
         return 1.0  # too rare for a normal tail, or too many pairs
     first, second = np.zeros((size, size)), np.zeros((size, size))
     for start in range(0, bits.shape[0], 50_000):
@@ -194,7 +192,7 @@ def _chance_of_same(times: int, total: float, mechanism: Mechanism) -> float:
     return math.exp(min(0.0, sets + agree))
 
 
-def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanism) -> list[Sight]:
+def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanism) -> list[Power]:
     """Compute the power of the ones against single bits and other epsilons, and whether one report twice would show.
 
     None of it depends on who the people are.
@@ -208,7 +206,7 @@ def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanis
         shifted[classes[1]] += share * total
         noncentral = float(((shifted - expected) ** 2 / expected).sum())
         singles.append(noncentral_power(LEVEL / 2, degrees, noncentral) if degrees else 0.0)
-    sights = [Sight(f"{BOTS:.0%} of bots at one value", singles[0])]
+    sights = [Power(f"{BOTS:.0%} of bots at one value", singles[0])]
     mean = float(law @ numbers)
     spread = math.sqrt(float(law @ (numbers - mean) ** 2) / total)
     for factor in FACTORS_TRIED:
@@ -216,22 +214,22 @@ def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanis
         if changed is not None:
             change = float(ones_law(law.size - 1, *rates_of(changed)) @ numbers) - mean
             power = float(ndtr(abs(change) / spread - 2.3))
-            sights.append(Sight(f"devices at {factor:g} times the epsilon", power, is_needed=factor > 1))
+            sights.append(Power(f"devices at {factor:g} times the epsilon", power, is_needed=factor > 1))
     twice = float(total >= 2 and 3 * _chance_of_same(2, total, mechanism) / (1 - ONES) <= LEVEL)
-    sights.append(Sight(f"{TWICE:.0%} of reports that came twice", twice, is_needed=False))
-    return [*sights, Sight(f"{HONEST:.0%} of devices that send the truth", singles[1], is_needed=False)]
+    sights.append(Power(f"{TWICE:.0%} of reports that came twice", twice, is_needed=False))
+    return [*sights, Power(f"{HONEST:.0%} of devices that send the truth", singles[1], is_needed=False)]
 
 
 def _unusual_ones(ones: FloatArray, expected: FloatArray, classes: Indices) -> list[Outlier]:
     """Return the two classes of ones that are furthest from what is expected."""
     seen, due = np.bincount(classes, ones), np.bincount(classes, expected)
     worst = np.argsort(-np.abs(seen - due) / np.sqrt(due))[:2].tolist()
-    return [Outlier(_ones_named(np.flatnonzero(classes == one)), float(seen[one]), float(due[one])) for one in worst]
-
-
-def _ones_named(numbers: Indices) -> str:
-    several = f"{numbers[0]} to {numbers[-1]} ones" if numbers.size > 1 else counted(int(numbers[0]), "one")
-    return f"A vector with {several}"
+    found = []
+    for one in worst:
+        numbers = np.flatnonzero(classes == one)
+        several = f"{numbers[0]} to {numbers[-1]} ones" if numbers.size > 1 else counted(int(numbers[0]), "one")
+        found.append(Outlier(f"A vector with {several}", float(seen[one]), float(due[one])))
+    return found
 
 
 def _repeated(counts: Counts, mechanism: Mechanism) -> list[str]:

@@ -24,21 +24,12 @@ from confide.theory.likely_subsets import likely_subset_of
 STEP = 0.05
 """The relative change of epsilon by which the score is differenced."""
 
-MOST_CELLS = 1000
-"""Outputs up to which each stands for itself; more are merged into blocks, so that a maximum takes milliseconds."""
-
 FEWEST_CELLS = 16
 """Cells that are kept apart however few reports there are."""
 
 LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
 """Values times cells up to which a maximum takes well under a second; outputs are merged until it does;
 and past which nothing is tested."""
-
-MOST_BLOCKS = 256
-"""Outputs of randomized response up to which each stands for itself: values are merged with them, and lose nothing."""
-
-FEWEST_EXPECTED = 20
-"""Reports that a cell gets under randomized response if nobody has its value; with 10, size may reach 15 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,16 +153,6 @@ class CellTable:
         return cls(layout, summed, per_output[reachable])
 
     @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism whose reports are counted."""
-        return self.layout.mechanism
-
-    @property
-    def cells(self) -> Indices:
-        """The cell of each output."""
-        return self.layout.cells
-
-    @property
     def channel(self) -> Channel:
         """P(cell | value)."""
         return self.layout.channel
@@ -186,8 +167,11 @@ def _most_cells(mechanism: Mechanism, total: float, *, is_alone: bool) -> int:
     """Return how many cells so many reports are counted in, at most."""
     response = mechanism.channel.keep_and_other if is_alone else None
     if response is None:
-        return max(FEWEST_CELLS, min(MOST_CELLS, int(total // 2)))
-    return max(1, min(MOST_BLOCKS, int(total * response[1] * mechanism.alphabet.size / FEWEST_EXPECTED)))
+        # With at most 1,000 cells a maximum takes milliseconds.
+        return max(FEWEST_CELLS, min(1000, int(total // 2)))
+    # A cell whose value nobody has gets 20 reports; with 10, the size of the test may reach 15 %. Values are merged
+    # with their outputs, and lose nothing.
+    return max(1, min(256, int(total * response[1] * mechanism.alphabet.size / 20)))
 
 
 def _refuse_too_many(size: int, cells: int) -> None:
@@ -316,7 +300,9 @@ class Tables:
         is_alone = len(groups) == 1
         parts = tuple(CellTable.of(*group, values, is_alone=is_alone) for group in groups)
         # Over other values, or over blocks of values, it would have to be found anew.
-        is_usable = values is None and all(part.mechanism == pair[1] for part, pair in zip(parts, groups, strict=True))
+        is_usable = values is None and all(
+            part.layout.mechanism == pair[1] for part, pair in zip(parts, groups, strict=True)
+        )
         if known is None or not is_usable or any(part.layout.has_blocks for part in parts):
             return cls(parts)
         return cls(parts, near=known) if any(part.layout.is_merged for part in parts) else cls(parts, known)
@@ -361,25 +347,25 @@ class Tables:
         return self.ends[number], self.ends[number + 1]
 
     @cached_property
-    def first(self) -> Look:
+    def first(self) -> Statistics:
         """The reports against their best explanation."""
         if self.known is not None:
-            return Look(self, self.counts, self.known, self.channel)
-        return self.looks(self.counts[None])[0]
+            return Statistics(self, self.counts, self.known, self.channel)
+        return self.statistics_of(self.counts[None])[0]
 
     def is_louder_than(self, p_value: float) -> bool:
         """Whether one of the statistics is such that replicates are worth their time; see :attr:`LOUD`."""
-        if self.near is not None and not Look(self, self.counts, self.near, self.channel).is_louder_than(p_value):
+        if self.near is not None and not Statistics(self, self.counts, self.near, self.channel).is_louder_than(p_value):
             return False
         return self.first.is_louder_than(p_value)
 
-    def looks(self, rows: FloatArray) -> list[Look]:
+    def statistics_of(self, rows: FloatArray) -> list[Statistics]:
         """Lay each row of counts against its best explanation; the rows are solved side by side."""
         found = self.parts[0].layout.closed_form(rows) if len(self.parts) == 1 else None
         if found is None:
             solutions = MLE(TOLERANCE, time_limit=60.0).solve_many(Evidence(self.channel, rows[0]), rows)
             found = np.array([one.distribution for one in solutions])
-        return [Look(self, row, theta, self.channel) for row, theta in zip(rows, found, strict=True)]
+        return [Statistics(self, row, theta, self.channel) for row, theta in zip(rows, found, strict=True)]
 
     def generator(self, seed: int) -> np.random.Generator:
         """Return a generator of these reports' own.
@@ -404,7 +390,7 @@ class Tables:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class Statistics:
     """Counts against their best explanation.
 
     Attributes
@@ -447,7 +433,7 @@ class Look:
         if support.size > 4 * root.size:  # far more values than cells: all there is can be taken up
             return np.eye(root.size)
         # Few rows at a time: a channel may have many more outputs than there are cells.
-        few = max(1, LARGEST_TESTED // max(part.cells.size for part in tables.parts))
+        few = max(1, LARGEST_TESTED // max(part.layout.cells.size for part in tables.parts))
         taken = [self.channel.select(support[start : start + few]) for start in range(0, support.size, few)]
         rows = [np.concatenate(taken) * (tables.people / root)]
         if len(tables.parts) > 1:

@@ -36,7 +36,7 @@ from confide.em import RowStack, normalised, take_steps, uniform
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
-from confide.theory.fit.answers import ENOUGH, LEVEL, Fit, FitVerdict, GroupFits, Outlier, Sight
+from confide.theory.fit.answers import ENOUGH, LEVEL, Fit, FitVerdict, GroupFits, Outlier, Power
 from confide.theory.fit.bits import check_bits, has_bits, ones_residuals
 from confide.theory.fit.tables import (
     BOTS,
@@ -47,7 +47,7 @@ from confide.theory.fit.tables import (
     TWICE,
     WEIGHTS,
     Group,
-    Look,
+    Statistics,
     Tables,
     bounds_of,
     deviances_of,
@@ -61,15 +61,6 @@ ROUNDS = (19, 39, 99)
 
 CALM, CLEAR = 0.25, 1e-4
 """The calibrated p-value from which on, and the bound below which, a round of replicates is the last."""
-
-HOPELESS = 100
-"""Times the level that a group is judged at beyond which a bound after 19 replicates ends the test of it."""
-
-BEYOND_DOUBT = 1e-8
-"""The conditional chi-squared p-value below which nothing is simulated."""
-
-MANY = 9
-"""Groups from which on they are screened side by side, where each test alone takes a fifth of a second."""
 
 SCREENING_STEPS, UNSUSPICIOUS, BLOCK = 60, 0.2, 2**20
 """Steps of EM, the p-value that clears a group, and entries of a stack of groups that are moved at a time."""
@@ -166,7 +157,8 @@ class GroupExamination(Generic[GroupKey]):
     @property
     def is_many(self) -> bool:
         """Whether there are so many groups that most of them are only screened."""
-        return len(self.groups) >= MANY
+        # Each test alone takes a fifth of a second.
+        return len(self.groups) >= 9
 
     @cached_property
     def quiet(self) -> dict[GroupKey, Fit]:
@@ -210,7 +202,7 @@ def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
     layouts: dict[bytes, list[tuple[GroupKey, Tables]]] = {}
     for key, exam in exams.items():
         if exam.tables is not None and len(exam.tables.parts) == 1 and not exam.bits:
-            layouts.setdefault(exam.tables.parts[0].cells.tobytes(), []).append((key, exam.tables))
+            layouts.setdefault(exam.tables.parts[0].layout.cells.tobytes(), []).append((key, exam.tables))
     quiet, suspicious = {}, min(UNSUSPICIOUS, 10 / len(exams))
     for found in layouts.values():
         channel = Dense(found[0][1].channel.dense())
@@ -287,8 +279,8 @@ class Examination:
         """
         if self.tables is not None:
             part, found = self.tables.parts[0], self.tables.first.residuals
-            spread: FloatArray = np.where(part.cells >= 0, found[np.maximum(part.cells, 0)], np.nan)
-            return part.mechanism.report_alphabet, spread
+            spread: FloatArray = np.where(part.layout.cells >= 0, found[np.maximum(part.layout.cells, 0)], np.nan)
+            return part.layout.mechanism.report_alphabet, spread
         return ones_residuals(*self.bits[0]) if self.bits else None
 
     def test(self, seed: int = 0, level: float = LEVEL) -> Fit:
@@ -296,43 +288,43 @@ class Examination:
 
         The level is that at which a p-value will be judged: far above it, replicates only cost time.
         """
-        found = [] if self.tables is None else [_test_tables(self.tables, seed, level)]
+        found = []
+        if self.tables is not None:
+            fitted, rows = _calibrated(self.tables, seed, level)
+            if fitted.is_bad:
+                found.append(replace(fitted, causes=causes_of(self.tables, self.tables.first)))
+            else:
+                found.append(fitted.with_sights(sights_of(self.tables, self.tables.first, rows, seed)))
         found += [check_bits(counts, mechanism, seed) for counts, mechanism in self.bits]
         if not found:
             return Fit(FitVerdict.CANNOT_BE_TESTED, 1.0, obstacle=self.obstacle)
         return replace(Fit.joined(found), obstacle=self.obstacle) if self.obstacle else Fit.joined(found)
 
 
-def _test_tables(tables: Tables, seed: int, level: float) -> Fit:
-    """Find the p-value, and say what follows from it."""
-    found, rows = _calibrated(tables, seed, level)
-    if found.is_bad:
-        return replace(found, causes=causes_of(tables, tables.first))
-    return found.with_sights(sights_of(tables, tables.first, rows, seed))
-
-
 def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArray]:
     """Find the p-value, by as many replicates as are needed; return the statistics of these too."""
-    look = tables.first
-    rows, p_value = np.empty((0, look.row.size)), look.p_value
-    if look.p_value > BEYOND_DOUBT and look.degrees > 0 and not tables.has_floors_alone:
+    stats = tables.first
+    rows, p_value = np.empty((0, stats.row.size)), stats.p_value
+    # Far below 1e-8, by chi-squared given the support, nothing need be simulated.
+    if stats.p_value > 1e-8 and stats.degrees > 0 and not tables.has_floors_alone:
         generator = tables.generator(seed)
-        drawn = tables.replicates(look.expected, ROUNDS[0], generator)
+        drawn = tables.replicates(stats.expected, ROUNDS[0], generator)
         # The reports are explained once more among their replicates: two solvers may end on unlike supports.
-        observed, *replicates = tables.looks(np.vstack([look.counts, drawn]))
+        observed, *replicates = tables.statistics_of(np.vstack([stats.counts, drawn]))
         rows = np.array([one.row for one in replicates])
         for number in (*ROUNDS[1:], None):
             bound, p_value = _calibrate(observed.row, rows)
-            if number is None or p_value >= CALM or bound < CLEAR or bound > HOPELESS * level:
+            # A bound of 100 times the level that a group is judged at ends the test of it.
+            if number is None or p_value >= CALM or bound < CLEAR or bound > 100 * level:
                 break
-            more = tables.looks(tables.replicates(look.expected, number - len(rows), generator))
+            more = tables.statistics_of(tables.replicates(stats.expected, number - len(rows), generator))
             rows = np.vstack([rows, [one.row for one in more]])
         # Screening comes first in the order of oddness, so that an estimate warns of whatever is called bad.
         p_value = p_value if tables.is_louder_than(LOUD[0]) else max(p_value, LOUD[0])
     repeated = repetition_of(tables)
     p_value = p_value if repeated is None else min(p_value, repeated[0])
     bare = replace(_bare_fit(tables), p_value=p_value, replicates=len(rows))
-    return replace(bare, outliers=outliers_of(tables, look)).judged(), rows
+    return replace(bare, outliers=outliers_of(tables, stats)).judged(), rows
 
 
 def _calibrate(observed: FloatArray, rows: FloatArray) -> tuple[float, float]:
@@ -350,15 +342,9 @@ def _calibrate(observed: FloatArray, rows: FloatArray) -> tuple[float, float]:
 
 
 def _bare_fit(tables: Tables) -> Fit:
-    look, total = tables.first, float(tables.counts.sum())
-    return Fit(FitVerdict.CANNOT_BE_TESTED, look.p_value, look.statistic, look.degrees, total)
+    stats, total = tables.first, float(tables.counts.sum())
+    return Fit(FitVerdict.CANNOT_BE_TESTED, stats.p_value, stats.statistic, stats.degrees, total)
 
-
-HIDDEN = 0.5
-"""The power below which such a fault is said not to show."""
-
-DRAWN = 39
-"""Surveys with a larger epsilon that are drawn for the power against it."""
 
 STANDS_OUT = 3.0
 """The residual from which on an output is named in a bad fit."""
@@ -368,18 +354,6 @@ SMOOTH_STEPS = 400
 more than those of any real one. Ages, geometric 0.05: 5 % of devices that send the truth would show if the maximum were
 the truth, and do not in fact."""
 
-FINEST = 0.02
-"""Epsilon is named within so much of itself."""
-
-FACTORS = (1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 16.0)
-"""Multiples of epsilon, or parts of it, at which a bad fit is tried again."""
-
-ROUNDED = 0.95
-"""The share of multiples of 2, 5 or 10 from which on reports were rounded: noise leaves about a half at most."""
-
-FEWEST_ROUND = 4
-"""Unlike reports from which on all of them being round is rounding."""
-
 NEARLY_NONE = 8.0
 """Multiples of epsilon from which on nearly no noise is left."""
 
@@ -387,27 +361,27 @@ AT_EASE = 0.3
 """The p-value from which on another epsilon is taken to fit; the first that is not rejected would be too near."""
 
 
-def outliers_of(tables: Tables, look: Look, most: int = 3) -> tuple[Outlier, ...]:
+def outliers_of(tables: Tables, stats: Statistics, most: int = 3) -> tuple[Outlier, ...]:
     """Return the cells with the largest residuals, the worst first."""
-    worst = np.argsort(-np.abs(look.residuals))[:most].tolist()
-    loud = [cell for cell in worst if abs(look.residuals[cell]) > STANDS_OUT]
-    return tuple(Outlier(tables.label(cell), float(look.counts[cell]), float(look.expected[cell])) for cell in loud)
+    worst = np.argsort(-np.abs(stats.residuals))[:most].tolist()
+    loud = [cell for cell in worst if abs(stats.residuals[cell]) > STANDS_OUT]
+    return tuple(Outlier(tables.label(cell), float(stats.counts[cell]), float(stats.expected[cell])) for cell in loud)
 
 
-def causes_of(tables: Tables, look: Look) -> tuple[str, ...]:
+def causes_of(tables: Tables, stats: Statistics) -> tuple[str, ...]:
     """Return likely causes of a bad fit, each one tried."""
     repeated = repetition_of(tables)
-    if repeated is not None and look.p_value >= repeated[0]:  # what else is odd comes of it
+    if repeated is not None and stats.p_value >= repeated[0]:  # what else is odd comes of it
         return (repeated[1],)
-    found = tuple(_rounding(tables)) or (*_clipping(tables, look), *_bots_or_losses(tables, look))
-    found = found or tuple(_other_epsilon(tables, look))
+    found = tuple(_rounding(tables)) or (*_clipping(tables, stats), *_bots_or_losses(tables, stats))
+    found = found or tuple(_other_epsilon(tables, stats))
     if found:
         return found if repeated is None else (repeated[1], *found)
     return ("Likely causes: another mechanism, another alphabet, or reports that were changed after the blur.",)
 
 
 def repetition_of(tables: Tables) -> tuple[float, str] | None:
-    """Look for counts that are all multiples of one number: reports that were uploaded several times."""
+    """Statistics for counts that are all multiples of one number: reports that were uploaded several times."""
     # Not of cells: under weak randomized response a few of them have all the reports, and few counts prove nothing.
     counts = np.concatenate([part.per_output for part in tables.parts])
     counts = counts[counts > 0]
@@ -421,7 +395,7 @@ def repetition_of(tables: Tables) -> tuple[float, str] | None:
     return chance, f"A likely cause is a repeated upload, or rounding: every count is a multiple of {times}."
 
 
-def sights_of(tables: Tables, look: Look, rows: FloatArray, seed: int) -> list[Sight]:
+def sights_of(tables: Tables, stats: Statistics, rows: FloatArray, seed: int) -> list[Power]:
     """Compute the power of the test against bots, and name the other faults that would not show.
 
     Counts without noise from each alternative are explained as well as can be; what is left of G2 is its noncentrality.
@@ -437,19 +411,24 @@ def sights_of(tables: Tables, look: Look, rows: FloatArray, seed: int) -> list[S
         place for start, end, _ in tables.spans for place in (start, end - 1, start + int(usual[start:end].argmax()))
     }
     places = [*ordinary, *sorted(ends - set(ordinary))]
-    counts = [_with_bots(tables, usual, place) for place in places]
+    counts = []
+    for place in places:  # some of the reports of one part are bots at one cell
+        start, end = tables.part_of(place)
+        counts.append(usual.copy())
+        counts[-1][start:end] *= 1 - BOTS
+        counts[-1][place] += BOTS * tables.people[place]
     if all(part.counts.size == population.size for part in tables.parts):
         counts.append((1 - HONEST) * usual + HONEST * np.tile(population, len(tables.parts)) * tables.people)
-    powers = [_power(one, look) for one in tables.looks(np.array(counts))]
-    others = _powers_of_factors(tables, look, rows, seed)
-    others[f"{TWICE:.0%} of reports that came twice"] = _power_of_twice(look.degrees)
+    powers = [_power(one, stats) for one in tables.statistics_of(np.array(counts))]
+    others = _powers_of_factors(tables, stats, rows, seed)
+    others[f"{TWICE:.0%} of reports that came twice"] = _power_of_twice(stats.degrees)
     for power in powers[len(places) :]:
         others[f"{HONEST:.0%} of devices that send the truth"] = power
-    hidden = [Sight(name, power, is_needed=False) for name, power in others.items() if power < HIDDEN]
+    hidden = [Power(name, power, is_needed=False) for name, power in others.items() if power < 0.5]
     return _sights_of_bots(tables, dict(zip(places, powers, strict=False)), ordinary) + hidden
 
 
-def _powers_of_factors(tables: Tables, look: Look, rows: FloatArray, seed: int) -> dict[str, float]:
+def _powers_of_factors(tables: Tables, stats: Statistics, rows: FloatArray, seed: int) -> dict[str, float]:
     """Return the power against devices at other epsilons, at most: their people are as sharp as the maximum.
 
     The score depends on how many values explain the reports; without noise any number do, so that surveys are drawn.
@@ -458,11 +437,11 @@ def _powers_of_factors(tables: Tables, look: Look, rows: FloatArray, seed: int) 
     for factor in FACTORS_TRIED:
         changed = channel_at(tables, factor)
         if changed is not None:
-            expected = tables.people * changed.push(look.theta)
+            expected = tables.people * changed.push(stats.theta)
             # Reports through more noise can mostly be had from other people: then none are worth drawing.
-            number = DRAWN if factor > 1 else 0
-            first, *drawn = tables.looks(np.vstack([expected, tables.replicates(expected, number, generator)]))
-            powers[f"devices at {factor:g} times the epsilon"] = max(_power(first, look), _share_seen(drawn, rows))
+            number = 39 if factor > 1 else 0
+            first, *drawn = tables.statistics_of(np.vstack([expected, tables.replicates(expected, number, generator)]))
+            powers[f"devices at {factor:g} times the epsilon"] = max(_power(first, stats), _share_seen(drawn, rows))
     return powers
 
 
@@ -479,9 +458,9 @@ def _power_of_twice(degrees: float) -> float:
     return float(chdtrc(degrees, cut)) if degrees >= 1 else 0.0
 
 
-def _sights_of_bots(tables: Tables, powers: dict[int, float], ordinary: list[int]) -> list[Sight]:
+def _sights_of_bots(tables: Tables, powers: dict[int, float], ordinary: list[int]) -> list[Power]:
     """Tell the power against bots at ordinary values and, where these show, at the outputs where noise piles up."""
-    sights = [Sight(f"{BOTS:.0%} of bots at one value", min(powers[place] for place in ordinary))]
+    sights = [Power(f"{BOTS:.0%} of bots at one value", min(powers[place] for place in ordinary))]
     if sights[0].is_seen:
         tried = {place: power for place, power in powers.items() if place not in ordinary}
         hidden = sorted(one for one, power in tried.items() if power < ENOUGH)
@@ -489,18 +468,9 @@ def _sights_of_bots(tables: Tables, powers: dict[int, float], ordinary: list[int
             named = " or ".join(tables.label(one) for one in hidden)
             sights = [
                 replace(sights[0], alternative=f"{BOTS:.0%} of bots at most values"),
-                Sight(f"{BOTS:.0%} of bots at {named}", min(tried[one] for one in hidden), is_needed=False),
+                Power(f"{BOTS:.0%} of bots at {named}", min(tried[one] for one in hidden), is_needed=False),
             ]
     return sights
-
-
-def _with_bots(tables: Tables, usual: FloatArray, place: int) -> FloatArray:
-    """Return the usual counts with some of the reports of one part moved to one cell."""
-    start, end = tables.part_of(place)
-    counts = usual.copy()
-    counts[start:end] *= 1 - BOTS
-    counts[place] += BOTS * tables.people[place]
-    return counts
 
 
 def channel_at(tables: Tables, factor: float) -> Channel | None:
@@ -516,14 +486,14 @@ def _smooth(tables: Tables) -> FloatArray:
     """Return a plausible population: EM, stopped early."""
     channel, counts = tables.channel, tables.counts
     # Merged channels may have many more outputs than cells, and are then neither stored nor walked through for long.
-    is_small = channel.shape[0] * max(part.cells.size for part in tables.parts) <= LARGEST_TESTED
+    is_small = channel.shape[0] * max(part.layout.cells.size for part in tables.parts) <= LARGEST_TESTED
     if is_small:
         channel = Dense(channel.dense())
     steps = SMOOTH_STEPS if is_small else SMOOTH_STEPS // 10
     return take_steps(RowStack.of(Evidence(channel, counts)), uniform(channel.shape[0]), steps, normalised).theta
 
 
-def _power(found: Look, null: Look) -> float:
+def _power(found: Statistics, null: Statistics) -> float:
     """Return about how often an alternative shows, from its counts without noise."""
     from scipy.special import ndtr
 
@@ -534,7 +504,7 @@ def _power(found: Look, null: Look) -> float:
     return max(by_ratio, float(ndtr(np.abs(found.residuals).max() - 4.2)))
 
 
-def _share_seen(found: Sequence[Look], rows: FloatArray) -> float:
+def _share_seen(found: Sequence[Statistics], rows: FloatArray) -> float:
     """Return how many of a few surveys, all with the same fault, are beyond 95 of 100 replicates."""
     if rows.shape[0] == 0 or not found:
         return sum(one.p_value <= LEVEL for one in found) / max(1, len(found))
@@ -542,12 +512,12 @@ def _share_seen(found: Sequence[Look], rows: FloatArray) -> float:
     return float(np.mean(bounds < np.quantile(bounds_of(rows, rows), LEVEL)))
 
 
-def _bots_or_losses(tables: Tables, look: Look) -> Iterable[str]:
+def _bots_or_losses(tables: Tables, stats: Statistics) -> Iterable[str]:
     """Name one output that makes up a good part of what is odd: too often, or too rarely."""
-    excess = max(look.statistic - look.degrees, 1.0)
+    excess = max(stats.statistic - stats.degrees, 1.0)
     # A larger epsilon leaves too few reports at both ends of a line, so that losses must explain nearly all.
-    for worst, sign, part in ((int(np.argmax(look.residuals)), 1, 0.3), (int(np.argmin(look.residuals)), -1, 0.7)):
-        if sign * look.residuals[worst] > 5 and look.deviances[worst] > part * excess:
+    for worst, sign, part in ((int(np.argmax(stats.residuals)), 1, 0.3), (int(np.argmin(stats.residuals)), -1, 0.7)):
+        if sign * stats.residuals[worst] > 5 and stats.deviances[worst] > part * excess:
             name = tables.label(worst)
             often = f"A likely cause is bots, or a broken device, that send {name} again and again."
             yield often if sign > 0 else f"A likely cause is lost reports: many that say {name} are missing."
@@ -556,25 +526,26 @@ def _bots_or_losses(tables: Tables, look: Look) -> Iterable[str]:
 def _rounding(tables: Tables) -> Iterable[str]:
     """Name reports that are nearly all multiples of one number."""
     for part in tables.parts:
-        outputs = part.mechanism.report_alphabet
+        outputs = part.layout.mechanism.report_alphabet
         # One value again and again may be round by chance, and is no rounding.
-        is_varied = np.count_nonzero(part.counts) >= FEWEST_ROUND
+        is_varied = np.count_nonzero(part.counts) >= 4
         if isinstance(outputs.geometry, LineGeometry) and is_varied and not part.layout.is_merged:
             values = np.arange(outputs.size) + outputs.span[0]
             for step in (10, 5, 2):
                 multiples = part.counts[values % step == 0].sum()
-                if outputs.size > 2 * step and multiples > ROUNDED * part.total:
+                # Noise leaves about half of the reports round, at most.
+                if outputs.size > 2 * step and multiples > 0.95 * part.total:
                     share = f"{multiples / part.total:.0%} of the reports"
                     yield f"{share} are multiples of {step}: a likely cause is rounding."
                     break
 
 
-def _clipping(tables: Tables, look: Look) -> Iterable[str]:
+def _clipping(tables: Tables, stats: Statistics) -> Iterable[str]:
     """Name reports that end where the outputs go on."""
     for start, end, part in tables.spans:
-        if not isinstance(part.mechanism.report_alphabet.geometry, LineGeometry):
+        if not isinstance(part.layout.mechanism.report_alphabet.geometry, LineGeometry):
             continue
-        seen, expected = np.flatnonzero(part.counts), look.expected[start:end]
+        seen, expected = np.flatnonzero(part.counts), stats.expected[start:end]
         if seen.size <= 3:
             continue
         for edge, beyond, side in (
@@ -582,7 +553,7 @@ def _clipping(tables: Tables, look: Look) -> Iterable[str]:
             (seen[-1], slice(seen[-1] + 1, None), "above"),
         ):
             missing = float(expected[beyond].sum())
-            if missing > 20 and look.residuals[start + edge] > STANDS_OUT:
+            if missing > 20 and stats.residuals[start + edge] > STANDS_OUT:
                 # What is clipped piles up at the edge; what is filtered out does not.
                 is_piled = part.counts[edge] - expected[edge] > missing / 2
                 cause = "devices that clip what they report" if is_piled else "reports that were filtered out"
@@ -592,15 +563,16 @@ def _clipping(tables: Tables, look: Look) -> Iterable[str]:
                 )
 
 
-def _other_epsilon(tables: Tables, look: Look) -> Iterable[str]:
+def _other_epsilon(tables: Tables, stats: Statistics) -> Iterable[str]:
     """Name the epsilon nearest to the stated one at which the reports fit.
 
     Not the one of greatest likelihood: reports through more noise can often be had through less, from other people, so
     that the likelihood rises with epsilon without end.
     """
-    upwards = look.scores.size == 0 or float(look.scores.sum()) > 0
-    factors = [1.0, *(one if upwards else 1 / one for one in FACTORS)]
-    chances = [look.p_value]
+    upwards = stats.scores.size == 0 or float(stats.scores.sum()) > 0
+    factors = [1.0, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 16.0]
+    factors = factors if upwards else [1 / one for one in factors]
+    chances = [stats.p_value]
     while len(chances) < len(factors) and chances[-1] < AT_EASE:
         channel = channel_at(tables, factors[len(chances)])
         if channel is None:
@@ -615,7 +587,7 @@ def _other_epsilon(tables: Tables, look: Look) -> Iterable[str]:
     if chances[-1] < AT_EASE or factors[len(chances) - 1] >= NEARLY_NONE:
         return
     right = _between(tables, factors[len(chances) - 2], factors[len(chances) - 1])
-    epsilon = getattr(tables.parts[0].mechanism, "epsilon", math.nan)
+    epsilon = getattr(tables.parts[0].layout.mechanism, "epsilon", math.nan)
     if tables.has_floors_alone:  # with a larger epsilon any output may be as rare as one likes
         found = f"at about {epsilon * right:.2g}, not {epsilon:g}, they fit"
         yield f"Likely causes: lost reports, or another epsilon; {found}."
@@ -627,7 +599,8 @@ def _other_epsilon(tables: Tables, look: Look) -> Iterable[str]:
 
 def _between(tables: Tables, wrong: float, right: float) -> float:
     """Return the multiple of epsilon, between one that does not fit and one that does, from which on they fit."""
-    while abs(math.log(right / wrong)) > FINEST:
+    # Epsilon is named within 2 %.
+    while abs(math.log(right / wrong)) > 0.02:
         middle = math.sqrt(wrong * right)
         channel = channel_at(tables, middle)
         is_well = channel is not None and _chance_at(tables, channel) >= AT_EASE
@@ -636,4 +609,4 @@ def _between(tables: Tables, wrong: float, right: float) -> float:
 
 
 def _chance_at(tables: Tables, channel: Channel) -> float:
-    return Look(tables, tables.counts, solve(channel, tables.counts), channel).p_value
+    return Statistics(tables, tables.counts, solve(channel, tables.counts), channel).p_value
