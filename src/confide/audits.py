@@ -30,16 +30,6 @@ from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.sampling import log_of
 from confide.wording import counted, label_value
 
-LARGEST_COMPARED = 2**33
-"""Pairs of values times outputs up to which all are compared: 2,048 of each, which takes half a minute."""
-
-LARGEST_PRODUCT = 2**20
-"""The same for products, which are audited by their parts beyond."""
-
-LONGEST_LATTICE = 4096
-"""Points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and multiplying
-those of 100,000 points took 8 s."""
-
 LARGEST_BITS = 2**31
 """Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""
 
@@ -49,17 +39,8 @@ LARGEST_MULTIPLIED = 2**28
 MOST_PRODUCTS = 2**23
 """Products of rounded weights of two rounds up to which all are made: 200 values of each, which take a few seconds."""
 
-LARGEST_SAMPLE = 2**20
-"""Outputs of all rows together that a sample may have; at least four rows are taken."""
-
-MOST_SAMPLED = 128
-"""Rows of a sample, hence 8,128 pairs."""
-
 REPORTS = 500_000
 """Reports drawn in all. An epsilon of 0.05 a year is then found to be 3% too large, at 100 ages."""
-
-ROUNDED_WEIGHTS = 1e-70
-"""Difference of log-ratios below which rounded weights of two rounds decide nothing: theirs is below 2^-250."""
 
 ROUNDING = 1e-9, 1e-15
 """Relative and absolute difference up to which a channel agrees with the weights: the FFT of planes leaves as much."""
@@ -242,9 +223,13 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
     entries = values.size * outputs.size
     steps = entries if isinstance(mechanism.guarantee, LocalDP) else entries * values.size
     # The parts of a product prove as much as the whole, whose ratios are all at their bounds and take exact arithmetic.
-    if steps > (LARGEST_COMPARED if facts.parts is None else LARGEST_PRODUCT) or entries > LARGEST_BITS // 64:
+    # 2**33: pairs of values times outputs up to which all are compared: 2,048 of each, which takes half a minute.
+    # 2**20: the same for products, which are audited by their parts beyond.
+    if steps > (2**33 if facts.parts is None else 2**20) or entries > LARGEST_BITS // 64:
         return False
-    if facts.noise is not None and facts.noise.points > LONGEST_LATTICE:
+    # 4096: points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and
+    # multiplying those of 100,000 points took 8 s.
+    if facts.noise is not None and facts.noise.points > 4096:
         return False
     if facts.rounds is not None and facts.premise is not Premise.OWN_VALUE and not _can_multiply(*facts.rounds):
         return False
@@ -354,7 +339,9 @@ def _compare_rounds(mechanism: Mechanism, permanent: Mechanism, fresh: Mechanism
     if _can_round(permanent, fresh):
         rows: Rows = dict(enumerate(rounded_rows(permanent, fresh)))
         worst = worst_of_rows(rows.values(), values, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
-        if worst.excess < ROUNDED_WEIGHTS:  # a tie, which rounding may have turned either way
+        # 1e-70: difference of log-ratios below which rounded weights of two rounds decide nothing: theirs is below
+        # 2^-250.
+        if worst.excess < 1e-70:  # a tie, which rounding may have turned either way
             worst = replace(worst, exceeds=False, excess=0.0)
         pairs = _count_pairs(math.comb(values.size, 2))
         why = f"{pairs} compared under {_all(outputs.size, 'output')}, by integers that are exact to 70 digits."
@@ -401,7 +388,9 @@ def _compare_own_values(mechanism: Mechanism) -> Comparison | None:
 def _compare_sample(mechanism: Mechanism) -> Comparison:
     """Compare the ends, the middle and their neighbours, and values picked at random."""
     values, outputs = mechanism.alphabet, mechanism.report_alphabet
-    count = min(MOST_SAMPLED, max(4, LARGEST_SAMPLE // outputs.size), values.size)
+    # 2**20: outputs of all rows together that a sample may have; at least four rows are taken.
+    # 128: rows of a sample, hence 8,128 pairs.
+    count = min(128, max(4, 2**20 // outputs.size), values.size)
     middle = values.size // 2
     picked = [0, 1, values.size - 1, values.size - 2, middle, middle + 1]
     picked += np.random.default_rng(SEED).choice(values.size, count, replace=False).tolist()

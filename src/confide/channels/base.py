@@ -26,9 +26,6 @@ Indices = NDArray[np.int64]
 UNIT = 2.0**-53
 """The unit roundoff of float64: one operation is wrong by at most this share of its result."""
 
-LARGEST_CONDITION = 1e12
-"""Condition number past which an inverse has fewer than four correct digits: it would return noise."""
-
 LARGEST_INVERSE = 1500
 """Values up to which all rows of an inverse without structure are computed: a few seconds."""
 
@@ -240,7 +237,8 @@ class Channel(ABC):
     def _inverse(self) -> FloatArray:
         matrix = self.dense()
         condition = float(np.linalg.cond(matrix))
-        if not condition < LARGEST_CONDITION:
+        # 1e12: condition number past which an inverse has fewer than four correct digits: it would return noise.
+        if not condition < 1e12:
             raise NotInvertibleError(
                 f"The mechanism's matrix is singular to working precision (condition number {condition:.2g}): "
                 f"different distributions give the same reports. Use IBU(), which needs no inverse."

@@ -7,9 +7,6 @@ from functools import cached_property
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 
-LARGEST_DENSE = 2**22
-"""Entries of the second matrix up to which rows of the product are sums over it, each exact to a few roundings."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Composed(Channel):
@@ -70,7 +67,9 @@ class Composed(Channel):
         """See :meth:`Channel.select`."""
         rows = self.first.select(values)
         inner, outputs = self.second.shape
-        selected: FloatArray = rows @ self._dense if inner * outputs <= LARGEST_DENSE else self.second.push(rows)
+        # 2**22: entries of the second matrix up to which rows of the product are sums over it, each exact to a few
+        # roundings.
+        selected: FloatArray = rows @ self._dense if inner * outputs <= 2**22 else self.second.push(rows)
         return selected
 
     @cached_property

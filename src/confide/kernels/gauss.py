@@ -22,8 +22,6 @@ from confide.checks import read_only
 FloatArray = NDArray[np.float64]
 
 NODES = 24
-NEGLIGIBLE = 45.0
-"""e^-45 is 3e-20: a tail that far down adds nothing to a float64."""
 STEEPEST = 4.0
 """Number of e-foldings that one block may span: 24 nodes then leave an error of 1e-16."""
 
@@ -93,7 +91,8 @@ def tail_integral_rule(start: float, decay: float, across: float = 0.0) -> Rule:
 
 def _reach(start: float, decay: float, across: float) -> float:
     """Return where decay (hypot(i, across) - hypot(start, across)) has grown until the rest is negligible."""
-    reach = math.sqrt(start * start + across * across) + NEGLIGIBLE / decay
+    # 45.0: e^-45 is 3e-20: a tail that far down adds nothing to a float64.
+    reach = math.sqrt(start * start + across * across) + 45.0 / decay
     return math.sqrt(reach * reach - across * across)
 
 

@@ -23,9 +23,6 @@ from confide.checks import read_only
 from confide.kernels.gauss import FloatArray, Rule, interval_rule, tail_integral_rule, tail_sum_rule
 from confide.portable import exp_minus, length, one_minus_exp_minus, total
 
-NEAR = 16
-"""Cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond."""
-
 DEEPEST = 650.0
 """Exponents are cut off here, before float64 ends: a cut keeps neighbours within e^decay, a zero would not."""
 
@@ -128,7 +125,8 @@ def _cell_integrals(height: int, width: int, decay: float) -> FloatArray:
     reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off
     visible = _smooth_integrals(min(height, reach), min(width, reach), _cell_rule(decay), decay)
     cells[: visible.shape[0], : visible.shape[1]] = visible
-    closest = min(NEAR, reach)
+    # 16: cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond.
+    closest = min(16, reach)
     pieces = _pieces(max(1, math.ceil(decay / 4)), 24)
     near = _smooth_integrals(min(height, closest), min(width, closest), pieces, decay)
     near[0, 0] = _origin_integral(decay)

@@ -22,12 +22,6 @@ from confide.sampling.bits import Bits
 
 Indices = NDArray[np.int64]
 
-KEY_BITS = 63
-"""Keys are a row number above leading bits of u, in one non-negative int64."""
-
-GUIDE_BITS = 20
-"""At most 2^20 buckets, 4 MB, which a processor's cache holds."""
-
 UNSURE = -1
 """Mark in the guide of a bucket that holds a bound."""
 
@@ -53,7 +47,8 @@ class WeightRows:
     @classmethod
     def of(cls, weights: Sequence[Sequence[int]]) -> WeightRows:
         """Prepare rows of weights, all of the same length and each with a positive sum."""
-        leading_bits = KEY_BITS - (len(weights) - 1).bit_length()
+        # 63: keys are a row number above leading bits of u, in one non-negative int64.
+        leading_bits = 63 - (len(weights) - 1).bit_length()
         cumulative = tuple(tuple(accumulate(row)) for row in weights)
         thresholds = [
             (number << leading_bits) | _leading(bound, row[-1], leading_bits)
@@ -81,7 +76,8 @@ class WeightRows:
     def _bucket_shift(self) -> int:
         """Number of bits of a key that a bucket leaves open; there are at least 32 buckets a bound, while they fit."""
         wanted = (32 * self._inner).bit_length()
-        fitting = GUIDE_BITS - (len(self.cumulative) - 1).bit_length()
+        # 20: at most 2^20 buckets, 4 MB, which a processor's cache holds.
+        fitting = 20 - (len(self.cumulative) - 1).bit_length()
         return self.leading_bits - max(0, min(wanted, fitting))
 
     @cached_property
