@@ -33,13 +33,21 @@ from numpy.typing import ArrayLike
 from confide.alphabets import ALPHABETS, Alphabet, Attributes
 from confide.canonical import canonical_json, fingerprint_of, read_json
 from confide.checks import check_count, check_positive, require_kinds
-from confide.declarations import declaration_of, json_of, toml_table, toml_value
+from confide.declarations import (
+    check_bits,
+    check_size,
+    check_tables,
+    declaration_of,
+    json_of,
+    tables_of,
+    toml_table,
+    toml_value,
+)
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
 from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
-from confide.tables import check_bits, check_size, check_tables, tables_of
 from confide.wording import counted
 
 Builder = TypeVar("Builder")
@@ -222,8 +230,8 @@ class Survey:
         """Return the survey as one line of canonical JSON, with its fingerprint: what a device reads.
 
         Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
-        are equal texts. Tables that take numerical work to make are there too (:func:`confide.tables.tables_of`), and
-        the fingerprint has their own behind it.
+        are equal texts. Tables that take numerical work to make are there too
+        (:func:`confide.declarations.tables_of`), and the fingerprint has their own behind it.
 
         >>> from confide import RandomizedResponse, Categories
         >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
