@@ -12,7 +12,7 @@ from confide import MLE, Estimate, Integers, Likelihood, TruncatedGeometric, est
 from confide.channels.base import FloatArray
 from confide.intervals import region as module
 from confide.intervals.inference import Inference, Question, ask
-from confide.intervals.region import Points, Region, find_points
+from confide.intervals.region import PathPoints, Region, find_points
 
 LINE = TruncatedGeometric(Integers(0, 11), 0.12)
 PEOPLE = np.round(3000 * np.exp(-(((np.arange(12) - 5) / 3) ** 2))).astype(int)
@@ -49,7 +49,7 @@ def test_ends_are_the_outermost_of_all_places(answer: Estimate) -> None:
 def test_places_that_move_no_end_take_one_point_of_a_path(answer: Estimate, monkeypatch: pytest.MonkeyPatch) -> None:
     points: list[int] = []
 
-    def count(asked: Sequence[tuple[Region, FloatArray, float]]) -> Points:
+    def count(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints:
         points.append(len(asked))
         return find_points(asked)
 

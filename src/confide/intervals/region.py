@@ -233,7 +233,7 @@ def _next_tilt(below: FloatArray, above: FloatArray, wanted: float, *, is_halved
     return float(low * (high / low) ** min(max(part, 0.05), 0.95))
 
 
-class Points(NamedTuple):
+class PathPoints(NamedTuple):
     """Points of paths, one each: tilts, answers, falls below the highest L, and by how many nats each may be off."""
 
     tilts: FloatArray
@@ -248,7 +248,7 @@ class Points(NamedTuple):
         return bounds
 
 
-def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> Points:
+def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints:
     """Return one point for each region, query between 0 and 1, and tilt."""
     found = np.empty((4, len(asked)))
     others = [place for place, (region, *_) in enumerate(asked) if region.evidence.channel.keep_and_other is None]
@@ -265,7 +265,7 @@ def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> Points:
             (theta, reached), certificate = _fill(region.evidence, shares, tilt), 0.0
         fall = region.highest_likelihood - region.evidence.log_likelihood(theta)
         found[:, place] = reached, shares @ theta, max(0.0, fall), certificate
-    return Points(*found)
+    return PathPoints(*found)
 
 
 def _fill(evidence: Evidence, shares: FloatArray, tilt: float) -> tuple[FloatArray, float]:

@@ -26,7 +26,7 @@ from confide.plans.rivals import (
     usual_mechanism,
     within,
 )
-from confide.plans.searches import Answer, Question, solve
+from confide.plans.searches import Answer, Goal, solve
 from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
 from confide.queries import Query
 from confide.shapes import Shape
@@ -249,7 +249,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
         Simulation(one, measure, solver, int(times), int(seed), kept, follow, shape=declared) for one in believed
     ]
     choose_rivals(base, mechanisms)  # refused now rather than after a long search
-    answers = {} if target is None else solve(simulations, Question(base, people, target))
+    answers = {} if target is None else solve(simulations, Goal(base, people, target))
     answer = max(answers.values(), key=lambda one: one.value, default=None)
     number = int(answer.value) if answer is not None and answer.unknown == "people" else int(people or 0)
     settled = base.at(answer.value) if answer is not None and answer.unknown == "epsilon" else base

@@ -182,7 +182,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Question:
+class Goal:
     """A target, and what it is looked for along: epsilon where the people are given, else people.
 
     Attributes
@@ -233,7 +233,7 @@ class Question:
         return Answer(self.unknown, self.target, least, least, least, is_least=True)
 
 
-def solve(simulations: Sequence[Simulation], question: Question) -> dict[str, Answer]:
+def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer]:
     """Return what the target takes, by the name of the guess; of a family, for its two ends alone."""
     if len(simulations) == 1:
         only = simulations[0]
@@ -244,7 +244,7 @@ def solve(simulations: Sequence[Simulation], question: Question) -> dict[str, An
 
 
 def _find_end(
-    simulations: Sequence[Simulation], question: Question, start: float, *, is_worst: bool
+    simulations: Sequence[Simulation], question: Goal, start: float, *, is_worst: bool
 ) -> tuple[str, Answer]:
     """Return the shape that takes the most, or the least, and what it takes.
 

@@ -203,7 +203,7 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
     margin = max(1, math.ceil(2 / (guarantee.epsilon * getattr(alphabet, "spacing", 1.0))))
     if isinstance(alphabet, Integers):
         low, high = alphabet.span
-        outputs: Integers | Grid = alphabet.between(low - margin, high + margin)
+        outputs: Alphabet = alphabet.between(low - margin, high + margin)
         rounded = np.clip(np.rint(counts.reports), low - margin, high + margin).astype(np.int64)
     elif isinstance(alphabet, Grid):
         outputs = replace(
