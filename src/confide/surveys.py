@@ -378,7 +378,7 @@ def build_survey(document: dict[str, Any]) -> Survey:
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document}
     settings: dict[str, Any] = texts | _build_limits(document)
-    words = document.get("shape")
+    words: Any = document.get("shape")
     if isinstance(words, dict):
         raise SurveyError(
             f'A shape is a line above all tables, such as shape = ["falling from 50"]; got the table {words!r}.'

@@ -248,9 +248,10 @@ class Channel(ABC):
     def check_length(self, vectors: object, axis: int) -> None:
         """Refuse vectors that have not one entry for each value (axis 0), or for each output (axis 1)."""
         if not isinstance(vectors, np.ndarray) or vectors.shape[-1:] != (self.shape[axis],):
+            shape = f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
             raise InvalidDistributionError(
                 f"{self!r} takes an array with {self.shape[axis]:,} entries along its last axis, one for each "
-                f"{('value', 'output')[axis]}; got {_shape_of(vectors)}."
+                f"{('value', 'output')[axis]}; got {shape}."
             )
 
     def __repr__(self) -> str:
@@ -320,10 +321,6 @@ def _sum_error(terms: FloatArray, sums: FloatArray) -> FloatArray:
     # Terms that are zero add no rounding.
     error: FloatArray = (np.count_nonzero(terms, axis=-1, keepdims=True) + 3) * UNIT * sums
     return error
-
-
-def _shape_of(vectors: object) -> str:
-    return f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
 
 
 def require_square(shape: tuple[int, int]) -> None:

@@ -291,15 +291,12 @@ class TruncatedLineMechanism(LineMechanism):
         if self.outputs is not None:
             self._check_outputs(self.outputs)
 
-    def _refuse_uneven_outputs(self) -> None:
+    def _check_outputs(self, outputs: Alphabet) -> None:
         if self._is_uneven:
             raise InvalidParameterError(
                 f"Reports of uneven values are these values; {type(self).__name__} over {self.alphabet!r} takes no "
                 f"other outputs. Leave them out."
             )
-
-    def _check_outputs(self, outputs: Alphabet) -> None:
-        self._refuse_uneven_outputs()
         require_line(outputs, f"The outputs of {type(self).__name__}")
         (low, high), (first, last) = self.alphabet.span, outputs.span
         if outputs.spacing != self.alphabet.spacing:

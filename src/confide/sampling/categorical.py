@@ -107,8 +107,9 @@ class WeightRows:
         u, precision, total = word, 64, cumulative[-1]
         while True:
             # u now stands for the interval [u, u + 1) / 2^precision; it is settled once it lies between two bounds.
-            below = _count_at_most(cumulative, u * total, precision)
-            if below == _count_below(cumulative, (u + 1) * total, precision):
+            low, high = u * total, (u + 1) * total
+            below = sum((bound << precision) <= low for bound in cumulative)
+            if below == sum((bound << precision) < high for bound in cumulative):
                 return below
             u, precision = (u << 64) | bits.word(), precision + 64
 
@@ -116,13 +117,3 @@ class WeightRows:
 def _leading(bound: int, total: int, precision: int) -> int:
     """Return the leading bits of bound / total; a bound of 1 is brought just below it."""
     return min((bound << precision) // total, (1 << precision) - 1)
-
-
-def _count_at_most(cumulative: Sequence[int], scaled: int, precision: int) -> int:
-    """Count the bounds C with C / W <= u / 2^precision."""
-    return sum((bound << precision) <= scaled for bound in cumulative)
-
-
-def _count_below(cumulative: Sequence[int], scaled: int, precision: int) -> int:
-    """Count the bounds C with C / W < (u + 1) / 2^precision."""
-    return sum((bound << precision) < scaled for bound in cumulative)
