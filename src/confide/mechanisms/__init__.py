@@ -24,25 +24,10 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            RandomizedResponse,
-            Rappor,
-            Unary,
-            TruncatedGeometric,
-            Geometric,
-            TruncatedLaplace,
-            Laplace,
-            Exponential,
-            WrappedGeometric,
-            TruncatedTaxicab,
-            Taxicab,
-            TruncatedPlanarGeometric,
-            PlanarGeometric,
-            TruncatedPlanarLaplace,
-            PlanarLaplace,
-            FromMatrix,
-            Product,
-            Remapped,
-            TwoRounds,
+            *(RandomizedResponse, Rappor, Unary),
+            *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
+            *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
+            *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
         )
     },
 )

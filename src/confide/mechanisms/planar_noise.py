@@ -11,17 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import (
-    Alphabet,
-    Coordinates,
-    Grid,
-    Indices,
-    Lattice,
-    Places,
-    Plane,
-    Selection,
-    unbounded,
-)
+from confide.alphabets import Alphabet, Coordinates, Grid, Indices, Lattice, Places, Plane, Selection, unbounded
 from confide.channels import (
     Channel,
     ClampedPlanarConvolution,

@@ -22,14 +22,7 @@ from confide.sampling.bits import (
 from confide.sampling.categorical import WeightRows
 from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise, PlanarGeometricNoise, ProductNoise, TableNoise
 from confide.sampling.permanent import Permanent, PermanentBits, as_permanents
-from confide.sampling.ratios import (
-    as_integers,
-    exponential_bounds,
-    log_of,
-    over_root_two,
-    power_bounds,
-    ratio_above,
-)
+from confide.sampling.ratios import as_integers, exponential_bounds, log_of, over_root_two, power_bounds, ratio_above
 
 __all__ = [
     "BUCKETS",
