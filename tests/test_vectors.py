@@ -14,11 +14,11 @@ import pytest
 import confide as cf
 from confide.alphabets import ALPHABETS, BitVectors
 from confide.canonical import canonical_json, fingerprint_of, read_json
+from confide.declarations import tables_of
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS as KNOWN
 from confide.sampling import Bits
 from confide.sampling.bits import Octets
-from confide.tables import tables_of
 from vectors import texts
 from vectors.making import FOLDER, draws_text
 from vectors.others import OTHERS

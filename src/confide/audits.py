@@ -20,7 +20,7 @@ import numpy as np
 from confide.alphabets import Alphabet, Indices, Selection
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.draws import SEED, Draws, count_draws, probed_values
 from confide.mechanisms.facts import LatticeNoise, Premise
@@ -30,39 +30,14 @@ from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.sampling import log_of
 from confide.wording import counted, label_value
 
-LARGEST_COMPARED = 2**33
-"""Pairs of values times outputs up to which all are compared: 2,048 of each, which takes half a minute."""
-
-LARGEST_PRODUCT = 2**20
-"""The same for products, which are audited by their parts beyond."""
-
-LONGEST_LATTICE = 4096
-"""Points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and multiplying
-those of 100,000 points took 8 s."""
-
 LARGEST_BITS = 2**31
 """Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""
 
 LARGEST_MULTIPLIED = 2**28
 """Bits of all products of weights of two rounds up to which they are multiplied: a second or two."""
 
-MOST_PRODUCTS = 2**23
-"""Products of rounded weights of two rounds up to which all are made: 200 values of each, which take a few seconds."""
-
-LARGEST_SAMPLE = 2**20
-"""Outputs of all rows together that a sample may have; at least four rows are taken."""
-
-MOST_SAMPLED = 128
-"""Rows of a sample, hence 8,128 pairs."""
-
 REPORTS = 500_000
 """Reports drawn in all. An epsilon of 0.05 a year is then found to be 3% too large, at 100 ages."""
-
-ROUNDED_WEIGHTS = 1e-70
-"""Difference of log-ratios below which rounded weights of two rounds decide nothing: theirs is below 2^-250."""
-
-ROUNDING = 1e-9, 1e-15
-"""Relative and absolute difference up to which a channel agrees with the weights: the FFT of planes leaves as much."""
 
 
 class Extent(Enum):
@@ -182,7 +157,10 @@ def audit(mechanism: Mechanism, *, reports: int = REPORTS) -> Audit:
     worst, extent, compared, rows = _compare(mechanism)
     left, right = (_label(mechanism.alphabet, number) for number in (worst.left, worst.right))
     output = _label(mechanism.report_alphabet, worst.output)
-    key_values = _key_values(mechanism.alphabet, worst)
+    values = mechanism.alphabet
+    last = values.size - 1 if values.is_finite else 10**6  # far from the first, for noise that depends on the value
+    middle = min(last, last // 2 + math.isqrt(last) // 2)  # half a row further: the middle of a square, not its border
+    key_values = np.unique(np.array([0, last, middle, worst.left, worst.right]))
     draws = count_draws(mechanism, key_values, reports)
     if not _draws_from_weights(mechanism, key_values):
         draws = replace(draws, p_value=0.0)
@@ -215,8 +193,9 @@ def _compare(mechanism: Mechanism) -> Comparison:
 def _compare_structure(mechanism: Mechanism) -> Comparison | None:
     """Compare what the declared facts reduce the promise to, or return None where they do not."""
     facts, is_local = mechanism.facts, isinstance(mechanism.guarantee, LocalDP)
-    if facts.noise is not None and _is_lattice_promise(mechanism.guarantee):
-        return _compare_noise(mechanism, facts.noise)
+    metric = getattr(mechanism.guarantee, "metric", None)
+    if facts.noise is not None and isinstance(metric, Euclidean | Manhattan | Uneven):
+        return _compare_noise(mechanism, facts.noise)  # bounds grow with a distance that adds up along straight lines
     if facts.bits is not None and is_local:
         return _compare_bits(mechanism, *facts.bits)
     if facts.parts is not None:
@@ -229,11 +208,6 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
     return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local and is_listed else None
 
 
-def _is_lattice_promise(guarantee: Guarantee) -> bool:
-    """Whether bounds grow with a distance that adds up along straight lines."""
-    return isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Euclidean | Manhattan | Uneven)
-
-
 def _can_list_rows(mechanism: Mechanism) -> bool:
     """Whether every row of weights can be made and compared with every other."""
     values, outputs, facts = mechanism.alphabet, mechanism.report_alphabet, mechanism.facts
@@ -242,23 +216,28 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
     entries = values.size * outputs.size
     steps = entries if isinstance(mechanism.guarantee, LocalDP) else entries * values.size
     # The parts of a product prove as much as the whole, whose ratios are all at their bounds and take exact arithmetic.
-    if steps > (LARGEST_COMPARED if facts.parts is None else LARGEST_PRODUCT) or entries > LARGEST_BITS // 64:
+    # 2**33: pairs of values times outputs up to which all are compared: 2,048 of each, which takes half a minute.
+    # 2**20: the same for products, which are audited by their parts beyond.
+    if steps > (2**33 if facts.parts is None else 2**20) or entries > LARGEST_BITS // 64:
         return False
-    if facts.noise is not None and facts.noise.points > LONGEST_LATTICE:
+    # 4096: points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and
+    # multiplying those of 100,000 points took 8 s.
+    if facts.noise is not None and facts.noise.points > 4096:
         return False
-    if facts.rounds is not None and facts.premise is not Premise.OWN_VALUE and not _can_multiply(*facts.rounds):
-        return False
+    if facts.rounds is not None and facts.premise is not Premise.OWN_VALUE:
+        products = _count_products(*facts.rounds)
+        bits = sum(max(weight.bit_length() for weight in one.weights(0)) for one in facts.rounds if products)
+        if products is None or products * bits > LARGEST_MULTIPLIED:
+            return False
     # One row tells how long the weights are: those of noise grow with the number of values.
     return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= LARGEST_BITS
 
 
-def _can_multiply(permanent: Mechanism, fresh: Mechanism) -> bool:
-    """Whether the weights of two rounds can be multiplied in a second or two."""
+def _count_products(permanent: Mechanism, fresh: Mechanism) -> int | None:
+    """Return how many products of weights two rounds have; None where those of one cannot be listed."""
     if not (_can_list_rows(permanent) and _can_list_rows(fresh)):
-        return False
-    bits = [max(weight.bit_length() for weight in one.weights(0)) for one in (permanent, fresh)]
-    products = permanent.alphabet.size * fresh.alphabet.size * fresh.report_alphabet.size
-    return products * sum(bits) <= LARGEST_MULTIPLIED
+        return None
+    return permanent.alphabet.size * fresh.alphabet.size * fresh.report_alphabet.size
 
 
 def _compare_all(mechanism: Mechanism) -> Comparison:
@@ -351,10 +330,14 @@ def _compare_origin(origin: Mechanism, remap: Indices) -> Comparison:
 def _compare_rounds(mechanism: Mechanism, permanent: Mechanism, fresh: Mechanism) -> Comparison:
     """Compare all pairs by rounded weights, else each round with its promise, from which that of one report follows."""
     values, outputs = mechanism.alphabet, mechanism.report_alphabet
-    if _can_round(permanent, fresh):
+    products = _count_products(permanent, fresh)
+    # 2**23 products of rounded weights, 200 values of each round, take a few seconds.
+    if products is not None and products <= 2**23:
         rows: Rows = dict(enumerate(rounded_rows(permanent, fresh)))
         worst = worst_of_rows(rows.values(), values, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
-        if worst.excess < ROUNDED_WEIGHTS:  # a tie, which rounding may have turned either way
+        # 1e-70: difference of log-ratios below which rounded weights of two rounds decide nothing: theirs is below
+        # 2^-250.
+        if worst.excess < 1e-70:  # a tie, which rounding may have turned either way
             worst = replace(worst, exceeds=False, excess=0.0)
         pairs = _count_pairs(math.comb(values.size, 2))
         why = f"{pairs} compared under {_all(outputs.size, 'output')}, by integers that are exact to 70 digits."
@@ -371,13 +354,6 @@ def _compare_rounds(mechanism: Mechanism, permanent: Mechanism, fresh: Mechanism
         f"round: {first[2]} The fresh one: {second[2]}"
     )
     return found, Extent.SAMPLE if sampled else Extent.STRUCTURE, why, {}
-
-
-def _can_round(permanent: Mechanism, fresh: Mechanism) -> bool:
-    """Whether the rounded weights of two rounds can be multiplied, and all pairs compared, in a few seconds."""
-    if not (_can_list_rows(permanent) and _can_list_rows(fresh)):
-        return False
-    return permanent.alphabet.size * fresh.alphabet.size * fresh.report_alphabet.size <= MOST_PRODUCTS
 
 
 def _compare_own_values(mechanism: Mechanism) -> Comparison | None:
@@ -401,19 +377,17 @@ def _compare_own_values(mechanism: Mechanism) -> Comparison | None:
 def _compare_sample(mechanism: Mechanism) -> Comparison:
     """Compare the ends, the middle and their neighbours, and values picked at random."""
     values, outputs = mechanism.alphabet, mechanism.report_alphabet
-    count = min(MOST_SAMPLED, max(4, LARGEST_SAMPLE // outputs.size), values.size)
+    # 2**20: outputs of all rows together that a sample may have; at least four rows are taken.
+    # 128: rows of a sample, hence 8,128 pairs.
+    count = min(128, max(4, 2**20 // outputs.size), values.size)
     middle = values.size // 2
     picked = [0, 1, values.size - 1, values.size - 2, middle, middle + 1]
     picked += np.random.default_rng(SEED).choice(values.size, count, replace=False).tolist()
     numbers = list(dict.fromkeys(picked))[:count]
     rows = {number: mechanism.weights(number) for number in numbers}
     _require_lengths(rows, outputs)
-    worst = worst_of_rows(
-        rows.values(),
-        Selection(values, values.decode(numbers)),
-        mechanism.guarantee,
-        given_as_floats=_is_rounded(mechanism),
-    )
+    some = Selection(values, values.decode(numbers))
+    worst = worst_of_rows(rows.values(), some, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
     pairs, every = math.comb(len(numbers), 2), math.comb(values.size, 2)
     compared = (
         f"{pairs:,} of {every:,} pairs of values were compared under {_all(outputs.size, 'output')}, as integers: of "
@@ -444,14 +418,6 @@ def _own_output(mechanism: Mechanism, value: int) -> int:
     return max(0, int(outputs.locate(outputs.as_array(mechanism.alphabet.decode([value])))[0]))
 
 
-def _key_values(values: Alphabet, worst: WorstRatio) -> Indices:
-    last = values.size - 1 if values.is_finite else 10**6  # far from the first, for noise that depends on the value
-    middle = min(
-        last, last // 2 + math.isqrt(last) // 2
-    )  # half a row further: the middle of a square, not of its border
-    return np.unique(np.array([0, last, middle, worst.left, worst.right]))
-
-
 def _draws_from_weights(mechanism: Mechanism, key_values: Indices) -> bool:
     """Whether the rows that reports are drawn from, where that is how they are drawn, are the weights to the unit."""
     kind = type(mechanism)
@@ -466,7 +432,7 @@ def _channel_error(mechanism: Mechanism, rows: Rows) -> float | None:
     """Return the largest relative difference between channel and weights, beyond rounding."""
     if not rows or not mechanism.has_channel:
         return None
-    relative, absolute = ROUNDING
+    relative, absolute = 1e-9, 1e-15  # the FFT of planes leaves as much
     largest = 0.0
     for number, row in rows.items():
         total = sum(row)

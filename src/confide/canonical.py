@@ -14,9 +14,6 @@ from typing import Any
 
 from confide.errors import InvalidParameterError
 
-FINGERPRINT_DIGITS = 32
-"""Hexadecimal digits of a fingerprint, 128 bits: nobody finds two contents of one fingerprint, even who tries to."""
-
 SAFE = 2**53 - 1
 """Whole numbers up to which every one is a double of its own; JavaScript reads no larger ones exactly."""
 
@@ -53,7 +50,9 @@ def fingerprint_of(content: Any) -> str:
     >>> fingerprint_of({"epsilon": 1}) == fingerprint_of({"epsilon": 1.0})
     True
     """
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:FINGERPRINT_DIGITS]
+    # 32: hexadecimal digits of a fingerprint, 128 bits: nobody finds two contents of one fingerprint, even who tries
+    # to.
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:32]
 
 
 def read_json(text: str) -> Any:

@@ -27,9 +27,6 @@ PARTS = 2**PARTS_BITS
 BATCH = 2**14
 """Numbers worked on at a time: they stay in the processor's cache, which is five times as fast."""
 
-FARTHEST = 700
-"""Largest exponent, before float64 ends."""
-
 _CONTEXT = Context(prec=50)
 _LN2 = _CONTEXT.ln(Decimal(2))
 _STEP = float(_CONTEXT.divide(_LN2, Decimal(PARTS)))
@@ -133,4 +130,5 @@ def _powers() -> tuple[FloatArray, FloatArray]:
     """Return 2^(-part / 64), correctly rounded, and 2^-whole."""
     steps = (_CONTEXT.divide(_CONTEXT.multiply(_LN2, Decimal(-part)), Decimal(PARTS)) for part in range(PARTS))
     fractions = np.array([float(_CONTEXT.exp(step)) for step in steps])
-    return fractions, np.array([math.ldexp(1.0, -whole) for whole in range(FARTHEST * 3 // 2)])
+    # 700: largest exponent, before float64 ends.
+    return fractions, np.array([math.ldexp(1.0, -whole) for whole in range(700 * 3 // 2)])

@@ -33,13 +33,21 @@ from numpy.typing import ArrayLike
 from confide.alphabets import ALPHABETS, Alphabet, Attributes
 from confide.canonical import canonical_json, fingerprint_of, read_json
 from confide.checks import check_count, check_positive, require_kinds
-from confide.declarations import declaration_of, json_of, toml_table, toml_value
+from confide.declarations import (
+    check_bits,
+    check_size,
+    check_tables,
+    declaration_of,
+    json_of,
+    tables_of,
+    toml_table,
+    toml_value,
+)
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
 from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
-from confide.tables import check_bits, check_size, check_tables, tables_of
 from confide.wording import counted
 
 Builder = TypeVar("Builder")
@@ -49,8 +57,6 @@ PERMANENT = "permanent"
 
 CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
-
-SURVEY_KEYS = ("name", "title", *CONTENT_KEYS)
 
 
 @contextlib.contextmanager
@@ -216,14 +222,17 @@ class Survey:
         epsilon = 1.0
         """
         lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
-        return "\n".join(lines + self._below_title(most_entries))
+        lines += [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
+        lines += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
+        tables = self._declarations().items()
+        return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
 
     def to_json(self) -> str:
         """Return the survey as one line of canonical JSON, with its fingerprint: what a device reads.
 
         Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
-        are equal texts. Tables that take numerical work to make are there too (:func:`confide.tables.tables_of`), and
-        the fingerprint has their own behind it.
+        are equal texts. Tables that take numerical work to make are there too
+        (:func:`confide.declarations.tables_of`), and the fingerprint has their own behind it.
 
         >>> from confide import RandomizedResponse, Categories
         >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
@@ -291,12 +300,6 @@ class Survey:
         declared: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
         declared |= {"simulated": self.simulated} if self.simulated else {}
         return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
-
-    def _below_title(self, most: int | None = None) -> list[str]:
-        """Return the shape and the mark of a simulated survey, where there are, and the tables."""
-        lines = [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
-        lines += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
-        return lines + [line for place, one in self._declarations().items() for line in toml_table(place, one, most)]
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
         """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
@@ -370,23 +373,19 @@ def refuse_files(content: object) -> None:
 
 def build_survey(document: dict[str, Any]) -> Survey:
     """Build a survey from what its file holds, as dictionaries and lists."""
-    _refuse_unknown("the survey", document, SURVEY_KEYS)
+    _refuse_unknown("the survey", document, ("name", "title", *CONTENT_KEYS))
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     texts = {key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document}
     settings: dict[str, Any] = texts | _build_limits(document)
-    return Survey(mechanism, **settings, shape=_build_shape(document), groups=_build_groups(document))
-
-
-def _build_shape(document: dict[str, Any]) -> Shape | None:
-    if "shape" not in document:
-        return None
-    words = document["shape"]
+    words: Any = document.get("shape")
     if isinstance(words, dict):
         raise SurveyError(
             f'A shape is a line above all tables, such as shape = ["falling from 50"]; got the table {words!r}.'
         )
-    return Shape.of(words)
+    shape = Shape.of(words) if "shape" in document else None
+    groups = _table(document, "groups", "the survey") if "groups" in document else {}
+    return Survey(mechanism, **settings, shape=shape, groups=groups)
 
 
 def _build_limits(document: dict[str, Any]) -> dict[str, Any]:
@@ -405,10 +404,6 @@ def _build_limits(document: dict[str, Any]) -> dict[str, Any]:
             f'[limits] has noise = {noise!r}. Write noise = "{PERMANENT}", or leave it out for fresh noise.'
         )
     return {"most_reports": most, "most_epsilon": total, "is_permanent": noise == PERMANENT}
-
-
-def _build_groups(document: dict[str, Any]) -> Mapping[str, tuple[str, ...]]:
-    return _table(document, "groups", "the survey") if "groups" in document else {}
 
 
 def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -3,10 +3,8 @@
 from confide.channels.base import Channel, FloatArray, Indices, Layout, Rescaled
 from confide.channels.bits import BitChannel
 from confide.channels.clamped_planar import ClampedPlanarConvolution, kernel_in_blocks
-from confide.channels.composed import Composed
+from confide.channels.composed import Composed, Embedded, Kronecker
 from confide.channels.dense import Dense
-from confide.channels.embedded import Embedded
-from confide.channels.kronecker import Kronecker
 from confide.channels.mixed import Margins, Mixed, Mixture
 from confide.channels.planar import PlanarConvolution
 from confide.channels.randomized_response import RandomizedResponseChannel

@@ -26,9 +26,6 @@ Indices = NDArray[np.int64]
 UNIT = 2.0**-53
 """The unit roundoff of float64: one operation is wrong by at most this share of its result."""
 
-LARGEST_CONDITION = 1e12
-"""Condition number past which an inverse has fewer than four correct digits: it would return noise."""
-
 LARGEST_INVERSE = 1500
 """Values up to which all rows of an inverse without structure are computed: a few seconds."""
 
@@ -241,7 +238,8 @@ class Channel(ABC):
     def _inverse(self) -> FloatArray:
         matrix = self.dense()
         condition = float(np.linalg.cond(matrix))
-        if not condition < LARGEST_CONDITION:
+        # 1e12: condition number past which an inverse has fewer than four correct digits: it would return noise.
+        if not condition < 1e12:
             raise NotInvertibleError(
                 f"The mechanism's matrix is singular to working precision (condition number {condition:.2g}): "
                 f"different distributions give the same reports. Use IBU(), which needs no inverse."
@@ -251,9 +249,10 @@ class Channel(ABC):
     def check_length(self, vectors: object, axis: int) -> None:
         """Refuse vectors that have not one entry for each value (axis 0), or for each output (axis 1)."""
         if not isinstance(vectors, np.ndarray) or vectors.shape[-1:] != (self.shape[axis],):
+            shape = f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
             raise InvalidDistributionError(
                 f"{self!r} takes an array with {self.shape[axis]:,} entries along its last axis, one for each "
-                f"{('value', 'output')[axis]}; got {_shape_of(vectors)}."
+                f"{('value', 'output')[axis]}; got {shape}."
             )
 
     def __repr__(self) -> str:
@@ -323,10 +322,6 @@ def _sum_error(terms: FloatArray, sums: FloatArray) -> FloatArray:
     # Terms that are zero add no rounding.
     error: FloatArray = (np.count_nonzero(terms, axis=-1, keepdims=True) + 3) * UNIT * sums
     return error
-
-
-def _shape_of(vectors: object) -> str:
-    return f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
 
 
 def require_square(shape: tuple[int, int]) -> None:

@@ -31,9 +31,6 @@ CACHED = 2**16
 FEW = 8
 """At most this many atoms are pushed, or pulled, one by one: exact where the FFT leaves 1e-17 of noise."""
 
-ROUNDS = 4
-"""Rounds in which atoms that stand out are taken out before the rest goes through the FFT."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlaneConvolution(Channel):
@@ -143,7 +140,8 @@ class PlaneConvolution(Channel):
         if np.count_nonzero(vectors) <= FEW:
             return np.flatnonzero(vectors), None
         rest = vectors
-        for _ in range(ROUNDS):
+        # 4: rounds in which atoms that stand out are taken out before the rest goes through the FFT.
+        for _ in range(4):
             square = rest * rest
             large = np.flatnonzero(square > float(square.sum()) / FEW)
             if not large.size:

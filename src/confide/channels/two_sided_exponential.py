@@ -28,9 +28,6 @@ FAINT = 1e-290
 STEEPEST = math.exp(-12)
 """The smallest ratio for which a diagonal of its own is a correction of less than 1,000 times itself."""
 
-MANY = 512
-"""From this many vectors on, numpy's row operations are faster than LAPACK's one vector after the other."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSidedExponential(Channel):
@@ -251,7 +248,8 @@ class TwoSidedExponential(Channel):
             return sums_of_others(vectors, self.ratio)
         if size == 1:
             return vectors.copy()
-        if vectors.size >= MANY * size:
+        # 512: from this many vectors on, numpy's row operations are faster than LAPACK's one vector after the other.
+        if vectors.size >= 512 * size:
             return self._smear_side_by_side(vectors.reshape(-1, size)).reshape(vectors.shape)
         lifted = np.add(vectors, FAINT, out=np.empty(vectors.shape))
         columns = lifted.reshape(-1, size).T  # Fortran order without a copy, as LAPACK wants it

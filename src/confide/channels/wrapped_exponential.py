@@ -18,9 +18,6 @@ from confide.channels.base import UNIT, Channel, FloatArray, Indices
 from confide.channels.two_sided_exponential import running_sums
 from confide.errors import NotInvertibleError
 
-SHALLOWEST = 1e-5
-"""(1 - alpha) / (1 + alpha), the root of the smallest eigenvalue, below which an inverse has fewer than six digits."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WrappedExponential(Channel):
@@ -82,7 +79,9 @@ class WrappedExponential(Channel):
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         """See :meth:`Channel.unpush`."""
-        if self.complement / (1 + self.ratio) < SHALLOWEST:
+        # 1e-5: (1 - alpha) / (1 + alpha), the root of the smallest eigenvalue, below which an inverse has fewer than
+        # six digits.
+        if self.complement / (1 + self.ratio) < 1e-5:
             raise NotInvertibleError(
                 f"The inverse of this matrix is lost in rounding: its rows differ by {self.complement**2:.2g} of "
                 f"themselves. Use IBU() or MLE(), or a larger epsilon."

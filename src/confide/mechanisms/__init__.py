@@ -6,7 +6,7 @@ from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.exponential import Exponential
 from confide.mechanisms.facts import Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.from_matrix import FromMatrix
-from confide.mechanisms.geometric import Geometric, TruncatedGeometric
+from confide.mechanisms.geometric import Geometric, TruncatedGeometric, WrappedGeometric
 from confide.mechanisms.laplace import Laplace, TruncatedLaplace
 from confide.mechanisms.planar_noise import (
     PlanarGeometric,
@@ -18,32 +18,16 @@ from confide.mechanisms.randomized_response import RandomizedResponse
 from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.taxicab import Taxicab, TruncatedTaxicab
 from confide.mechanisms.unary import Rappor, Unary, UnaryEncoding
-from confide.mechanisms.wrapped_geometric import WrappedGeometric
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     Mechanism,
     {
         one.kind: one
         for one in (
-            RandomizedResponse,
-            Rappor,
-            Unary,
-            TruncatedGeometric,
-            Geometric,
-            TruncatedLaplace,
-            Laplace,
-            Exponential,
-            WrappedGeometric,
-            TruncatedTaxicab,
-            Taxicab,
-            TruncatedPlanarGeometric,
-            PlanarGeometric,
-            TruncatedPlanarLaplace,
-            PlanarLaplace,
-            FromMatrix,
-            Product,
-            Remapped,
-            TwoRounds,
+            *(RandomizedResponse, Rappor, Unary),
+            *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
+            *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
+            *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
         )
     },
 )

@@ -241,7 +241,15 @@ class Mechanism(ABC):
     def observe(self, counts: Counts) -> Evidence:
         """Lay counted reports against the channel, refusing reports that no value can produce."""
         per_output = self.lay_out(counts)
-        self._refuse_impossible(per_output)
+        values = self.alphabet.size
+        reachable = self.channel.push(np.full(values, 1.0 / values)) > 0
+        impossible = np.flatnonzero((per_output > 0) & ~reachable)
+        if impossible.size:
+            first = self.report_alphabet.labels(impossible[:1])[0]
+            raise ImpossibleReportError(
+                f"Report {first} was seen {per_output[impossible[0]]:,.10g} times, but no value can produce it under "
+                f"{self!r}. Were the reports made with another survey?"
+            )
         return Evidence(self.channel, per_output)
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
@@ -270,7 +278,12 @@ class Mechanism(ABC):
             raise ImpossibleReportError(f"{error} Were the reports made with another survey?") from None
         stray = np.flatnonzero(~self.report_alphabet.contains(reports))
         if stray.size:
-            raise ImpossibleReportError(_stray_message(self, counts, stray))
+            first, times = counts.reports[stray[0]].tolist(), counts.counts[stray[0]]
+            raise ImpossibleReportError(
+                f"{counts.counts[stray].sum():,.10g} of {counts.total:,.10g} reports are none of the outputs "
+                f"{self.report_alphabet!r} of {self!r}; first: {first!r}, seen {times:,.10g} times. "
+                f"Were the reports made with another survey?"
+            )
 
     def _truncated(self, outputs: Alphabet | None) -> Mechanism | None:  # noqa: ARG002 (for unbounded mechanisms)
         """Return the kin whose reports are moved to the nearest of some outputs, or None where there is none."""
@@ -336,17 +349,6 @@ class Mechanism(ABC):
             f"The outputs of {self!r} are {kind}, so it has no matrix. mechanism.observe(counts) gives the channel "
             f"over the reports seen; the truncated mechanism, where there is one, has a matrix."
         )
-
-    def _refuse_impossible(self, per_output: NDArray[np.float64]) -> None:
-        values = self.alphabet.size
-        reachable = self.channel.push(np.full(values, 1.0 / values)) > 0
-        impossible = np.flatnonzero((per_output > 0) & ~reachable)
-        if impossible.size:
-            first = self.report_alphabet.labels(impossible[:1])[0]
-            raise ImpossibleReportError(
-                f"Report {first} was seen {per_output[impossible[0]]:,.10g} times, but no value can produce it under "
-                f"{self!r}. Were the reports made with another survey?"
-            )
 
 
 def truncated(mechanism: Mechanism, outputs: Alphabet | None = None) -> Mechanism:
@@ -431,12 +433,3 @@ def settle_epsilon(mechanism: Mechanism, step: float = 1.0) -> None:
     epsilon: Any = vars(mechanism)["epsilon"]
     check_epsilon(epsilon, step)
     object.__setattr__(mechanism, "epsilon", float(epsilon))
-
-
-def _stray_message(mechanism: Mechanism, counts: Counts, stray: Indices) -> str:
-    first, times = counts.reports[stray[0]].tolist(), counts.counts[stray[0]]
-    return (
-        f"{counts.counts[stray].sum():,.10g} of {counts.total:,.10g} reports are none of the outputs "
-        f"{mechanism.report_alphabet!r} of {mechanism!r}; first: {first!r}, seen {times:,.10g} times. "
-        f"Were the reports made with another survey?"
-    )

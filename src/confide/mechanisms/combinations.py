@@ -50,7 +50,7 @@ epsilon = 1.0
 [mechanism.region]
 kind = "randomized-response"
 epsilon = 1.0
-""",
+"""
     }
     names: tuple[str, ...]
     mechanisms: tuple[Mechanism, ...]

@@ -40,12 +40,6 @@ Counts are skewed, so true tails are heavier. Of a Poisson count around 100, the
 is 1e-10: three orders are left for the false alarm rate of 1e-9 that is stated.
 """
 
-MOST_SKEWED = 0.1
-"""Skewness of a sum up to which the normal distribution gives its tail: at 7 standard deviations to e^(7^3 / 60)."""
-
-LEAST_VARIANCE = 64.0
-"""Variance of the scores of all reports below which not even a doubled epsilon would be found."""
-
 STEP = 0.01
 """Share by which epsilon is larger where its effect is measured."""
 
@@ -61,21 +55,11 @@ MOST_DRAWN = 2**21
 MOST_VALUES = 1024
 """Values that reports are drawn for."""
 
-MOST_UNLISTED = 16
-"""The same where outputs cannot be listed: noise is then declared to be the same for every value."""
-
 MOST_CELLS = 2**20
 """Outputs of all these values together."""
 
 SINGLY = 500
 """One report of so many is drawn by itself, which takes a hundred times as long, and one with permanent noise."""
-
-FINE = 0.02
-"""Decay a lattice point below which the radius of planar noise is compared with its continuous limit, Gamma(2).
-
-The number of lattice points within a radius differs from its area by less than 1 % there (Gauss's circle problem),
-a third of what counts spread by; above it the lattice is summed up.
-"""
 
 RADII = 24
 """Rings in which planar noise is counted, in four quadrants each."""
@@ -201,7 +185,10 @@ class Pool:
     @property
     def is_tested(self) -> bool:
         """Whether the sum of the scores is close to normal as far out as it is tested."""
-        return self.variance > LEAST_VARIANCE and abs(self.third) <= MOST_SKEWED * self.variance**1.5
+        # 0.1: skewness of a sum up to which the normal distribution gives its tail: at 7 standard deviations to e^(7^3
+        # / 60).
+        # 64.0: variance of the scores of all reports below which not even a doubled epsilon would be found.
+        return self.variance > 64.0 and abs(self.third) <= 0.1 * self.variance**1.5
 
     def p_values(self) -> list[float]:
         """Return those of how often the truth was told and, where these are close to normal, of the scores."""
@@ -270,7 +257,8 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
 def probed_values(mechanism: Mechanism, first: Indices) -> Indices:
     """Return the values that reports are drawn for: all where they are few, else `first` and others, far and wide."""
     outputs = mechanism.report_alphabet
-    most = max(first.size, min(MOST_VALUES, MOST_CELLS // outputs.size) if outputs.is_listable else MOST_UNLISTED)
+    # 16: the same where outputs cannot be listed: noise is then declared to be the same for every value.
+    most = max(first.size, min(MOST_VALUES, MOST_CELLS // outputs.size) if outputs.is_listable else 16)
     size = mechanism.alphabet.size if mechanism.alphabet.is_finite else 10**6
     if size <= most:
         return np.arange(size)
@@ -517,7 +505,10 @@ def _count_rings(part: Part, decay: float, moves: FloatArray) -> Cells:
 
     radii = np.hypot(moves[:, 0], moves[:, 1])
     edges = gammaincinv(2, np.arange(1, RADII) / RADII) / decay
-    if decay < FINE:
+    # 0.02: decay a lattice point below which the radius of planar noise is compared with its continuous limit,
+    # Gamma(2). The number of lattice points within a radius differs from its area by less than 1 % there (Gauss's
+    # circle problem), a third of what counts spread by; above it the lattice is summed up.
+    if decay < 0.02:
         row = np.diff(gammainc(2, decay * edges), prepend=0.0, append=1.0)
         origin = decay**2 / (2 * math.pi)  # the density there
     else:

@@ -64,7 +64,7 @@ matrix = [                     # one row for each value, one column for each rep
     [0.1, 0.1, 0.8],
 ]
 # outputs = { kind = "categories", values = ["a", "b", "c"] }   # what the columns are; the alphabet if left out
-""",
+"""
     }
     alphabet: Alphabet
     matrix: NDArray[np.float64] = field(repr=False)
@@ -72,11 +72,7 @@ matrix = [                     # one row for each value, one column for each rep
     promise: Guarantee | None = None
 
     def __init__(
-        self,
-        alphabet: Alphabet,
-        matrix: ArrayLike,
-        outputs: Alphabet | None = None,
-        promise: Guarantee | None = None,
+        self, alphabet: Alphabet, matrix: ArrayLike, outputs: Alphabet | None = None, promise: Guarantee | None = None
     ) -> None:
         require_alphabet("alphabet", alphabet)
         if outputs is not None:

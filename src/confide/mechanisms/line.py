@@ -28,10 +28,6 @@ LARGEST_TABLE = 256
 MOST_PLACES = 2**20
 """Points of the lattice that holds uneven values: products take time in proportion."""
 
-LARGEST_EXACT = 2**21
-"""Entries of the dense matrix of uneven values times points of their lattice: its exact rows then take half a second,
-where integers of 64 bits a point are powered and divided."""
-
 INTERVALS = Proof(
     "A report stands for an interval of places that holds its own value. The determinant of the matrix is a sum of "
     "determinants of e^(-c distance) between rising places, none negative and one positive.",
@@ -197,7 +193,9 @@ class TruncatedLineMechanism(LineMechanism):
         """See :attr:`Mechanism.channel`; uneven values have a dense one while its exact rows are quick to make."""
         if self._is_plain:
             return self._clamped_channel
-        if self._is_uneven and self.alphabet.size**2 * self._box.size <= LARGEST_EXACT:
+        # 2**21: entries of the dense matrix of uneven values times points of their lattice: its exact rows then take
+        # half a second, where integers of 64 bits a point are powered and divided.
+        if self._is_uneven and self.alphabet.size**2 * self._box.size <= 2**21:
             return self._stored_weights
         return Embedded(self._clamped_channel, self._values, self._remap, self.report_alphabet.size)
 
@@ -293,15 +291,12 @@ class TruncatedLineMechanism(LineMechanism):
         if self.outputs is not None:
             self._check_outputs(self.outputs)
 
-    def _refuse_uneven_outputs(self) -> None:
+    def _check_outputs(self, outputs: Alphabet) -> None:
         if self._is_uneven:
             raise InvalidParameterError(
                 f"Reports of uneven values are these values; {type(self).__name__} over {self.alphabet!r} takes no "
                 f"other outputs. Leave them out."
             )
-
-    def _check_outputs(self, outputs: Alphabet) -> None:
-        self._refuse_uneven_outputs()
         require_line(outputs, f"The outputs of {type(self).__name__}")
         (low, high), (first, last) = self.alphabet.span, outputs.span
         if outputs.spacing != self.alphabet.spacing:

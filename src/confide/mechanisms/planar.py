@@ -53,7 +53,11 @@ class PlaneMechanism(Mechanism):
         """Draw by how many rows and columns to move."""
 
     def _check(self) -> None:
-        require_plane(self.alphabet, type(self).__name__)
+        given: object = self.alphabet
+        geometry = given.geometry if isinstance(given, Alphabet) else None
+        if geometry is None or geometry.dimensions != 2 or not geometry.is_whole:
+            name = type(self).__name__
+            raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {self.alphabet!r}.")
         if self.alphabet.bounds is not None and not self.alphabet.is_finite and not self._takes_coordinates:
             raise InvalidParameterError(
                 f"{type(self).__name__} needs cells, and coordinates have none. Use PlanarLaplace, or Places with a "
@@ -260,7 +264,12 @@ class TruncatedPlaneMechanism(PlaneMechanism):
     def _check(self) -> None:
         super()._check()
         require_finite(self.alphabet, type(self).__name__)
-        require_cells(self.alphabet, type(self).__name__)
+        # A grid of one row or column is a line in disguise.
+        if min(self.alphabet.shape) < 2:
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs at least two rows and two columns; got {self.alphabet!r}. For one line "
+                f"use Integers(low, high)."
+            )
         if self.outputs is not None:
             self._check_outputs(self.outputs)
 
@@ -373,18 +382,3 @@ def hull(*parts: Grid) -> Grid:
     if (one.first_row, one.first_column, *one.shape) == (*first, rows, columns):
         return one.box  # of the same class: cells on the Earth stay what they are
     return one.window(*first, rows, columns)
-
-
-def require_plane(alphabet: object, name: str) -> None:
-    """Refuse anything but cells of a plane."""
-    geometry = alphabet.geometry if isinstance(alphabet, Alphabet) else None
-    if geometry is None or geometry.dimensions != 2 or not geometry.is_whole:
-        raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {alphabet!r}.")
-
-
-def require_cells(alphabet: Grid, name: str) -> None:
-    """Refuse a grid on which there is nothing to tell apart, or that is a line in disguise."""
-    if min(alphabet.shape) < 2:
-        raise InvalidParameterError(
-            f"{name} needs at least two rows and two columns; got {alphabet!r}. For one line use Integers(low, high)."
-        )

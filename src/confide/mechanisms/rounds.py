@@ -30,9 +30,6 @@ from confide.mechanisms.randomized_response import RandomizedResponse
 from confide.mechanisms.unary import BitEncoding, UnaryEncoding
 from confide.sampling import Bits
 
-LARGEST_LISTED = 2**14
-"""Products of weights of two rounds up to which the promise of one report is the smallest that all of them keep."""
-
 ROUNDED = 1e-13
 """Share by which a promise that is computed in float64 is stated larger: a hundred times its rounding."""
 
@@ -133,7 +130,9 @@ epsilon = 0.02
             return self._whole.guarantee
         promised = one_report(self.permanent, self.fresh)
         products = self.alphabet.size * self.fresh.alphabet.size * self.report_alphabet.size
-        return LocalDP(self._smallest) if isinstance(promised, LocalDP) and products <= LARGEST_LISTED else promised
+        # 2**14: products of weights of two rounds up to which the promise of one report is the smallest that all of
+        # them keep.
+        return LocalDP(self._smallest) if isinstance(promised, LocalDP) and products <= 2**14 else promised
 
     @property
     def _smallest(self) -> float:

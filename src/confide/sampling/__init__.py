@@ -20,17 +20,9 @@ from confide.sampling.bits import (
     uniform_below,
 )
 from confide.sampling.categorical import WeightRows
-from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise
+from confide.sampling.geometric import GeometricNoise, LaplaceCellNoise, PlanarGeometricNoise, ProductNoise, TableNoise
 from confide.sampling.permanent import Permanent, PermanentBits, as_permanents
-from confide.sampling.planar import PlanarGeometricNoise, ProductNoise, TableNoise
-from confide.sampling.ratios import (
-    as_integers,
-    exponential_bounds,
-    log_of,
-    over_root_two,
-    power_bounds,
-    ratio_above,
-)
+from confide.sampling.ratios import as_integers, exponential_bounds, log_of, over_root_two, power_bounds, ratio_above
 
 __all__ = [
     "BUCKETS",

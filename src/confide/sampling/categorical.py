@@ -22,12 +22,6 @@ from confide.sampling.bits import Bits
 
 Indices = NDArray[np.int64]
 
-KEY_BITS = 63
-"""Keys are a row number above leading bits of u, in one non-negative int64."""
-
-GUIDE_BITS = 20
-"""At most 2^20 buckets, 4 MB, which a processor's cache holds."""
-
 UNSURE = -1
 """Mark in the guide of a bucket that holds a bound."""
 
@@ -53,7 +47,8 @@ class WeightRows:
     @classmethod
     def of(cls, weights: Sequence[Sequence[int]]) -> WeightRows:
         """Prepare rows of weights, all of the same length and each with a positive sum."""
-        leading_bits = KEY_BITS - (len(weights) - 1).bit_length()
+        # 63: keys are a row number above leading bits of u, in one non-negative int64.
+        leading_bits = 63 - (len(weights) - 1).bit_length()
         cumulative = tuple(tuple(accumulate(row)) for row in weights)
         thresholds = [
             (number << leading_bits) | _leading(bound, row[-1], leading_bits)
@@ -81,7 +76,8 @@ class WeightRows:
     def _bucket_shift(self) -> int:
         """Number of bits of a key that a bucket leaves open; there are at least 32 buckets a bound, while they fit."""
         wanted = (32 * self._inner).bit_length()
-        fitting = GUIDE_BITS - (len(self.cumulative) - 1).bit_length()
+        # 20: at most 2^20 buckets, 4 MB, which a processor's cache holds.
+        fitting = 20 - (len(self.cumulative) - 1).bit_length()
         return self.leading_bits - max(0, min(wanted, fitting))
 
     @cached_property
@@ -111,8 +107,9 @@ class WeightRows:
         u, precision, total = word, 64, cumulative[-1]
         while True:
             # u now stands for the interval [u, u + 1) / 2^precision; it is settled once it lies between two bounds.
-            below = _count_at_most(cumulative, u * total, precision)
-            if below == _count_below(cumulative, (u + 1) * total, precision):
+            low, high = u * total, (u + 1) * total
+            below = sum((bound << precision) <= low for bound in cumulative)
+            if below == sum((bound << precision) < high for bound in cumulative):
                 return below
             u, precision = (u << 64) | bits.word(), precision + 64
 
@@ -120,13 +117,3 @@ class WeightRows:
 def _leading(bound: int, total: int, precision: int) -> int:
     """Return the leading bits of bound / total; a bound of 1 is brought just below it."""
     return min((bound << precision) // total, (1 << precision) - 1)
-
-
-def _count_at_most(cumulative: Sequence[int], scaled: int, precision: int) -> int:
-    """Count the bounds C with C / W <= u / 2^precision."""
-    return sum((bound << precision) <= scaled for bound in cumulative)
-
-
-def _count_below(cumulative: Sequence[int], scaled: int, precision: int) -> int:
-    """Count the bounds C with C / W < (u + 1) / 2^precision."""
-    return sum((bound << precision) < scaled for bound in cumulative)

@@ -19,9 +19,6 @@ from confide.errors import InvalidParameterError
 from confide.sampling.bits import Bits, Octets, SecureBits
 from confide.wording import counted
 
-NOISE_DOMAIN = b"confide permanent 1"
-"""First part of what is digested: no other use of the same secret can give the same bytes."""
-
 LEAST_SECRET = 16
 """Bytes of a secret at least: 128 bits, which nobody can try out."""
 
@@ -89,7 +86,9 @@ class Permanent:
                 "Permanent noise must be bound to a survey, so that two surveys never share it. Call "
                 "survey.privatize(values, rng=Permanent(secret)) in place of mechanism.privatize."
             )
-        parts = (NOISE_DOMAIN, self.fingerprint.encode(), canonical_json(value).encode(), b"")
+        # b"confide permanent 1": first part of what is digested: no other use of the same secret can give the same
+        # bytes.
+        parts = (b"confide permanent 1", self.fingerprint.encode(), canonical_json(value).encode(), b"")
         return PermanentBits(self.secret, b"\0".join(parts))
 
     def __repr__(self) -> str:

@@ -9,9 +9,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-RELATIVE_BITS = 64
-"""A ratio exceeds e^-x by less than two parts in 2^64, so the noise is stronger than promised by no more."""
-
 _CONTEXT = Context(prec=120)
 _DECIMAL_ERROR = Decimal("1e-40")
 """Far more than the error of 120 correct digits, far less than one unit of the result."""
@@ -25,7 +22,8 @@ def ratio_above(exponent: Fraction) -> Fraction:
     >>> float(ratio_above(Fraction(1))) == math.exp(-1)
     True
     """
-    fraction_bits = RELATIVE_BITS + math.ceil(exponent * 3 / 2)  # log2(e) < 3/2
+    # 64: A ratio exceeds e^-x by less than two parts in 2^64, so the noise is stronger than promised by no more.
+    fraction_bits = 64 + math.ceil(exponent * 3 / 2)  # log2(e) < 3/2
     scaled = _CONTEXT.multiply(_exponential(exponent, _CONTEXT), Decimal(2**fraction_bits))
     above = int(_CONTEXT.add(scaled, _DECIMAL_ERROR)) + 1
     return Fraction(above, 2**fraction_bits)
