@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import compileall
 import gc
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -180,25 +181,21 @@ def _verdict(fault: Fault) -> Verdict:
 
 
 def _batches(fault: Fault, reach: Reach, enough: float) -> Iterator[list[str]]:
-    """Return the tests of a fault: the first few, what its row names besides, then the rest within their time."""
+    """Return the tests of a fault: what its row names, a few others, and then the rest within their time."""
     tests = reach.tests_of(fault)
-    spent, first = 0.0, 0
-    while first < len(tests) and spent < FIRST:
-        spent += reach.cost(tests[first])
-        first += 1
-    if first:
-        yield tests[:first]
-    # What runs in a process of its own, or in a browser, is not in the map: the row has to say.
-    if unmapped := [name for name in fault.tests if not any(is_named(test, [name]) for test in tests)]:
-        yield unmapped
-    rest: list[str] = []
-    for test in tests[first:]:
-        spent += reach.cost(test)
-        if spent > enough:
-            break
-        rest.append(test)
-    if rest:
-        yield rest
+    named = [test for test in tests if is_named(test, fault.tests)]
+    first = _within(FIRST, named, reach)
+    # What runs in a process of its own or in a browser is not in the map, nor is a test that is younger than it.
+    whole = list(fault.tests)
+    others = [test for test in tests if test not in set(first)]
+    second = _within(FIRST, others, reach)
+    yield from filter(None, (first, whole, second, _within(enough, others, reach)[len(second) :]))
+
+
+def _within(seconds: float, tests: Sequence[str], reach: Reach) -> list[str]:
+    """Return as many tests, from the first on, as take about so long; one at least."""
+    costs = list(itertools.accumulate(map(reach.cost, tests)))
+    return [test for test, cost in zip(tests, costs, strict=True) if cost <= seconds or cost == costs[0]]
 
 
 def copy_project(target: Path) -> Path:
