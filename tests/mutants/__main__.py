@@ -4,7 +4,7 @@ python -m tests.mutants                      all of them, on two processes
 python -m tests.mutants counting pages       those whose file or reason holds one of these words
 python -m tests.mutants --record             run the suite under coverage first, as after changes to many tests
 python -m tests.mutants --table other.toml   the rows of another table; `tests` may be left out there
-python -m tests.mutants --all                give every fault all the tests that run its lines, however long
+python -m tests.mutants --seconds 600        give every fault more of the tests that run its lines than two minutes
 
 A fault gets the tests that run its lines (build/mutants says which; see reach.py): those that its row names, then the
 quickest. What its row names runs in any case; of the others as many as take two minutes.
@@ -36,7 +36,7 @@ from tests.mutants.reach import KEPT, Reach, is_named, record
 from tests.mutants.table import ROOT, Fault, read_faults
 from tests.mutants.warm import Outcome, Verdict, run_tests, warm_up
 
-PROCESSES = 1
+PROCESSES = 2
 
 SHIPPED = {"clients/javascript": "src/confide/client", "web": "src/confide/studio/static"}
 """Faults in TypeScript are built into the files here, which are what its tests run; that takes Node and `npm ci`."""
@@ -79,11 +79,11 @@ def main(arguments: Sequence[str]) -> int:
         print(f"No fault is named by {' '.join(asked.words)}.")
         return 2
     with tempfile.TemporaryDirectory(prefix="confide-mutants-") as folder:
-        copies = [copy_project(Path(folder, str(number))) for number in range(PROCESSES)]
+        copies = [copy_project(Path(folder, str(number))) for number in range(asked.processes)]
         if asked.record or not (KEPT / "seconds.json").exists():
-            record(copies[0], PROCESSES)
+            record(copies[0], asked.processes)
         warm_up()
-        tried = list(_try_all(chosen, copies, enough=float("inf") if asked.all else ENOUGH))
+        tried = list(_try_all(chosen, copies, enough=asked.seconds))
         gc.unfreeze()  # or packages in C take what was frozen for forgotten
     counts = [(one, sum(each.verdict.outcome is one for each in tried)) for one in Outcome]
     print(f"{len(chosen)} faults planted: " + ", ".join(f"{count} {one.value.strip()}" for one, count in counts))
@@ -95,7 +95,8 @@ def _read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--table", action="append", default=[], type=Path)
-    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--seconds", type=float, default=ENOUGH)
+    parser.add_argument("--processes", type=int, default=PROCESSES)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser.parse_args(arguments)
 

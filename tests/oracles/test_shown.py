@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
-from confide.pages import plan_page
+from confide.pages import estimate_page, plan_page
 from confide.plans import Curve, Prediction, Rival
 
 pytest.importorskip("matplotlib")
@@ -297,3 +297,36 @@ def test_answers_of_reports_that_do_not_fit_are_doubted_wherever_they_stand(is_g
     doubt = "hold only as far as the reports come from this mechanism"
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert ((doubt in " ".join(said.split())), (doubt in page)) == (not is_good, not is_good)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_a_page_of_the_library_is_at_the_level_of_its_answers(level: float) -> None:
+    survey = SURVEYS["often"]
+    counts = cf.tally(survey.mechanism.privatize(survey.alphabet.take(some_values(survey)), rng=1, taken=True))
+    outcome = cf.assess(counts, survey.mechanism, cf.Stacked())
+    answers = [outcome.estimate.query("often >= rarely", level, name="often")] if level != 0.95 else []
+    page = estimate_page(survey, counts, [outcome], answers=answers)
+    captions = " ".join(re.findall("<figcaption>(.*?)</figcaption>", page, re.DOTALL))
+    assert [other for other in (0.8, 0.95) if f"{other:.0%}" in captions] == [level]
+    windows = Tables(page).with_heading("From")
+    found = outcome.estimate.windows(level=level, name="often")
+    assert [plain(row["To"]) for row in windows] == pytest.approx([100 * one.high for one in found.answers], abs=6e-3)
+
+
+def test_a_diagnosis_tells_between_what_ends_an_answer_can_be(tmp_path: Path) -> None:
+    """Of two values that look alike the share of one is anything up to what both have."""
+    rows = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1]]
+    survey = cf.Survey(cf.FromMatrix(cf.Categories(["a", "b", "c"]), rows), "letter", "Letters")
+    (tmp_path / "survey.toml").write_text(survey.text())
+    (tmp_path / "reports.csv").write_text("report\n" + "a\n" * 300 + "b\n" * 600 + "c\n" * 100)
+    said = ["diagnose", str(tmp_path / "survey.toml"), str(tmp_path / "reports.csv"), "--json"]
+    asked = {"letter == a": True, "letter == b": False, "letter in {b, c}": True}
+    record = json.loads(call(*said, *(word for query in asked for word in ("--query", query))))
+    assert [one["query"] for one in record["queries"]] == list(asked)
+    shares = {"letter == a": 2 / 7, "letter in {b, c}": 5 / 7}
+    for one in record["queries"]:
+        if asked[one["query"]]:
+            share = pytest.approx(shares[one["query"]], abs=1e-3)
+            assert (one["lowest"], one["highest"]) == (share, share)
+        else:
+            assert (one["lowest"], one["highest"]) == (pytest.approx(0, abs=1e-6), pytest.approx(5 / 7, abs=1e-3))
