@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import importlib.util
 import os
 import sys
 import zlib
@@ -143,4 +144,20 @@ def _without_fit(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.path.relative_to(Path(__file__).parent).as_posix().startswith(WITHOUT_FIT):
             patch.setattr("confide.estimates.warn_if_poor_fit", lambda _: None)
+        yield
+
+
+LAID_OUT = ("figures/", "pages/test_in_a_browser.py", "pages/test_design.py", "studio/", "reproduction/")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_layout(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave out where exactly the parts of a drawing stand, where tests read what it says: half of the time of a page.
+
+    Tests of figures, and those that measure a page in a browser, have pages as users have them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        place = request.path.relative_to(ROOT).as_posix().removeprefix("tests/")
+        if not place.startswith(LAID_OUT) and importlib.util.find_spec("matplotlib"):
+            patch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
         yield

@@ -138,7 +138,7 @@ def test_rejected_rows_show_no_secret(call: Call, folder: Path) -> None:
 def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path) -> None:
     noise = 'kind = "truncated-geometric"\nepsilon = 0.05\n'
     rounds = f"[mechanism.permanent]\n{noise}[mechanism.fresh]\n{noise}"
-    head = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9999\n[mechanism]\nkind = "two-rounds"\n'
+    head = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 2499\n[mechanism]\nkind = "two-rounds"\n'
     (folder / "many.toml").write_text(head + rounds)
     shown = " ".join(call("audit", "many.toml").out.split())
     assert "Log-ratio at most as promised, by the theorem: 0.05" in shown

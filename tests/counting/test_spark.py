@@ -159,6 +159,10 @@ def check_refusals(save: Save) -> None:
         cf.count(save('report,who\n3,"Ann\nLee"\n', "quoted.csv"), AGES, engine="spark")
     with pytest.raises(DataFileError, match="no column 'report'"):
         cf.count(save("a,b\n3,4\n", "other.csv"), AGES, engine="spark")
+    # What stands in the other column may be the true values.
+    one, other = save("report\n3\n", "one.csv"), save('{"age": 4}\n', "other.jsonl")
+    with pytest.raises(DataFileError, match=r"reports in|stand in"):
+        cf.count([one, other], AGES, engine="spark")
 
 
 def check_names_and_pipes(folder: Path) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.plans.test_records import LINE, OTHER, expect, given
 
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.figures import draw_tradeoff, to_svg
-from confide.plans import Curve, Prediction
+from confide.plans import Answer, Curve, Prediction, Rival
 
 pytest.importorskip("matplotlib")
 
@@ -43,9 +44,48 @@ def test_curves_have_error_bars_units_and_a_ring() -> None:
     assert best == min(found, key=lambda kind: found[kind])
 
 
-@pytest.mark.slow
+def marks(axes: Any) -> dict[str, list[tuple[float, float]]]:
+    """Return where the marks of axes stand: rings, which are hollow and alone, and points."""
+    lines = [(line, list(zip(*map(np.asarray, line.get_data()), strict=True))) for line in axes.lines]
+    rings = [one for line, points in lines if line.get_marker() == "o" and len(points) == 1 for one in points]
+    points = [one for line, points in lines if line.get_marker() == "o" and len(points) > 1 for one in points]
+    return {"rings": rings, "points": points}
+
+
+def bars(axes: Any) -> list[list[float]]:
+    """Return the ends of error bars, low and high."""
+    found = [segment for one in axes.containers for lines in one[2] for segment in lines.get_segments()]
+    upright = found[0][0][0] == found[0][1][0]
+    return [sorted(float(end[int(upright)]) for end in segment) for segment in found]
+
+
+def test_every_mark_stands_where_its_number_is() -> None:
+    """The plan is no end of a curve, and no number is like another: a mark elsewhere shows."""
+    plan = given(rivals=(Rival(OTHER, expect(0.31)), Rival(cf.RandomizedResponse(LINE, epsilon=0.5), expect(0.77))))
+    people, epsilon, others = draw_tradeoff(plan).axes
+    for axes, curve, here in ((people, plan.by_people, plan.people), (epsilon, plan.by_epsilon, plan.epsilon)):
+        assert curve is not None
+        found, expected = marks(axes), [(place, one.mean) for place, one in curve.points.items()]
+        assert found["rings"] == [(here, plan.prediction.mean)]
+        assert found["points"] == expected
+        margins = [[one.mean - one.margin, one.mean + one.margin] for one in curve.predictions]
+        np.testing.assert_allclose(bars(axes), margins)
+        assert [label.get_text() for label in axes.get_xticklabels()] == [f"{place:,.6g}" for place in curve.places]
+    names = [label.get_text() for label in others.get_yticklabels()]
+    means = {plan.mechanism.kind: plan.prediction.mean} | {
+        one.mechanism.kind: one.prediction.mean for one in plan.rivals if one.prediction is not None
+    }
+    assert names == sorted(means, key=lambda kind: means[kind])
+    assert marks(others)["rings"] == [(means[name], place) for place, name in enumerate(names)]
+    assert others.get_ylim()[0] > others.get_ylim()[1], "the best is on top"
+    target = given(answer=Answer("people", 0.37, 400.0, 312.4, 512.6))
+    for axes in draw_tradeoff(target).axes[:2]:
+        level = next(line for line in axes.lines if line.get_linestyle() == "--")
+        assert set(np.asarray(level.get_ydata()).tolist()) == {0.37}
+
+
 def test_a_target_is_drawn_and_the_drawing_is_the_same_again() -> None:
-    plan = make(cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0), target_emd=0.2)
+    plan = given(answer=Answer("people", 0.2, 400.0, 312.4, 512.6))
     assert "target" in legend(plan)
     assert to_svg(draw_tradeoff(plan)) == to_svg(draw_tradeoff(plan))
 

@@ -4,7 +4,7 @@ python -m tests.mutants                      all of them, on two processes
 python -m tests.mutants counting pages       those whose file or reason holds one of these words
 python -m tests.mutants --record             run the suite under coverage first, as after changes to many tests
 python -m tests.mutants --table other.toml   the rows of another table; `tests` may be left out there
-python -m tests.mutants --all                give every fault all the tests that run its lines, however long
+python -m tests.mutants --seconds 600        give every fault more of the tests that run its lines than two minutes
 
 A fault gets the tests that run its lines (build/mutants says which; see reach.py): those that its row names, then the
 quickest. What its row names runs in any case; of the others as many as take two minutes.
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import gc
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -77,11 +79,12 @@ def main(arguments: Sequence[str]) -> int:
         print(f"No fault is named by {' '.join(asked.words)}.")
         return 2
     with tempfile.TemporaryDirectory(prefix="confide-mutants-") as folder:
-        copies = [copy_project(Path(folder, str(number))) for number in range(PROCESSES)]
+        copies = [copy_project(Path(folder, str(number))) for number in range(asked.processes)]
         if asked.record or not (KEPT / "seconds.json").exists():
-            record(copies[0], PROCESSES)
+            record(copies[0], asked.processes)
         warm_up()
-        tried = list(_try_all(chosen, copies, enough=float("inf") if asked.all else ENOUGH))
+        tried = list(_try_all(chosen, copies, enough=asked.seconds))
+        gc.unfreeze()  # or packages in C take what was frozen for forgotten
     counts = [(one, sum(each.verdict.outcome is one for each in tried)) for one in Outcome]
     print(f"{len(chosen)} faults planted: " + ", ".join(f"{count} {one.value.strip()}" for one, count in counts))
     return 0 if dict(counts)[Outcome.NOTICED] == len(chosen) else 1
@@ -92,7 +95,8 @@ def _read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--table", action="append", default=[], type=Path)
-    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--seconds", type=float, default=ENOUGH)
+    parser.add_argument("--processes", type=int, default=PROCESSES)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser.parse_args(arguments)
 
@@ -178,25 +182,21 @@ def _verdict(fault: Fault) -> Verdict:
 
 
 def _batches(fault: Fault, reach: Reach, enough: float) -> Iterator[list[str]]:
-    """Return the tests of a fault: the first few, what its row names besides, then the rest within their time."""
+    """Return the tests of a fault: what its row names, a few others, and then the rest within their time."""
     tests = reach.tests_of(fault)
-    spent, first = 0.0, 0
-    while first < len(tests) and spent < FIRST:
-        spent += reach.cost(tests[first])
-        first += 1
-    if first:
-        yield tests[:first]
-    # What runs in a process of its own, or in a browser, is not in the map: the row has to say.
-    if unmapped := [name for name in fault.tests if not any(is_named(test, [name]) for test in tests)]:
-        yield unmapped
-    rest: list[str] = []
-    for test in tests[first:]:
-        spent += reach.cost(test)
-        if spent > enough:
-            break
-        rest.append(test)
-    if rest:
-        yield rest
+    named = [test for test in tests if is_named(test, fault.tests)]
+    first = _within(FIRST, named, reach)
+    # What runs in a process of its own or in a browser is not in the map, nor is a test that is younger than it.
+    whole = list(fault.tests)
+    others = [test for test in tests if test not in set(first)]
+    second = _within(FIRST, others, reach)
+    yield from filter(None, (first, whole, second, _within(enough, others, reach)[len(second) :]))
+
+
+def _within(seconds: float, tests: Sequence[str], reach: Reach) -> list[str]:
+    """Return as many tests, from the first on, as take about so long; one at least."""
+    costs = list(itertools.accumulate(map(reach.cost, tests)))
+    return [test for test, cost in zip(tests, costs, strict=True) if cost <= seconds or cost == costs[0]]
 
 
 def copy_project(target: Path) -> Path:

@@ -165,7 +165,18 @@ def _be_pytest(copy: Path, base: Path, tests: Sequence[str], *, is_first_enough:
         _look_only_at(copy)
         chosen = Chosen(tests, is_first_enough=is_first_enough)
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist", f"--basetemp={base / 'tmp'}"]
+        # Pytest would like to be the first to import its plugins, and warnings are errors here.
+        options = [
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+            "-q",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            f"--basetemp={base / 'tmp'}",
+        ]
         code = int(pytest.main([*options, "--continue-on-collection-errors", *files], plugins=[chosen]))
         said = {"code": code, "failed": chosen.failed, "unread": chosen.unread}
         (base / "said.json").write_text(json.dumps(said), encoding="utf-8")

@@ -1,0 +1,192 @@
+"""Files of every kind beside each other, under any name of a column, from a path or a pipe, against plain loops."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import confide as cf
+from confide.cli.main import app
+
+pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
+
+SURVEY = cf.Survey(cf.TruncatedGeometric(cf.Integers(-3, 12), epsilon=1.0), "age", "Ages")
+Rows = list[tuple[str, int, int]]
+"""Group, report and how often."""
+
+Write = Callable[[Path, Rows, str, bool], Path]
+
+
+def _table(rows: Rows, name: str, has_count: bool) -> tuple[list[str], list[list[Any]]]:
+    """Return the header and the rows of a file; without counts each row as often as it counts."""
+    if has_count:
+        return ["town", name, "count"], [[town, report, count] for town, report, count in rows]
+    return ["town", name], [[town, report] for town, report, count in rows for _ in range(count)]
+
+
+def write_csv(path: Path, rows: Rows, name: str, has_count: bool, *, quotes: int = csv.QUOTE_MINIMAL) -> Path:
+    header, lines = _table(rows, name, has_count)
+    with path.with_suffix(".csv").open("w", newline="") as stream:
+        csv.writer(stream, quoting=quotes).writerows([header, *lines])
+    return path.with_suffix(".csv")
+
+
+def write_quoted(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
+    return write_csv(path, rows, name, has_count, quotes=csv.QUOTE_ALL)
+
+
+def write_packed(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
+    plain = write_csv(path, rows, name, has_count)
+    packed = path.with_suffix(".csv.gz")
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    return packed
+
+
+def write_lines(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
+    header, lines = _table(rows, name, has_count)
+    text = "".join(json.dumps(dict(zip(header, line, strict=True))) + "\n" for line in lines)
+    path.with_suffix(".jsonl").write_text(text)
+    return path.with_suffix(".jsonl")
+
+
+def write_parquet(path: Path, rows: Rows, name: str, has_count: bool, *, as_text: bool = False) -> Path:
+    header, lines = _table(rows, name, has_count)
+    columns = dict(zip(header, map(list, zip(*lines, strict=True)), strict=True))
+    if as_text:
+        columns = {key: list(map(str, column)) for key, column in columns.items()}
+    parquet.write_table(pyarrow.table(columns), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def write_texts(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
+    return write_parquet(path, rows, name, has_count, as_text=True)
+
+
+WRITERS: dict[str, Write] = {
+    "csv": write_csv,
+    "quoted csv": write_quoted,
+    "packed csv": write_packed,
+    "lines of json": write_lines,
+    "parquet": write_parquet,
+    "parquet of texts": write_texts,
+}
+NAMES = ["report", 'a "b" c', "it's", "x.y", "$[0]", "two words", "back\\slash", "count of it", "ünï", "`tick`"]
+
+
+def some_rows(seed: int) -> Rows:
+    draw = random.Random(seed)  # noqa: S311
+    return [(draw.choice(["Oslo", "Rome", ""]), draw.randint(-3, 12), draw.randint(1, 3)) for _ in range(12)]
+
+
+def added(rows: Rows) -> dict[str, Counter[int]]:
+    found: dict[str, Counter[int]] = {}
+    for town, report, count in rows:
+        found.setdefault(town, Counter())[report] += count
+    return found
+
+
+def in_plain(counts: cf.Counts) -> dict[int, int]:
+    return dict(zip(counts.reports.tolist(), counts.counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_column_is_found_by_its_name_in_every_kind_of_file(name: str, tmp_path: Path) -> None:
+    for number, (kind, write) in enumerate(WRITERS.items()):
+        rows = some_rows(number)
+        path = write(tmp_path / f"f{number}", rows, name, (number + len(name)) % 2 == 0)
+        assert in_plain(cf.count(path, SURVEY, columns=name)) == sum(added(rows).values(), Counter()), kind
+
+
+def test_files_of_all_kinds_are_counted_together_with_counts_or_without(tmp_path: Path) -> None:
+    """All six, of which every other one has a column of counts, or all, or none; and each beside itself."""
+    mixtures = [(dict.fromkeys(WRITERS, False), "none"), (dict.fromkeys(WRITERS, True), "all")]
+    mixtures += [({kind: place % 2 == odd for place, kind in enumerate(WRITERS)}, f"half {odd}") for odd in (0, 1)]
+    cases = [(list(mixture.items()), name) for mixture, name in mixtures]
+    cases += [([(kind, True), (kind, False)], kind) for kind in WRITERS]
+    for number, (files, name) in enumerate(cases):
+        everything: Rows = []
+        paths = []
+        for place, (kind, has_count) in enumerate(files):
+            rows = some_rows(100 * number + place)
+            everything += rows
+            paths.append(WRITERS[kind](tmp_path / f"f{number}_{place}", rows, "report", has_count))
+        found = cf.count(paths, SURVEY, by="town")
+        assert {town: in_plain(counts) for (town,), counts in found.items()} == added(everything), name
+
+
+BAD = [
+    ("Oslo,3", ""),
+    ("Rome,x", "not a number"),
+    ("Rome,", "missing"),
+    ("Oslo,99", "outside the alphabet"),
+    ("Oslo,3,4", "misshapen"),
+    ("Oslo", "misshapen"),
+    ("", "missing"),
+    ("Oslo,4", ""),
+]
+
+
+@pytest.mark.parametrize("is_quoted", [True, False], ids=["quoted", "plain"])
+def test_every_row_that_cannot_be_used_has_its_own_reason(is_quoted: bool, tmp_path: Path) -> None:
+    lines = [*[line for line, _ in BAD], '"Oslo",5' if is_quoted else "Oslo,5"]
+    (tmp_path / "r.csv").write_text("town,report\n" + "\n".join(lines) + "\n")
+    (tmp_path / "s.toml").write_text(SURVEY.text())
+    said = ["count", str(tmp_path / "s.toml"), str(tmp_path / "r.csv"), "--rejects", str(tmp_path / "no.csv"), "--json"]
+    ending = CliRunner().invoke(app, [*said, "-o", str(tmp_path / "c.parquet")])
+    assert ending.exit_code == 0, ending.output
+    with (tmp_path / "no.csv").open(newline="") as stream:
+        found = Counter(row["reason"].partition(":")[0] for row in csv.DictReader(stream))
+    expected = Counter(reason for _, reason in BAD if reason)
+    assert sum(found.values()) == sum(expected.values())
+    told = {word: sum(number for reason, number in found.items() if word in reason) for word in ("missing", "outside")}
+    assert told == {"missing": 2, "outside": 1}, found
+
+
+def packed(text: str) -> bytes:
+    return gzip.compress(text.encode())
+
+
+def as_parquet(reports: list[int]) -> bytes:
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.table({"report": reports}), stream)
+    return stream.getvalue()
+
+
+PIPED = {
+    "csv": b"report\n3\n4\n4\n",
+    "csv with a mark": b"\xef\xbb\xbfreport\n3\n4\n4\n",
+    "packed csv": packed("report\n3\n4\n4\n"),
+    "lines of json": b'{"report": 3}\n{"report": 4}\n{"report": 4}\n',
+    "parquet": as_parquet([3, 4, 4]),
+}
+
+
+@pytest.mark.parametrize("kind", PIPED)
+def test_what_comes_through_a_pipe_is_known_by_its_first_bytes(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SURVEY.text())
+    target = tmp_path / "c.parquet"
+    said = ["count", str(tmp_path / "s.toml"), "-", "-o", str(target), "--json"]
+    ending = CliRunner().invoke(app, said, input=PIPED[kind])
+    assert ending.exit_code == 0, ending.output
+    assert cf.load_counts(target, SURVEY) == cf.tally([3, 4, 4])
+
+
+def test_an_array_of_json_through_a_pipe_is_refused_as_one(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SURVEY.text())
+    said = ["count", str(tmp_path / "s.toml"), "-", "-o", str(tmp_path / "c.parquet")]
+    ending = CliRunner().invoke(app, said, input=b'[{"report": 3}, {"report": 4}]')
+    assert ending.exit_code != 0
+    assert "JSON array" in " ".join(ending.output.split())
