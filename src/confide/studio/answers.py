@@ -31,9 +31,9 @@ from confide.files.counts_files import write_counts_file
 from confide.intervals import Interval, Windows
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.methods import METHODS, Stacked
-from confide.pages.story import describe_seconds, summarise_reports
 from confide.plans import as_guess
 from confide.plans.rivals import MOST_DRAWN, has_matrix
+from confide.present.estimates import describe_seconds, summarise_reports
 from confide.sampling import Permanent
 from confide.studio.asking import chosen_methods
 from confide.studio.drafts import Draft, distance_words, is_guess, read_draft, values_record
