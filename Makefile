@@ -27,8 +27,8 @@ test: $(VENV)/.installed-dev  ## Run all tests, docstring and README examples am
 quick: $(VENV)/.installed-dev  ## Run a sample of the tests, for the inner loop (under a minute)
 	@$(BIN)/pytest -n auto -q --quick
 
-mutants: $(VENV)/.installed-dev  ## Plant known faults in a copy, one at a time; fail if the tests do not notice
-	@$(BIN)/python -m tests.mutants
+mutants: $(VENV)/.installed-dev  ## Plant known faults in a copy, one at a time; fail if the tests do not notice (RECORD=1: find anew which tests run what)
+	@$(BIN)/python -m tests.mutants $(if $(RECORD),--record)
 
 lint: $(VENV)/.installed-dev  ## Check style and formatting
 	@$(BIN)/ruff check .

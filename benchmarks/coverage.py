@@ -29,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import confide as cf
+from benchmarks.pratt import shortest_width
 from benchmarks.timing import machine, once, print_table, shown, verdict
+from confide.estimates import recover
 from confide.intervals import Basis, Inference, Interval
 from confide.intervals.bases import SHARES, allowed_fall
-from confide.intervals.prospects import shortest_width
-from confide.intervals.region import Search
-from confide.intervals.together import Question, answer_together
-from confide.recovery import recover
+from confide.intervals.inference import Question, ask
+from confide.intervals.region import lowest
 
 FloatArray = NDArray[np.float64]
 
@@ -66,16 +66,24 @@ TYPICAL_TIMES, MOST_TIMES, MOST_MORE = 10.0, 30.0, 0.1
 class Doubled(cf.Likelihood):
     """Ends as they were until 0.2: the fall of chi-squared, and twice the bias of the best explanation."""
 
-    def seek_ends(
-        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
-    ) -> Search[tuple[float, float]]:
+    def ends(
+        self,
+        inferences: Sequence[Inference],
+        weights: Sequence[FloatArray],
+        level: float,
+        limits: FloatArray | None = None,
+        known: FloatArray | None = None,  # noqa: ARG002 (one contract)
+    ) -> FloatArray:
         """Move each end out by twice the bias."""
-        family = inference.best_family(100, 0)
-        moved = 2 * float(weights @ (family.answers.mean(axis=0) - family.source))
-        least, most = SHARES if limits is None else limits
-        low = yield from inference.region.search(weights, allowed_fall(level), least)
-        high = yield from inference.region.search(-weights, allowed_fall(level), -most)
-        return max(least, low - max(0.0, moved)), min(most, -high + max(0.0, -moved))
+        families = [one.best_family(100, 0) for one in inferences]
+        pairs = zip(families, weights, strict=True)
+        moved = 2 * np.array([one @ (family.answers.mean(axis=0) - family.source) for family, one in pairs])
+        least, most = np.tile(SHARES, (len(weights), 1)).T if limits is None else limits.T
+        regions = [one.region for one in inferences]
+        low = lowest(regions, weights, allowed_fall(level), least)
+        high = -lowest(regions, [-one for one in weights], allowed_fall(level), -most)
+        ends = np.maximum(least, low - np.maximum(0.0, moved)), np.minimum(most, high + np.maximum(0.0, -moved))
+        return np.stack(ends, axis=1)
 
 
 BASES: dict[str, Basis] = {"likelihood": cf.Likelihood(), "doubled": Doubled()}
@@ -158,21 +166,17 @@ def survey(mechanism: cf.Mechanism, truth: FloatArray, seed: int) -> Inference:
     return recover([(counts, mechanism)], cf.MLE())._inference  # without a test of the fit
 
 
-def ask(weights: FloatArray, basis: Basis) -> Question:
-    """Return the question for a share."""
-    return lambda inference: inference.seek_query(weights, LEVEL, None, basis)
-
-
 def cell(mechanism: cf.Mechanism, truth: FloatArray, basis: Basis, surveys: Sequence[Inference]) -> list[str]:
     """Return one row: how often intervals hold, how wide they are, and how wide they must be."""
     queries = questions()
     fullest = [place for place in np.argsort(-truth, kind="stable")[:LARGEST] if truth[place] > 0]
     weights = [*queries.values(), *np.eye(SIZE)[fullest]]
-    asked = [ask(one, basis) for one in weights]
-    asked += [lambda one: one.seek_mean(LEVEL, basis), lambda one: one.seek_quantile(0.5, LEVEL, basis)]
+    asked = [*(Question("query", one) for one in weights), Question("mean"), Question("quantile", share=0.5)]
+    pairs = [(one, question) for question in asked for one in surveys]
     median = float(np.searchsorted(np.cumsum(truth), 0.5 - 1e-12))
     true = [*(float(one @ truth) for one in weights), float(X @ truth), median]
-    seconds, answers = once(lambda: answer_together(surveys, asked, basis))
+    seconds, found = once(lambda: ask(pairs, LEVEL, basis))
+    answers = [found[begin : begin + len(surveys)] for begin in range(0, len(found), len(surveys))]
     held = np.array([[_holds(one, right) for one in row] for row, right in zip(answers, true, strict=True)])
     rates, shares = held.mean(axis=1), len(queries)
     worst = int(rates[:shares].argmin())

@@ -44,8 +44,8 @@ from benchmarks.truths import SECTIONS, Cell, FloatArray, cells_of
 from confide.channels.base import Layout
 from confide.departures import departure
 from confide.em import SmallStep, StoppingRule
+from confide.estimates import recover
 from confide.evidence import Evidence
-from confide.recovery import recover
 
 Numbers = dict[str, float]
 Job = tuple[str, str, int, tuple[str, ...]]

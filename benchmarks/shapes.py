@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.recovery import recover
+from confide.estimates import recover
 from confide.theory.shapes import bring
 
 FloatArray = NDArray[np.float64]

@@ -50,6 +50,17 @@ def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
         asyncio._set_running_loop(running)
 
 
+@pytest.fixture
+def own_kinds() -> Iterator[None]:
+    """Forget the kinds that a test registers."""
+    from confide.kinds import Kinds
+
+    known = [dict(table) for table in Kinds.tables]
+    yield
+    for table, before in zip(Kinds.tables, known, strict=True):
+        table._known = before
+
+
 # Fourteen thousand tests are made and stay: to look for garbage among them again and again took a third of collecting.
 gc.disable()
 
@@ -131,5 +142,5 @@ def _without_fit(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if request.path.relative_to(Path(__file__).parent).as_posix().startswith(WITHOUT_FIT):
-            patch.setattr("confide.recovery.warn_if_poor_fit", lambda _: None)
+            patch.setattr("confide.estimates.warn_if_poor_fit", lambda _: None)
         yield

@@ -30,10 +30,9 @@ from confide import (
     TruncatedTaxicab,
     tally,
 )
-from confide import certificates as module
-from confide.certificates import DualBound
+from confide import evidence as module
 from confide.channels import Channel, Dense
-from confide.evidence import Evidence
+from confide.evidence import DualBound, Evidence
 
 PLANE = Grid(28, 28)
 

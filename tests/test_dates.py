@@ -251,7 +251,7 @@ def test_a_circle_is_asked_for() -> None:
     with pytest.raises(InvalidParameterError, match="needs a circle"):
         cf.WrappedGeometric(cf.Integers(0, 23), 0.3)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameterError, match="whole numbers on a line"):
-        cf.TruncatedGeometric(HOURS, 0.3)  # type: ignore[arg-type]
+        cf.TruncatedGeometric(HOURS, 0.3)
     with pytest.raises(InvalidParameterError, match="steps must be"):
         cf.Circle(1)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +16,20 @@ from tests.methods.algorithm import iterates
 import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
-from confide.em import EM, EnoughSteps, GoodCertificate, RowStack, SmallStep, Step, StoppingRule, climb, uniform
+from confide.em import (
+    EM,
+    EnoughSteps,
+    GoodCertificate,
+    MatrixPerRow,
+    RowStack,
+    SmallStep,
+    Step,
+    StoppingRule,
+    climb,
+    normalised,
+    take_steps,
+    uniform,
+)
 from confide.errors import InvalidCountsError
 from confide.evidence import Evidence
 from confide.methods import Solution
@@ -275,3 +291,84 @@ def test_counts_that_no_method_could_work_with_are_refused(counts: list[float]) 
         Evidence(Dense(np.eye(2)), np.array(counts))
     with pytest.raises(InvalidCountsError, match="no reports"):
         Evidence(Dense(np.eye(2)), np.zeros(2))
+
+
+PRODUCTS = {"pull", "gain", "matmul", "dot", "einsum"}
+
+
+def traits(node: ast.AST, assigned: dict[str, list[ast.expr]], seen: frozenset[str]) -> set[str]:
+    """Return whether an expression has a product and a ratio in it, following names that the loop assigns."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.BinOp):
+            found |= {"product"} if isinstance(part.op, ast.MatMult) else set()
+            found |= {"ratio"} if isinstance(part.op, ast.Div) else set()
+        elif isinstance(part, ast.Call):
+            called = getattr(part.func, "id", getattr(part.func, "attr", "")).strip("_")
+            found |= {"product"} if called in PRODUCTS else set()
+            found |= {"ratio"} if called in ("divide", "ratio", "gain") else set()
+        elif isinstance(part, ast.Name) and part.id not in seen:
+            for value in assigned.get(part.id, []):
+                found |= traits(value, assigned, seen | {part.id})
+    return found
+
+
+def factors_of(node: ast.AST) -> tuple[str, list[ast.expr]]:
+    """Return what an assignment changes, and what it multiplies this by."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Mult):
+        return ast.unparse(node.target), [node.value]
+    if not isinstance(node, ast.Assign):
+        return "", []
+    name = ast.unparse(node.targets[0])
+    products = [one for one in ast.walk(node.value) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)]
+    sides = [pair for one in products for pair in ((one.left, one.right), (one.right, one.left))]
+    return name, [other for one, other in sides if ast.unparse(one) == name]
+
+
+def em_steps(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines in loops that multiply an array by a product of a ratio: theta *= pull(q / push(theta))."""
+    for loop in (node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)):
+        assigned: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(loop):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                assigned.setdefault(node.targets[0].id, []).append(node.value)
+        for node in ast.walk(loop):
+            name, factors = factors_of(node)
+            if any(traits(one, assigned, frozenset({name})) == {"product", "ratio"} for one in factors):
+                yield getattr(node, "lineno", 0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "theta = theta * channel.pull(shares / channel.push(theta))",
+        "theta *= (shares / (theta @ matrix)) @ matrix.T",
+        "ratio = np.divide(shares, self._push(theta))\n    theta = normalised(self._pull(ratio) * theta)",
+        "gain = evidence.gain(channel.push(self.theta))\n    self.theta = self.theta * gain",
+    ],
+)
+def test_an_em_loop_is_known_by_its_step(body: str) -> None:
+    assert list(em_steps(ast.parse(f"for _ in range(9):\n    {body}")))
+    assert not list(em_steps(ast.parse(f"if True:\n    {body}")))
+    assert not list(em_steps(ast.parse("for _ in range(9):\n    theta = theta + step * (slope @ matrix)")))
+
+
+def test_no_em_loop_stands_beside_this_one() -> None:
+    """Whoever needs some steps calls em.take_steps, em.climb or EM."""
+    folder = Path(cf.__file__).parent
+    files = [path for path in sorted(folder.rglob("*.py")) if path != folder / "em.py"]
+    assert len(files) > 100
+    loops = {f"{path.relative_to(folder)}:{line}" for path in files for line in em_steps(ast.parse(path.read_text()))}
+    # The two loops of the intervals wait until they call take_steps: the one with Dense, the other with MatrixPerRow.
+    assert not {loop for loop in loops if not loop.startswith("intervals/shrinking.py:")}, loops
+
+
+def test_each_row_of_a_stack_may_have_a_matrix_of_its_own() -> None:
+    matrices = np.array([random_matrix(4, 6, seed) for seed in (1, 2, 3)])
+    shares = ROWS[:3] / ROWS[:3].sum(axis=1, keepdims=True)
+    together = take_steps(RowStack.of_shares(MatrixPerRow(matrices), shares), uniform(4), 7, normalised)
+    for theta, matrix, share in zip(together.theta, matrices, shares, strict=True):
+        alone = take_steps(RowStack.of_shares(Dense(matrix), share[None]), uniform(4), 7)
+        np.testing.assert_allclose(theta, normalised(alone.theta)[0], rtol=1e-12)
+    assert MatrixPerRow(matrices).shape == (4, 6)
+    np.testing.assert_array_equal(MatrixPerRow(matrices).select(np.array([2])), matrices[:, [2]])

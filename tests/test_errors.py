@@ -82,7 +82,7 @@ CASES: list[tuple[str, Callable[[], object], type[Exception], str]] = [
     ("one category", lambda: cf.RandomizedResponse(cf.Integers(3, 3), 1.0), errors.InvalidParameterError, "two values"),
     (
         "geometric on categories",
-        lambda: cf.TruncatedGeometric(cf.Categories(["a"]), 1.0),  # type: ignore[arg-type]
+        lambda: cf.TruncatedGeometric(cf.Categories(["a"]), 1.0),
         errors.InvalidParameterError,
         r"whole numbers on a line, Integers\(low, high\); got Categories",
     ),

@@ -14,6 +14,7 @@ import confide as cf
 from confide.cli.failures import ExitCode
 from confide.cli.main import app
 from confide.comparisons import assess_pool
+from confide.estimates import recover
 from confide.files import SurveyGroups
 from confide.groups import recover_groups
 from confide.pages import diagnosis_page, estimate_page, groups_page
@@ -103,7 +104,7 @@ def test_pools_groups_and_assessments_warn_too() -> None:
 
 @pytest.mark.slow
 def test_screening_finds_whatever_the_test_would_and_asks_for_no_replicates_of_a_good_survey() -> None:
-    asked = [cf.recovery.recover([(survey(seed=seed), LINE)], cf.IBU())._examination.is_loud for seed in range(20)]
+    asked = [recover([(survey(seed=seed), LINE)], cf.IBU())._examination.is_loud for seed in range(20)]
     assert sum(asked) <= 7
     exponential = cf.Exponential(YEARS, 0.05)
     for seed in range(5):

@@ -33,6 +33,7 @@ def name(document: Path) -> str:
     return str(document.relative_to(ROOT))
 
 
+@pytest.mark.usefixtures("own_kinds")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
 def test_python_runs(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

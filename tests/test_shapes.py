@@ -11,11 +11,11 @@ import confide as cf
 from confide.channels import Dense, Mixed, Mixture
 from confide.channels.base import FloatArray
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
+from confide.estimates import recover
 from confide.evidence import Evidence
 from confide.methods import Projected
 from confide.plans.guesses import family_of
 from confide.plans.records import plan_record
-from confide.recovery import recover
 from confide.shapes import Shape
 from confide.surveys import parse_survey
 from confide.theory.shapes import bring

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.alphabets import BitVectors
+from confide.alphabets import ALPHABETS, BitVectors
 from confide.canonical import canonical_json, fingerprint_of, read_json
-from confide.declarations import ALPHABETS
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS as KNOWN
 from confide.sampling import Bits

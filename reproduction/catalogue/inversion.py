@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.datasets import load
+from confide.estimates import estimate
 from confide.mechanisms import Mechanism
 from confide.methods import IBU, MLE, Inversion
-from confide.recovery import estimate
 from reproduction.cells import IBU_OF_PAPER, INVERSIONS, Contender, Draw, run_draw
 from reproduction.claims import COMPARABLE, Claim, Ruling, judge
 from reproduction.declarations import Binomial, Blur, Bundled, seed_of

@@ -39,7 +39,7 @@ FACT_COLUMNS = {"name": "text", "amount": "number", "unit": "text"}
 
 def compute() -> dict[str, Table]:
     """Return every point of both pictures with its role, and the distances that the paper names."""
-    from confide.theory.likely_cells import Hull, discretization_error, widening
+    from confide.theory.likely_subsets import Hull, discretization_error, widening
 
     hull = Hull.of(PLACES)
     delta = discretization_error(SPACING)

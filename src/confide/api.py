@@ -33,12 +33,13 @@ from confide.errors import (
     SimulatedReportsWarning,
     UniformReportsWarning,
 )
-from confide.estimates import Estimate
+from confide.estimates import Estimate, estimate, estimate_pool
 from confide.evidence import Evidence
 from confide.geojson import read_areas
 from confide.groups import GroupEstimates, estimate_groups
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.kinds import register
 from confide.ledgers import Ledger
 from confide.mechanisms import (
     Bound,
@@ -84,7 +85,6 @@ from confide.methods import (
 from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
 from confide.origins import Noise, Origin
 from confide.polygons import Area
-from confide.recovery import estimate, estimate_pool
 from confide.sampling import Permanent
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey, parse_survey
@@ -237,6 +237,7 @@ __all__ = [
     "read_areas",
     "read_metadata",
     "read_reports",
+    "register",
     "save_counts",
     "shuffle",
     "smoothness_of",

@@ -12,10 +12,9 @@ from confide.checks import as_distribution, require_kinds
 from confide.counts import Counts
 from confide.distances import emd, has_emd, total_variation
 from confide.errors import MissingExtraError
-from confide.estimates import Estimate, Group
+from confide.estimates import Estimate, Group, recover, warn_if_not_identified, warn_if_poor_fit, warn_if_uniform
 from confide.mechanisms.base import Mechanism
 from confide.methods import Method, Monitor
-from confide.recovery import recover, warn_if_not_identified, warn_if_poor_fit, warn_if_uniform
 from confide.shapes import Shape
 
 

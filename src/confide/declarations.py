@@ -4,47 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from confide.alphabets import (
-    Alphabet,
-    Attributes,
-    Bins,
-    Categories,
-    Circle,
-    Coordinates,
-    Dates,
-    Grid,
-    Hours,
-    Integers,
-    Lattice,
-    Places,
-    Scale,
-    Weekdays,
-)
+from confide.alphabets import Alphabet, Attributes
 from confide.mechanisms import Mechanism, Product
 from confide.wording import counted
-
-ALPHABETS: dict[str, Callable[..., Alphabet]] = {
-    "categories": Categories,
-    "integers": Integers,
-    "grid": Grid,
-    "lattice": Lattice,
-    "scale": Scale,
-    "places": Places,
-    "coordinates": Coordinates,
-    "bins": Bins,
-    "dates": Dates,
-    "hours": Hours,
-    "weekdays": Weekdays,
-    "circle": Circle,
-    "attributes": Attributes,
-}
-"""Every alphabet by its name in a survey file."""
 
 
 def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
@@ -53,7 +21,9 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     A mechanism's own alphabet is left out too, for it stands in a table of its own, and so is a promise, which no
     survey holds: it was checked when the mechanism was made.
     """
-    settings: dict[str, Any] = {"kind": _kind(thing)}
+    # A class under another alphabet is none of its kind unless it says so: it may be built in another way.
+    kind = thing.kind if isinstance(thing, Mechanism) else vars(type(thing)).get("kind", type(thing).__name__)
+    settings: dict[str, Any] = {"kind": kind}
     if thing.declared is not None:
         return settings | dict(thing.declared)
     if isinstance(thing, Attributes | Product):
@@ -76,12 +46,6 @@ def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
         return dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
     named = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
     return {name: value for name, value in named.items() if isinstance(value, Mechanism)}
-
-
-def _kind(thing: Alphabet | Mechanism) -> str:
-    if isinstance(thing, Mechanism):
-        return thing.kind
-    return next((name for name, build in ALPHABETS.items() if build is type(thing)), type(thing).__name__)
 
 
 def json_of(value: Any) -> Any:

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 from typing import ClassVar, cast
 
 import numpy as np
@@ -106,10 +107,10 @@ class RowStack:
         return cls(evidence.channel, counts / totals[:, None], totals, np.zeros_like(totals), resolutions)
 
     @classmethod
-    def of_shares(cls, evidence: Evidence, shares: FloatArray) -> RowStack:
-        """Return shares of the outputs of the evidence, one row each, as if of as many reports."""
-        totals, resolutions = (np.full(len(shares), number) for number in (evidence.total, evidence.resolution))
-        return cls(evidence.channel, shares, totals, np.zeros(len(shares)), resolutions)
+    def of_shares(cls, channel: Channel, shares: FloatArray) -> RowStack:
+        """Return shares of the outputs of a channel, one row each, as if of one report: for steps alone."""
+        ones = np.ones(len(shares))
+        return cls(channel, shares, ones, 0 * ones, 0 * ones)
 
     def __len__(self) -> int:
         return 1 if self.frequencies.ndim == 1 else self.frequencies.shape[0]
@@ -285,6 +286,56 @@ class EM(Iterator[Step]):
     def keep(self, places: Indices) -> None:
         """Go on with some of the rows alone."""
         self.step = self.step.only(places)
+
+
+def take_steps(rows: RowStack, start: FloatArray, number: int, adjust: Adjust | None = None) -> Step:
+    """Return the last of a fixed number of EM steps, which has its distributions and its outputs.
+
+    >>> from confide.channels import RandomizedResponseChannel
+    >>> channel = RandomizedResponseChannel(2, 0.75, 0.25)
+    >>> take_steps(RowStack.of_shares(channel, np.array([[0.6, 0.4]])), uniform(2), 2).theta.round(3)
+    array([[0.587, 0.413]])
+    """
+    *_, last = islice(EM(rows, start, adjust), number)
+    return last
+
+
+def normalised(theta: FloatArray) -> FloatArray:
+    """Return distributions, one row each, that sum to one; also as the change of every step."""
+    scaled: FloatArray = theta / theta.sum(axis=-1, keepdims=True)
+    return scaled
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixPerRow(Channel):
+    """A matrix of its own for each row of a stack, so that many small problems of one size take their steps together.
+
+    Attributes
+    ----------
+    matrices
+        One matrix for each row of the stack, each with one row a value and one column an output.
+    """
+
+    matrices: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.matrices.shape[1], self.matrices.shape[2]
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`; one row a matrix."""
+        pushed: FloatArray = np.matmul(distribution[:, None, :], self.matrices)[:, 0]
+        return pushed
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`; one row a matrix."""
+        pulled: FloatArray = np.matmul(self.matrices, weights[:, :, None])[:, :, 0]
+        return pulled
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`; these rows of every matrix."""
+        return self.matrices[:, values]
 
 
 def uniform(size: int) -> FloatArray:

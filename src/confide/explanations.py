@@ -15,21 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from confide.alphabets import (
-    Alphabet,
-    Attributes,
-    BitVectors,
-    Categories,
-    Coordinates,
-    Degrees,
-    Grid,
-    Integers,
-    Line,
-    LineAlphabet,
-    Places,
-    Plane,
-    PlaneAlphabet,
-)
+from confide.alphabets import Alphabet, LineGeometry, PlaneGeometry, ProductGeometry, UnorderedGeometry
 from confide.alphabets.pairs import pairs_of
 from confide.guarantees import LocalDP
 from confide.mechanisms import Mechanism
@@ -80,37 +66,6 @@ WHEN_ENDED_EARLY = {
 }
 """Cure for an answer that ended before its goal, on the command line."""
 
-NAMES = {
-    "randomized-response": "k-ary randomized response",
-    "rappor": "the RAPPOR mechanism",
-    "unary": "unary encoding",
-    "matrix": "a mechanism given by its matrix",
-}
-"""Names in a sentence of mechanisms whose names in a survey file are not the same, word by word."""
-
-ABOUT = {
-    "randomized-response": "the truth, or with some probability any other value alike",
-    "rappor": "a bit for each value, set for the true one, then each flipped at random",
-    "unary": "a bit for each value, that of the true one set with one probability, any other with another",
-    "truncated-geometric": "noise is added, and the sum clamped to the alphabet",
-    "geometric": "noise is added; any whole number may be reported",
-    "truncated-laplace": "continuous noise is added, then rounded and clamped",
-    "laplace": "continuous noise is added; reports are real numbers",
-    "exponential": "any value, a near one more likely than a far one",
-    "wrapped-geometric": "noise is added, and goes around the circle",
-    "truncated-taxicab": "noise on row and column, each clamped to the grid",
-    "taxicab": "noise on row and column; any cell of the plane may be reported",
-    "truncated-planar-geometric": "noise alike in all directions, then the nearest cell",
-    "planar-geometric": "noise alike in all directions; any cell of the plane may be reported",
-    "truncated-planar-laplace": "continuous noise alike in all directions, then the nearest cell",
-    "planar-laplace": "continuous noise alike in all directions; reports are real rows and columns, or coordinates",
-    "matrix": "your own probabilities; the guarantee is computed from them",
-    "product": "each attribute is blurred by a mechanism of its own",
-    "remapped": "reports of another mechanism, moved to the nearest of other outputs",
-    "two-rounds": "blurred once and for all by a secret of the person, and what comes out anew in every report",
-}
-"""Each mechanism in a line: what it does to a value."""
-
 LONGEST_LIST = 8
 """Categories that are written out."""
 
@@ -135,7 +90,9 @@ def explain_guarantee(survey: Survey) -> list[str]:
     example = _example(survey, *pairs_of(survey.alphabet)[-1])
     if guarantee.epsilon == 0 or (survey.alphabet.is_finite and survey.alphabet.size == 2):
         return [example]
-    distance = "" if isinstance(survey.alphabet, Categories | Attributes) else ", however near or far"
+    distance = (
+        "" if isinstance(survey.alphabet.geometry, UnorderedGeometry | ProductGeometry) else ", however near or far"
+    )
     return [f"{example} The same holds for any other two values{distance}."]
 
 
@@ -256,7 +213,7 @@ def _name(mechanism: Mechanism) -> str:
     if facts.rounds is not None:
         return f"{_name(facts.rounds[0])}, once and for all, and {_name(facts.rounds[1])} in every report"
     words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
-    return NAMES.get(mechanism.kind, f"the {words} mechanism")
+    return mechanism.title or f"the {words} mechanism"
 
 
 def describe_alphabet(alphabet: Alphabet) -> str:
@@ -267,19 +224,19 @@ def describe_alphabet(alphabet: Alphabet) -> str:
     '100 whole numbers, 0 to 99, neighbours 1 year apart'
     """
     read = f"; {alphabet.reading}" if alphabet.reading else ""
-    if isinstance(alphabet, Categories):
+    if isinstance(alphabet.geometry, UnorderedGeometry) and alphabet.bits is None:
         return f"{counted(alphabet.size, 'category')}: {_list_labels(alphabet)}{read}"
-    if isinstance(alphabet, BitVectors):
+    if alphabet.bits is not None:
         packed = counted(alphabet.parts, "whole number")
-        return f"{counted(alphabet.length, 'bit')}, one for each value, packed into {packed}"
-    if isinstance(alphabet, Attributes):
-        named = zip(alphabet.names, alphabet.alphabets, strict=True)
+        return f"{counted(alphabet.bits.length, 'bit')}, one for each value, packed into {packed}"
+    if alphabet.attributes is not None:
+        named = zip(alphabet.attributes.names, alphabet.attributes.alphabets, strict=True)
         each = "; ".join(f"{name}: {describe_alphabet(one)}" for name, one in named)
         whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
-        return f"{counted(len(alphabet.names), 'attribute')}{whole}; {each}"
+        return f"{counted(len(alphabet.attributes.names), 'attribute')}{whole}; {each}"
     if alphabet.summary:
         return f"{alphabet.summary}{read}"
-    if isinstance(alphabet, LineAlphabet | PlaneAlphabet):
+    if alphabet.geometry.dimensions:
         return f"{_describe_places(alphabet)}{read}"
     return repr(alphabet)
 
@@ -288,35 +245,37 @@ def _list_labels(alphabet: Alphabet) -> str:
     """Return the labels of all values, or of the first ones; and of the last, where there is an order."""
     if alphabet.size <= LONGEST_LIST:
         return ", ".join(alphabet.labels())
-    last = "" if isinstance(alphabet, Categories) else f", {alphabet.labels([alphabet.size - 1])[0]}"
+    last = "" if isinstance(alphabet.geometry, UnorderedGeometry) else f", {alphabet.labels([alphabet.size - 1])[0]}"
     return f"{', '.join(alphabet.labels(range(LONGEST_LIST)))}, ...{last}"
 
 
-def _describe_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
+def _describe_places(alphabet: Alphabet) -> str:
     step = with_unit(alphabet.spacing, alphabet.unit)
-    if isinstance(alphabet, Coordinates | Degrees):
-        where = f" in the box {alphabet.extent}" if isinstance(alphabet, Coordinates) else ""
+    if not alphabet.is_finite and alphabet.raw_names[0] == ("latitude", "longitude"):
+        where = f" in the box {alphabet.extent}" if alphabet.extent else ""
         return f"a latitude and a longitude{where}, on a lattice of {step}"
-    if isinstance(alphabet, Line | Plane):
-        what = "any real number" if isinstance(alphabet, Line) else "any point, as real row and column"
+    if not alphabet.geometry.is_whole:
+        what = "any real number" if alphabet.parts == 1 else "any point, as real row and column"
         return f"{what}, counted in steps of {step}"
-    if isinstance(alphabet, Integers) and alphabet.positions is not None:
-        step = f"{alphabet.gaps.min():g} to {with_unit(float(alphabet.gaps.max()), alphabet.unit)}"
-    where = f", {alphabet.extent}" if isinstance(alphabet, Places) else ""
+    if isinstance(alphabet.geometry, LineGeometry) and alphabet.positions is not None:
+        gaps = alphabet.geometry.gaps
+        step = f"{gaps.min():g} to {with_unit(float(gaps.max()), alphabet.unit)}"
+    where = f", {alphabet.extent}" if alphabet.extent else ""
     return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
 
 
-def _count_places(alphabet: LineAlphabet | PlaneAlphabet) -> str:
-    if isinstance(alphabet, Grid):
-        holes = f" with {counted(len(alphabet.holes), 'hole')}" if alphabet.holes else ""
-        shape = f"{counted(alphabet.rows, 'row')} by {counted(alphabet.columns, 'column')}"
+def _count_places(alphabet: Alphabet) -> str:
+    geometry = alphabet.geometry
+    if isinstance(geometry, PlaneGeometry):
+        holes = f" with {counted(len(geometry.holes), 'hole')}" if geometry.holes else ""
+        shape = f"{counted(geometry.rows, 'row')} by {counted(geometry.columns, 'column')}"
         return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
-    if isinstance(alphabet, Integers) and alphabet.is_finite:
+    if alphabet.is_finite:
         if alphabet.has_labels:
             return f"{counted(alphabet.size, 'value')} in order: {_list_labels(alphabet)}"
         first, last = alphabet.span
         return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
-    return "any whole number" if isinstance(alphabet, Integers) else "any cell of an unbounded plane"
+    return "any whole number" if alphabet.parts == 1 else "any cell of an unbounded plane"
 
 
 def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
@@ -326,11 +285,12 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
     >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
     ('cell (row 1, column 2)', 'age 13')
     """
-    if isinstance(alphabet, Attributes):
-        each = zip(alphabet.names, alphabet.alphabets, alphabet.split(index), strict=True)
+    if alphabet.attributes is not None:
+        one_of, numbers = alphabet.attributes, alphabet.attributes.split(index)
+        each = zip(one_of.names, one_of.alphabets, numbers, strict=True)
         told = [(attribute, describe_value(one, own, attribute)) for attribute, one, own in each]
         return f"{name} ({', '.join(words if words.startswith(own) else f'{own} {words}' for own, words in told)})"
-    if alphabet.field_names == PlaneAlphabet.field_names:
+    if alphabet.field_names == ("row", "column"):
         if alphabet.has_labels:
             return f"{'the cell at' if alphabet.is_finite else name} {alphabet.labels([index])[0]}"
         row, column = alphabet.decode(index).tolist()
@@ -354,11 +314,9 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
     'the bits of "red" and "blue"'
     """
     reports = mechanism.report_alphabet
-    if not isinstance(reports, BitVectors):
-        return (
-            f"{'the report ' if isinstance(reports, PlaneAlphabet) else ''}{describe_value(reports, output, 'report')}"
-        )
-    places = np.flatnonzero(reports.unpack(reports.decode([output]))[0]).tolist()
+    if reports.bits is None:
+        return f"{'the report ' if reports.geometry.dimensions == 2 else ''}{describe_value(reports, output, 'report')}"
+    places = np.flatnonzero(reports.bits.unpack(reports.decode([output]))[0]).tolist()
     values = [_quoted(mechanism.alphabet, place) for place in places]
     return f"the bits of {' and '.join(values)}" if values else "no bit at all"
 
@@ -437,7 +395,9 @@ def _odds(bound: float) -> str:
 
 
 def _apart(alphabet: Alphabet, left: int, right: int) -> str:
-    if isinstance(alphabet, Categories | Attributes):  # attributes may be counted in different units
+    if isinstance(
+        alphabet.geometry, UnorderedGeometry | ProductGeometry
+    ):  # attributes may be counted in different units
         return ""
     distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
     return f", {with_unit(distance, alphabet.unit)} apart,"

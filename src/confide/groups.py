@@ -17,14 +17,23 @@ from confide.channels.base import FloatArray
 from confide.checks import require_kinds
 from confide.counts import Counts
 from confide.errors import InvalidParameterError, PoorFitWarning, UniformReportsWarning
-from confide.estimates import Estimate, Group, observe_groups
+from confide.estimates import (
+    Estimate,
+    Group,
+    as_method,
+    by_mechanism,
+    check_groups,
+    judge,
+    observe_groups,
+    recover_pool,
+    warn_if_not_identified,
+)
 from confide.evidence import Evidence
 from confide.intervals import Band, Basis, Interval
-from confide.intervals.together import Question, answer_together
+from confide.intervals.inference import Question, ask
 from confide.mechanisms.base import Mechanism
 from confide.methods import Method, Progress, Solution
 from confide.queries import Query
-from confide.recovery import as_method, by_mechanism, check_groups, judge, recover_pool, warn_if_not_identified
 from confide.theory.differences import Difference, Differences, differences
 from confide.theory.fit import GroupFits, fit_pools, misfits
 from confide.theory.verdicts import Finding, all_of
@@ -165,7 +174,7 @@ class GroupEstimates(Mapping[Any, Estimate]):
     @property
     def has_numbers(self) -> bool:
         """Whether the values are numbers, which have quantiles and most have a mean."""
-        return isinstance(self.first.alphabet, Integers) or self.first._inference.has_numbers
+        return isinstance(self.first.alphabet, Integers) or self.first._inference.alphabet.has_numbers
 
     @property
     def fits(self) -> GroupFits:
@@ -221,19 +230,19 @@ class GroupEstimates(Mapping[Any, Estimate]):
         progress: Progress | None = None,
     ) -> dict[Any, Interval]:
         """Return the answer of each group to a question, as :meth:`Estimate.query` gives it, all at once."""
-        return self.answer([lambda one: one.seek_query(query, level, name, basis)], basis, progress)[0]
+        return self.answer([Question("query", query, name)], level, basis, progress)[0]
 
     def mean(
         self, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
     ) -> dict[Any, Interval]:
         """Return the mean of each group, with its interval; the values must be numbers."""
-        return self.answer([lambda one: one.seek_mean(level, basis)], basis, progress)[0]
+        return self.answer([Question("mean")], level, basis, progress)[0]
 
     def quantile(
         self, share: float, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
     ) -> dict[Any, Interval]:
         """Return a quantile of each group, with its interval; 0.5 for the median."""
-        return self.answer([lambda one: one.seek_quantile(share, level, basis)], basis, progress)[0]
+        return self.answer([Question("quantile", share=share)], level, basis, progress)[0]
 
     def interval(
         self, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
@@ -251,11 +260,24 @@ class GroupEstimates(Mapping[Any, Estimate]):
         return bands
 
     def answer(
-        self, questions: Sequence[Question], basis: Basis | None = None, progress: Progress | None = None
+        self,
+        questions: Sequence[Question],
+        level: float = 0.95,
+        basis: Basis | None = None,
+        progress: Progress | None = None,
     ) -> list[dict[Any, Interval]]:
-        """Return the answers of all groups to several questions, each a search; see :meth:`query`."""
-        found = answer_together([one._inference for one in self.estimates.values()], questions, basis, progress)
-        return [dict(zip(self.estimates, answers, strict=True)) for answers in found]
+        """Return the answers of all groups to several questions; see :meth:`query`."""
+        answers: list[dict[Any, Interval]] = [{} for _ in questions]
+        keys = list(self.estimates)
+        for begin in range(0, len(keys), 100):  # enough for the products to be large
+            some = keys[begin : begin + 100]
+            pairs = [(self.estimates[key]._inference, question) for question in questions for key in some]
+            found = iter(ask(pairs, level, basis))
+            for one in answers:
+                one.update((key, next(found)) for key in some)
+            if progress is not None:
+                progress(begin + len(some))
+        return answers
 
     def describe_difference(self, key: Any) -> str:
         """Say whether a group differs from the others and, if so, how.

@@ -49,7 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Attributes, Bins, Circle, Integers, PlaneAlphabet, unbounded
+from confide.alphabets import Alphabet, Attributes, Bins, Circle, Integers, unbounded
 from confide.alphabets.scales import quoted
 from confide.checks import refuse_masked
 from confide.circles import Disc, count_cells, why_no_cell
@@ -454,7 +454,7 @@ class _Reader:
 
     @property
     def _parts(self) -> tuple[str, ...]:
-        return self.alphabet.field_names if isinstance(self.alphabet, PlaneAlphabet) else ()
+        return self.alphabet.field_names if self.alphabet.geometry.dimensions == 2 else ()
 
     def _part(self) -> str:
         """Take the name of a part of a value."""
@@ -478,7 +478,7 @@ class _Reader:
         raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{meant}")
 
     def _known_names(self) -> tuple[str, ...]:
-        if isinstance(self.alphabet, PlaneAlphabet):
+        if self.alphabet.geometry.dimensions == 2:
             return (*self._parts, "cell")
         if self._parts:
             return self._parts
@@ -580,10 +580,10 @@ def _example(alphabet: Alphabet, name: str | None) -> str:
     """
     if isinstance(alphabet, Attributes):
         parts = {one: alphabet.part(one) for one in alphabet.names[:2]}
-        own_names = {one: f"{one}_" for one, part in parts.items() if isinstance(part, PlaneAlphabet)}
+        own_names = {one: f"{one}_" for one, part in parts.items() if part.geometry.dimensions == 2}
         return " and ".join(own_names.get(one, "") + _example(part, one) for one, part in parts.items())
     own = name or "value"
-    if isinstance(alphabet, PlaneAlphabet):
+    if alphabet.geometry.dimensions == 2:
         rows = sorted(set(alphabet.decode(np.arange(min(alphabet.size, 10_000)))[:, 0].tolist()))
         return f"{alphabet.field_names[0]} in {rows[len(rows) // 4]}..{rows[len(rows) // 2]}"
     if isinstance(alphabet, Integers | Circle) and alphabet.is_finite:
@@ -606,7 +606,7 @@ def _attribute_names(attributes: Attributes) -> dict[str, tuple[str, str]]:
     """Return the attribute that each name speaks of, and what it is called in a query about that attribute alone."""
     known = {}
     for name, alphabet in zip(attributes.names, attributes.alphabets, strict=True):
-        is_plane = isinstance(alphabet, PlaneAlphabet)
+        is_plane = alphabet.geometry.dimensions == 2
         known[name] = (name, "cell" if is_plane else name)
         known |= {f"{name}_{field}": (name, field) for field in alphabet.field_names if is_plane}
     return known

@@ -30,12 +30,12 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, Attributes
+from confide.alphabets import ALPHABETS, Alphabet, Attributes
 from confide.canonical import canonical_json, fingerprint_of, read_json
 from confide.checks import check_count, check_positive, require_kinds
-from confide.declarations import ALPHABETS, declaration_of, json_of, toml_table, toml_value
+from confide.declarations import declaration_of, json_of, toml_table, toml_value
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
-from confide.mechanisms import MECHANISMS, Mechanism, Product, Remapped, TwoRounds
+from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
 from confide.mechanisms.rounds import between_rounds
 from confide.sampling import Permanent, as_permanents
 from confide.shapes import Shape
@@ -456,12 +456,15 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
     if build is TwoRounds:
         return _build_rounds(table, alphabet, place)
     arguments = _arguments(build, table, place, given=("alphabet", "promise"))
-    if "outputs" in arguments:
-        arguments["outputs"] = _build_alphabet(_table(table, "outputs", place), f"{place}.outputs")
-    if build is Remapped:
-        arguments["mechanism"] = _build_mechanism(_table(table, "mechanism", place), alphabet, f"{place}.mechanism")
-        return build(**arguments)
-    return build(alphabet=alphabet, **arguments)
+    for name, value in arguments.items():
+        inner = f"{place}.{name}"
+        if name == "outputs" or (isinstance(value, dict) and value.get("kind") in ALPHABETS):
+            arguments[name] = _build_alphabet(_table(table, name, place), inner)
+        elif name == "mechanism" or (isinstance(value, dict) and value.get("kind") in MECHANISMS):
+            arguments[name] = _build_mechanism(_table(table, name, place), alphabet, inner)
+    if "alphabet" in inspect.signature(build).parameters:
+        arguments["alphabet"] = alphabet
+    return build(**arguments)
 
 
 def _build_rounds(table: dict[str, Any], alphabet: Alphabet, place: str) -> TwoRounds:
@@ -480,7 +483,7 @@ def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Pro
     return Product(**{name: _build_mechanism(inner, one, f"{place}.{name}") for name, (inner, one) in parts.items()})
 
 
-def _choose(known: dict[str, Builder], table: dict[str, Any], place: str) -> Builder:
+def _choose(known: Mapping[str, Builder], table: dict[str, Any], place: str) -> Builder:
     if "kind" not in table:
         raise SurveyError(f"[{place}] needs a kind: one of {', '.join(known)}.")
     kind = table["kind"]

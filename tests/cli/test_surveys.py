@@ -10,11 +10,8 @@ from tests.cli.conftest import SURVEY, Call, assert_refused
 from tests.cli.surveys import some_values
 
 from confide import Categories, Grid, Integers, Survey, load_survey, parse_survey
-from confide.cli.examples import ALPHABETS as EXAMPLE_ALPHABETS
-from confide.cli.examples import MECHANISMS as EXAMPLES
-from confide.cli.examples import USUAL, AlphabetKind
-from confide.cli.init import example_survey
-from confide.declarations import ALPHABETS
+from confide.alphabets import ALPHABETS
+from confide.cli.init import example_survey, exemplary, mechanism_tables
 from confide.mechanisms import MECHANISMS
 
 
@@ -39,12 +36,17 @@ def test_the_example_is_the_ages_of_the_demo(call: Call) -> None:
     assert survey.mechanism.guarantee.bound(30, 31) == pytest.approx(0.05)
 
 
-FITTING = [(kind, alphabet) for kind, example in EXAMPLES.items() for alphabet in example.fits]
+FITTING = [(kind, alphabet) for kind in MECHANISMS for alphabet in mechanism_tables(kind)]
 
 
 def test_there_is_an_example_of_every_mechanism_and_every_alphabet() -> None:
-    assert list(EXAMPLES) == list(MECHANISMS)
-    assert sorted(AlphabetKind) == sorted(ALPHABETS) == sorted(EXAMPLE_ALPHABETS) == sorted(USUAL)
+    assert {kind for kind, _ in FITTING} == set(MECHANISMS)
+    assert {alphabet for _, alphabet in FITTING} == set(ALPHABETS) == set(exemplary())
+    assert len(FITTING) == 83
+    for kind, alphabet in ALPHABETS.items():
+        assert (alphabet.usual, kind) in FITTING
+        assert alphabet.about
+    assert all(one.about for one in MECHANISMS.values())
 
 
 @pytest.mark.parametrize("kind", MECHANISMS)
@@ -55,22 +57,22 @@ def test_init_for_every_mechanism(call: Call, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "alphabet"), FITTING)
-def test_every_example_is_a_survey_that_blurs(kind: str, alphabet: AlphabetKind) -> None:
+def test_every_example_is_a_survey_that_blurs(kind: str, alphabet: str) -> None:
     survey = parse_survey(example_survey(alphabet, kind, Path("survey.toml")))
     values = some_values(survey.alphabet, 20)
     assert len(survey.mechanism.privatize(values, rng=1, taken=True)) == 20
 
 
 @pytest.mark.parametrize(("kind", "alphabet"), FITTING)
-def test_examples_of_one_alphabet_name_all_others(kind: str, alphabet: AlphabetKind) -> None:
+def test_examples_of_one_alphabet_name_all_others(kind: str, alphabet: str) -> None:
     comments = example_survey(alphabet, kind, Path("survey.toml")).partition("# Others that fit")[2]
     named = {line.split()[1] for line in comments.splitlines()[1:]}
     assert named == {other for other, where in FITTING if where == alphabet and other != kind}
 
 
-@pytest.mark.parametrize("alphabet", AlphabetKind)
-def test_settings_in_comments_can_be_taken_in(alphabet: AlphabetKind) -> None:
-    text = example_survey(alphabet, USUAL[alphabet], Path("survey.toml"))
+@pytest.mark.parametrize("alphabet", list(ALPHABETS))
+def test_settings_in_comments_can_be_taken_in(alphabet: str) -> None:
+    text = example_survey(alphabet, ALPHABETS[alphabet].usual, Path("survey.toml"))
     parse_survey(text.replace("# spacing = ", "spacing = ").replace("# holes = [", "holes = ["))
 
 

@@ -15,6 +15,7 @@ from confide.counting import read_reports
 from confide.errors import DataFileError
 from confide.files import (
     Account,
+    GroupedCounts,
     Reason,
     Reject,
     as_meant,
@@ -166,7 +167,7 @@ def test_numbers_in_csv_stay_numbers() -> None:
 def test_groups_in_csv_hold_no_formula(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     towns: dict[tuple[str, ...], cf.Counts] = {("=cmd()",): cf.tally([3, 5]), ("-7",): cf.tally([3])}
-    save_counts(tmp_path / "c.parquet", cf.files.GroupedCounts(("@town",), towns, Account(3)), AGES)
+    save_counts(tmp_path / "c.parquet", GroupedCounts(("@town",), towns, Account(3)), AGES)
     table = groups_csv(estimate_file(read_counts(tmp_path / "c.parquet"), AGES, cf.IBU()))
     assert {line.split(",")[0] for line in table.splitlines()} == {"'@town", "'=cmd()", "-7"}
 

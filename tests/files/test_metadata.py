@@ -21,7 +21,7 @@ from tests.counting.conftest import AGES, CELLS, COLOURS
 import confide as cf
 from confide.counting import count, read_reports
 from confide.errors import DataFileError, InvalidParameterError
-from confide.files import privatize_file, read_metadata, read_report_rows, read_values
+from confide.files import privatize_file, read_metadata, read_report_rows, read_values, write_text
 from confide.files.metadata import KEY, PARQUET_KEY, Metadata, companion_of, is_companion
 from confide.files.report_files import report_sink
 
@@ -357,7 +357,7 @@ def test_links_have_the_companion_of_their_file(tmp_path: Path) -> None:
 def test_whatever_replaces_reports_removes_their_companion(tmp_path: Path) -> None:
     """Also one beside a link; another program's is left alone."""
     path, link = made(tmp_path, "r.csv"), tmp_path / "link.csv"
-    cf.files.write_text(path, "report\n3\n")
+    write_text(path, "report\n3\n")
     assert not companion_of(path).exists()
     assert READERS["read_reports"](path, AGES).total == 1
     link.symlink_to(made(tmp_path, "r.csv"))
@@ -367,7 +367,7 @@ def test_whatever_replaces_reports_removes_their_companion(tmp_path: Path) -> No
     assert not beside.exists()
     assert READERS["read_reports"](link, AGES).origin.is_secure
     companion_of(path).write_text('{"@context": "http://www.w3.org/ns/csvw"}')
-    cf.files.write_text(path, "report\n3\n")
+    write_text(path, "report\n3\n")
     assert companion_of(path).exists()
 
 

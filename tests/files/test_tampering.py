@@ -14,7 +14,7 @@ from tests.counting.conftest import AGES
 import confide as cf
 from confide.counting import merge_files, read_reports
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.files import load_counts, read_counts, save_counts
+from confide.files import Account, GroupedCounts, load_counts, read_counts, save_counts
 from confide.files.counts_files import METADATA, SUMS
 from confide.files.sums import Sums
 
@@ -23,9 +23,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 
 COUNTS = cf.tally([0, 2, 3, 5, 9], [4, 1, 30, 7, 2])
-TOWNS = cf.files.GroupedCounts(
-    ("town",), {("Oslo",): cf.tally([3, 5], [2, 1]), ("Rome",): cf.tally([3], [9])}, cf.files.Account(12)
-)
+TOWNS = GroupedCounts(("town",), {("Oslo",): cf.tally([3, 5], [2, 1]), ("Rome",): cf.tally([3], [9])}, Account(12))
 
 Tampering = tuple[str, Callable[[Path], None]]
 

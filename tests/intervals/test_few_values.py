@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from confide import MLE, Evidence, FromMatrix, Integers, Likelihood, TruncatedGeometric, estimate, tally
+from confide import MLE, Evidence, FromMatrix, Integers, TruncatedGeometric, estimate, tally
 from confide.channels import Dense
+from confide.estimates import recover
 from confide.intervals import Inference
 from confide.intervals.bases import allowed_fall, standard_errors
 from confide.intervals.few_values import FewValues
-from confide.intervals.region import Region, finish_all
-from confide.intervals.together import answer_together
-from confide.recovery import recover
+from confide.intervals.inference import Question, ask
+from confide.intervals.region import Region, lowest
 
 SIZE = 60
 LINE = TruncatedGeometric(Integers(0, SIZE - 1), 0.1)
@@ -38,11 +38,11 @@ def few_of(inference: Inference) -> FewValues:
 def test_the_share_of_a_lone_value_is_held_as_often_as_stated() -> None:
     """All distributions within 1.92 nats hold it in three surveys of four."""
     surveys = [survey(seed) for seed in range(40)]
-    asked = [lambda one, value=value: one.seek_query(np.eye(SIZE)[value], 0.95, None, Likelihood()) for value in TRUTH]
-    answers = answer_together(surveys, asked)
-    held = np.mean([[one.contains(true) for one in row] for row, true in zip(answers, TRUTH.values(), strict=True)])
-    highest = finish_all([one.region.search(-np.eye(SIZE)[value], 1.92) for value in TRUTH for one in surveys])
-    alone = np.mean(-np.array(highest) >= np.repeat(list(TRUTH.values()), len(surveys)))
+    asked, true = np.repeat(np.eye(SIZE)[list(TRUTH)], len(surveys), axis=0), np.repeat(list(TRUTH.values()), 40)
+    every = len(TRUTH) * surveys
+    answers = ask([(one, Question("query", weights)) for one, weights in zip(every, asked, strict=True)], 0.95)
+    held = np.mean([one.contains(share) for one, share in zip(answers, true.tolist(), strict=True)])
+    alone = np.mean(-lowest([one.region for one in every], -asked, 1.92) >= true)
     assert alone < 0.85
     assert held >= 0.93
 
@@ -126,7 +126,7 @@ def test_people_off_the_heaps_are_not_overrated() -> None:
     """The best explanation takes some from the heaps, and 1.92 nats do not make up for it."""
     beside = (np.arange(SIZE) % 2 == 0).astype(float)
     surveys, true = [heaped(seed) for seed in range(30)], float(beside @ HEAPS) / HEAPS.sum()
-    first = np.array(finish_all([one.region.search(beside, 1.92) for one in surveys]))
+    first = lowest([one.region for one in surveys], [beside] * len(surveys), 1.92)
     few = np.array([few_of(one).lowest(beside, 1.96) for one in surveys])
     assert np.mean(first <= true) < 0.87
     assert np.mean(np.minimum(first, few) <= true) >= 0.93

@@ -30,8 +30,8 @@ from confide import (
 from confide.errors import InvalidParameterError
 from confide.intervals import percent
 from confide.intervals.bases import allowed_fall, standard_errors
-from confide.intervals.region import Region, finish
-from confide.intervals.undetermined import bounded_shares
+from confide.intervals.inference import bounded_shares
+from confide.intervals.region import Region, lowest
 from confide.theory.maximum_set import maximum_set
 
 MECHANISM = TruncatedGeometric(Integers(0, 9), 0.5)
@@ -298,7 +298,7 @@ def test_ends_are_those_of_both_parts_of_the_region() -> None:
     fewer, values = region.with_fewer_values
     assert values.tolist() == [2, 4]
     for weights in (np.eye(8)[2], 1 - np.eye(8)[2], np.arange(8.0)):
-        low, high = Likelihood().ends(answer._inference, weights, 0.9)
+        ((low, high),) = Likelihood().ends([answer._inference], [weights], 0.9)
         both = np.array([region.ends(weights, fall), fewer.ends(weights[values], fall)])
         assert low == pytest.approx(both[:, 0].min(), abs=1e-12)
         assert high == pytest.approx(both[:, 1].max(), abs=1e-12)
@@ -311,7 +311,7 @@ def test_on_a_line_the_second_part_is_that_of_merged_values() -> None:
     assert region.with_fewer_values is None
     assert region.few_values is not None
     for weights in (np.eye(8)[2], 1 - np.eye(8)[2]):
-        low, high = Likelihood().ends(answer._inference, weights, 0.95)
+        ((low, high),) = Likelihood().ends([answer._inference], [weights], 0.95)
         both = np.array(region.ends(weights, allowed_fall(0.95)))
         few = [region.few_values.lowest(weights, errors), -region.few_values.lowest(-weights, errors)]
         assert low == pytest.approx(min(both[0], few[0]), abs=1e-12)
@@ -324,7 +324,7 @@ def test_a_search_that_may_end_early_decides_as_the_whole_one_does() -> None:
     region = Region.of(mechanism.observe(mechanism.simulate_counts([20] * 20, rng=1)))
     for last in (3, 9, 15):
         weights = (np.arange(20) <= last).astype(np.float64)
-        lowest = region.lowest(weights, 1.92)
-        for enough in (0.2 * lowest, 0.9 * lowest, 0.999 * lowest, 1.001 * lowest, 1.1 * lowest, 2 * lowest):
-            found = finish(region.search(weights, 1.92, enough=enough))
-            assert (found >= enough) == (lowest >= enough)
+        whole = float(lowest([region], [weights], 1.92)[0])
+        enough = whole * np.array([0.2, 0.9, 0.999, 1.001, 1.1, 2.0])
+        found = lowest([region] * enough.size, [weights] * enough.size, 1.92, enough=enough)
+        np.testing.assert_array_equal(found >= enough, whole >= enough)

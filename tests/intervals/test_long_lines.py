@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from confide import (
     IBU,
@@ -19,11 +20,12 @@ from confide import (
     estimate,
 )
 from confide.channels import Dense, Rescaled, TwoSidedExponential
-from confide.channels.base import FloatArray
+from confide.channels.base import Indices
 from confide.evidence import Evidence
-from confide.intervals import bases, nearby
-from confide.intervals.nearby import maximise_nearby
-from confide.intervals.region import Region, Search, finish
+from confide.intervals import bases
+from confide.intervals import region as module
+from confide.intervals.inference import first_places
+from confide.intervals.region import Region, maximise_nearby
 
 LINES = [
     TruncatedGeometric(Integers(0, 19), 0.4),
@@ -77,15 +79,17 @@ def test_there_are_fewer_replicates_where_there_are_many_values(monkeypatch: pyt
 
 
 def test_a_quantile_is_looked_for_outwards_from_the_estimates() -> None:
-    inference = estimate(LINES[0].simulate_counts([50] * 20, rng=1), LINES[0], MLE())._inference
-    for first in range(20):
-        for low, near in ((0, 0), (0, 9), (0, 19), (4, 4), (4, 17)):
+    firsts, near = (grid.reshape(-1) for grid in np.meshgrid(np.arange(20), [0, 4, 9, 17, 19]))
+    asked: list[int] = []
 
-            def is_so(weights: FloatArray, first: int = first) -> Search[bool]:
-                return bool(weights.sum() > first)
-                yield
+    def is_so(which: Indices, places: Indices) -> NDArray[np.bool_]:
+        asked.append(which.size)
+        return np.asarray(places >= firsts[which])
 
-            assert finish(inference._first(is_so, low, near)) == max(low, first)
+    found = first_places(is_so, near, np.full(firsts.size, 20))
+    np.testing.assert_array_equal(found, firsts)
+    assert asked[0] == firsts.size  # all of them at once
+    assert sum(asked) < 6 * firsts.size
 
 
 @pytest.mark.slow
@@ -102,7 +106,7 @@ def test_near_its_steps_a_query_has_the_ends_that_the_whole_line_gives(monkeypat
         solved.append(maximise_nearby(*given))
         return solved[-1]
 
-    monkeypatch.setattr(nearby, "LONG", 500)
+    monkeypatch.setattr(module, "LONG", 500)
     monkeypatch.setattr("confide.intervals.region.maximise_nearby", watch)
     for one, ends in zip(questions, whole, strict=True):
         found = region.ends(one, 1.92)
@@ -112,12 +116,12 @@ def test_near_its_steps_a_query_has_the_ends_that_the_whole_line_gives(monkeypat
 
 
 def test_a_query_that_steps_everywhere_is_left_to_the_whole_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearby, "LONG", 50)
-    monkeypatch.setattr(nearby, "MOST_FREE", 60)
+    monkeypatch.setattr(module, "LONG", 50)
+    monkeypatch.setattr(module, "MOST_FREE", 60)
     mechanism = TruncatedGeometric(Integers(0, 99), 0.5)
     evidence = mechanism.observe(mechanism.simulate_counts(np.arange(100), rng=1))
     best = Region.of(evidence).best
     assert maximise_nearby(evidence, best, 1 / (1 + np.arange(100) / 99)) is None
-    monkeypatch.setattr(nearby, "PROVEN", 0.0)  # nothing is taken on trust
-    monkeypatch.setattr(nearby, "MOST_FREE", 100)
+    monkeypatch.setattr(module, "PROVEN", 0.0)  # nothing is taken on trust
+    monkeypatch.setattr(module, "MOST_FREE", 100)
     assert maximise_nearby(evidence, best, np.where(np.arange(100) < 50, 1.0, 0.9)) is None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.pratt import shortest_width
 
 from confide import Integers, RandomizedResponse, TruncatedGeometric, estimate, estimate_pool
 from confide.channels import Dense, RandomizedResponseChannel
-from confide.intervals.prospects import shortest_width
 
 SHARES = np.array([0.2, 0.3, 0.5])
 

@@ -7,7 +7,7 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.intervals.resolution import error_of, points
+from confide.intervals.answers import error_of, points
 from confide.intervals.windows import windows_over
 
 AGES = cf.Integers(0, 11, unit="year")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from confide import MLE, Estimate, Integers, Likelihood, TruncatedGeometric, estimate
 from confide.channels.base import FloatArray
 from confide.intervals import region as module
-from confide.intervals.region import PathPoint, Region, find_points
+from confide.intervals.inference import Inference, Question, ask
+from confide.intervals.region import PathPoints, Region, find_points
 
 LINE = TruncatedGeometric(Integers(0, 11), 0.12)
 PEOPLE = np.round(3000 * np.exp(-(((np.arange(12) - 5) / 3) ** 2))).astype(int)
@@ -22,18 +24,24 @@ def make_answer() -> Estimate:
     return estimate(LINE.simulate_counts(PEOPLE, rng=5), LINE, MLE(), shape="one peak")
 
 
+def places_of(answer: Estimate) -> list[Inference]:
+    """Return what is inferred for each place of the peak by itself."""
+    held = answer._inference
+    return [replace(held, rivals=()), *held.near_rivals(0.95, Likelihood())]
+
+
 @pytest.mark.slow
 def test_ends_are_the_outermost_of_all_places(answer: Estimate) -> None:
-    every = [answer._inference, *answer._near_rivals(0.95, None)]
+    every = places_of(answer)
     assert len(every) > 3
     for question, found in zip(QUESTIONS, answer.queries(QUESTIONS), strict=True):
-        each = [one.query(question, 0.95, None, Likelihood()) for one in every]
+        each = ask([(one, Question("query", question)) for one in every], 0.95)
         ends = min(one.low for one in each), max(one.high for one in each)
         assert (found.low, found.high) == pytest.approx(ends, abs=1e-4 * found.width)
     band, bands = answer.interval(), [one.band(0.95, Likelihood()) for one in every]
     np.testing.assert_allclose(band.low, np.min([one.low for one in bands], axis=0), atol=1e-5)
     np.testing.assert_allclose(band.high, np.max([one.high for one in bands], axis=0), atol=1e-5)
-    mean, means = answer.mean(), [one.mean(0.95, Likelihood()) for one in every]
+    mean, means = answer.mean(), ask([(one, Question("mean")) for one in every], 0.95)
     assert mean.high == pytest.approx(max(one.high for one in means), abs=1e-4)
 
 
@@ -41,7 +49,7 @@ def test_ends_are_the_outermost_of_all_places(answer: Estimate) -> None:
 def test_places_that_move_no_end_take_one_point_of_a_path(answer: Estimate, monkeypatch: pytest.MonkeyPatch) -> None:
     points: list[int] = []
 
-    def count(asked: Sequence[tuple[Region, FloatArray, float]]) -> list[PathPoint]:
+    def count(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints:
         points.append(len(asked))
         return find_points(asked)
 
@@ -49,7 +57,5 @@ def test_places_that_move_no_end_take_one_point_of_a_path(answer: Estimate, monk
     answer.queries(QUESTIONS)
     together = sum(points)
     points.clear()
-    for one in [answer._inference, *answer._near_rivals(0.95, None)]:
-        for question in QUESTIONS:
-            one.query(question, 0.95, None, Likelihood())
+    ask([(one, Question("query", question)) for one in places_of(answer) for question in QUESTIONS], 0.95)
     assert together < 0.55 * sum(points)

@@ -7,8 +7,7 @@ import pytest
 
 from confide.channels import RandomizedResponseChannel
 from confide.evidence import Evidence
-from confide.intervals.shrinking import CHAINS, Shrunk
-from confide.intervals.unbiased import Unbiased
+from confide.intervals.unbiased import CHAINS, Shrunk, Unbiased
 
 ERROR = 0.01
 RUNS = np.repeat([0.0, 0.08, 0.02], [20, 10, 20]) / 1.2

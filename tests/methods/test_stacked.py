@@ -10,11 +10,11 @@ import pytest
 import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
+from confide.estimates import recover
 from confide.evidence import Evidence
 from confide.methods import stacked
 from confide.methods.ibu import Folds
 from confide.methods.stacked import FAR_BEHIND, HEAD_START, Candidate, _main_shares, weigh
-from confide.recovery import recover
 
 AGES = cf.Integers(0, 99, unit="year")
 

@@ -7,7 +7,7 @@ import pytest
 
 from confide import MLE, Lattice, PlanarGeometric, PlanarLaplace, estimate, likely_subset, tally
 from confide.alphabets import Plane, Selection
-from confide.theory.likely_cells import Hull, discretization_error, widening
+from confide.theory.likely_subsets import Hull, discretization_error, widening
 
 CELL = 0.3
 """The width h of a cell, in km."""

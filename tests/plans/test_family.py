@@ -19,7 +19,7 @@ from confide.plans.guesses import family_of
 from confide.plans.measures import Prediction
 from confide.plans.planning import expected_surveys
 from confide.plans.records import headline, plan_record, remarks
-from confide.plans.searches import Answer, Question, Search, solve
+from confide.plans.searches import Answer, Goal, Search, solve
 from confide.plans.shapes import draw_shape, family
 
 LINE = cf.Integers(0, 9, unit="year")
@@ -157,7 +157,7 @@ def test_the_best_shape_is_the_one_that_takes_the_least(asked: dict[str, Any], a
 
 
 @dataclass(frozen=True)
-class Known(Question):
+class Known(Goal):
     """A question whose curves are power laws: error = scale x people^-power."""
 
     curves: Any = None

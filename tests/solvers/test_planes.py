@@ -25,10 +25,8 @@ from confide.mechanisms import (
 from confide.methods import MLE
 from confide.solvers import hessian, maximum
 from confide.solvers.hessian import FromPlane, FromRows, StationaryPlane, choose_curvature, curvature_of
-from confide.solvers.newton_cg import newton_cg
-from confide.solvers.quadratic_programme import NonnegativeProgramme
-from confide.solvers.search import Clock, climb, overlap
-from confide.solvers.support_newton import Support, _corrected_step, support_newton
+from confide.solvers.search import Clock, NonnegativeProgramme, climb, overlap
+from confide.solvers.support_newton import Support, _corrected_step, newton_cg, support_newton
 
 PLANES: dict[str, Mechanism] = {
     "laplace": TruncatedPlanarLaplace(Grid(27, 27), 0.3),

@@ -12,8 +12,8 @@ import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
-from confide.solvers import smooth_edges
-from confide.solvers.smooth_edges import DOUBT, DOUBT_OF_RESPONSE, FEWEST, add_edges
+from confide.solvers import smooth_features
+from confide.solvers.smooth_features import EDGE_DOUBT, EDGE_DOUBT_OF_RESPONSE, FEWEST, add_edges
 from confide.solvers.smooth_prior import PriorFamily, PriorFit, Problem, follow_path, refit, stay_uniform
 from confide.solvers.smooth_replicates import refit_replicates
 
@@ -74,7 +74,8 @@ def test_a_bell_gets_no_edge_that_pays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "doubt"), [(LINE, DOUBT), (cf.RandomizedResponse(cf.Integers(0, 59), 4.0), DOUBT_OF_RESPONSE)]
+    ("mechanism", "doubt"),
+    [(LINE, EDGE_DOUBT), (cf.RandomizedResponse(cf.Integers(0, 59), 4.0), EDGE_DOUBT_OF_RESPONSE)],
 )
 def test_the_evidence_is_that_of_a_shorter_line_less_the_price_of_a_place(
     mechanism: cf.Mechanism, doubt: float
@@ -88,7 +89,7 @@ def test_the_evidence_is_that_of_a_shorter_line_less_the_price_of_a_place(
     alone = PriorFamily.of(short, best.order, ignore).fit(best.weight, best.heights)
     price = (int(low > 0) + int(high < 60)) * (math.log(60) + doubt)
     assert best.log_evidence == pytest.approx(alone.log_evidence - price, abs=0.5)
-    assert DOUBT_OF_RESPONSE > DOUBT + 2
+    assert EDGE_DOUBT_OF_RESPONSE > EDGE_DOUBT + 2
 
 
 def test_other_shares_and_replicates_move_the_fit_within_its_edges() -> None:
@@ -109,11 +110,11 @@ def test_other_shares_and_replicates_move_the_fit_within_its_edges() -> None:
 
 @pytest.mark.parametrize("most", [59, FEWEST])
 def test_a_long_line_a_plane_and_uniform_reports_are_left_alone(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smooth_edges, "MOST_VALUES", most)
+    monkeypatch.setattr(smooth_features, "MOST_VALUES", most)
     one = problem_of(FALLING)
     assert add_edges(one, fits_of(one), ignore) == []
     monkeypatch.undo()
-    monkeypatch.setattr(smooth_edges, "MOST_ENTRIES", 59 * 60)
+    monkeypatch.setattr(smooth_features, "MOST_ENTRIES", 59 * 60)
     assert add_edges(one, fits_of(one), ignore) == []
     monkeypatch.undo()
     plane = problem_of(np.where(VALUES >= 20, 1.0, 0.0), cf.TruncatedTaxicab(cf.Grid(6, 10), 1.0))

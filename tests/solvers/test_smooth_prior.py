@@ -12,8 +12,7 @@ from confide import Integers, TruncatedGeometric
 from confide.channels.base import FloatArray, Layout
 from confide.evidence import Evidence
 from confide.solvers import smooth_prior
-from confide.solvers.smooth_knots import Knots, roughness
-from confide.solvers.smooth_prior import Penalty, PriorFit, Problem, follow_path, refit, stay_uniform
+from confide.solvers.smooth_prior import Knots, Penalty, PriorFit, Problem, follow_path, refit, roughness, stay_uniform
 
 
 def ignore(outputs: FloatArray) -> None:

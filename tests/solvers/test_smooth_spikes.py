@@ -11,9 +11,16 @@ import pytest
 import confide as cf
 from confide.channels.base import Layout
 from confide.evidence import Evidence
-from confide.solvers.smooth_prior import Problem, follow_path, free_spikes, prior_precision, refit
-from confide.solvers.smooth_spikes import DOUBT, add_spikes, cost_of, find_spikes
-from confide.solvers.smooth_systems import BandedCurvature, DenseCurvature
+from confide.solvers.smooth_features import SPIKE_DOUBT, add_spikes, cost_of, find_spikes
+from confide.solvers.smooth_prior import (
+    BandedCurvature,
+    DenseCurvature,
+    Problem,
+    follow_path,
+    free_spikes,
+    prior_precision,
+    refit,
+)
 
 VALUES = np.arange(60)
 BELL = np.exp(-(((VALUES - 30) / 10) ** 2) / 2)
@@ -74,7 +81,7 @@ def test_a_bell_alone_gets_no_spike_that_pays() -> None:
 
 def test_a_spike_must_raise_the_likelihood_by_its_cost() -> None:
     one = problem_of(LINE, BELL)
-    assert cost_of(one) == math.log(60) + DOUBT
+    assert cost_of(one) == math.log(60) + SPIKE_DOUBT
     assert not find_spikes(one, BELL, np.zeros(60), 3).any()
     heaped = 0.9 * BELL
     heaped[7] += 0.1

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
+from confide.alphabets.base import as_value
 from confide.theory.consistency import consistency, is_positive, largest_bound, log_smallest
 from confide.theory.verdicts import Verdict
 
@@ -116,9 +117,7 @@ def test_the_dominating_function_of_the_taxicab_mechanism(report: tuple[int, int
 )
 def test_the_largest_bound_is_exceeded_for_no_two_values(mechanism: cf.Mechanism) -> None:
     # On a circle the corners of the box around all values, such as 0 and 23 o'clock, are neighbours.
-    values = [
-        cf.alphabets.base.as_value(one) for one in mechanism.alphabet.decode(range(mechanism.alphabet.size)).tolist()
-    ]
+    values = [as_value(one) for one in mechanism.alphabet.decode(range(mechanism.alphabet.size)).tolist()]
     farthest = max(mechanism.guarantee.bound(left, right) for left in values[:24] for right in values)
     assert largest_bound(mechanism.guarantee, mechanism.alphabet) >= farthest * (1 - 1e-12)
     if isinstance(mechanism, cf.WrappedGeometric):

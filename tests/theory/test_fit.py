@@ -16,9 +16,8 @@ from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.theory.fit import LEVEL, Fit, FitVerdict, Outlier, examine, fit, fit_groups, fit_pool, testing
 from confide.theory.fit.bits import ones_law, rates_of
-from confide.theory.fit.causes import outliers_of
 from confide.theory.fit.tables import Look, deviance_moments, tail_of_ratio
-from confide.theory.fit.testing import GroupExamination, _calibrate, _calibrated, holm
+from confide.theory.fit.testing import GroupExamination, _calibrate, _calibrated, holm, outliers_of
 
 AGES = cf.datasets.adult_ages()
 CITY = cf.datasets.manhattan()

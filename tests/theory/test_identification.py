@@ -10,8 +10,7 @@ from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
 from confide.channels import Channel
-from confide.theory.identification import identification, keeps_most, query_identification
-from confide.theory.partitions import partition
+from confide.theory.identification import identification, keeps_most, partition, query_identification
 from confide.theory.spectra import find_classes
 from confide.theory.verdicts import Verdict
 

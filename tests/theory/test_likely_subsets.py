@@ -268,14 +268,14 @@ def test_an_outlier_far_away_costs_a_few_cells(mechanism: Mechanism, far: int, m
 @pytest.mark.parametrize("mechanism", [*LINES, *PLANES], ids=label)
 def test_cells_between_the_clusters_carry_nothing(mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take an outlier so near that the whole box fits, and compare with the few cells near reports."""
-    from confide.theory import likely_cells, likely_subsets
+    from confide.theory import likely_subsets
 
     counts = far_and_near(mechanism, 60)
     whole = estimate(counts, bounded(mechanism, counts.reports), MLE(tolerance=1e-9))
     monkeypatch.setattr(likely_subsets, "LONGEST_RANGE", 0)
     monkeypatch.setattr(likely_subsets, "SPARSEST", 1)
-    monkeypatch.setattr(likely_cells, "LARGEST_BOX", 0)
-    monkeypatch.setattr(likely_cells, "SPARSEST", 1)
+    monkeypatch.setattr(likely_subsets, "LARGEST_BOX", 0)
+    monkeypatch.setattr(likely_subsets, "SPARSEST_BOX", 1)
     few = estimate(counts, mechanism, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.alphabet.size < 0.5 * whole.alphabet.size
@@ -320,7 +320,7 @@ UNBOUNDED_POOLS = {
 def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     pool: tuple[Mechanism, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from confide.theory import likely_cells, likely_subsets
+    from confide.theory import likely_subsets
 
     counts = [far_and_near(one, 40 + 3 * place) for place, one in enumerate(pool)]
     everything = np.concatenate([one.reports for one in counts])
@@ -329,9 +329,9 @@ def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     unbounded = list(zip(counts, pool, strict=True))
     found = estimate_pool(unbounded, MLE(tolerance=1e-9))
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
-    for module, name in ((likely_subsets, "LONGEST_RANGE"), (likely_cells, "LARGEST_BOX")):
-        monkeypatch.setattr(module, name, 0)
-        monkeypatch.setattr(module, "SPARSEST", 1)
+    for longest, sparsest in (("LONGEST_RANGE", "SPARSEST"), ("LARGEST_BOX", "SPARSEST_BOX")):
+        monkeypatch.setattr(likely_subsets, longest, 0)
+        monkeypatch.setattr(likely_subsets, sparsest, 1)
     few = estimate_pool(unbounded, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)

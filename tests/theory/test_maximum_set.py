@@ -20,9 +20,8 @@ from confide.theory.concavity import (
     strict_concavity,
     uniqueness,
 )
-from confide.theory.identification import identification
+from confide.theory.identification import identification, partition
 from confide.theory.maximum_set import maximum_set
-from confide.theory.partitions import partition
 from confide.theory.verdicts import Verdict
 
 

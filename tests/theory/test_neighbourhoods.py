@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from confide.theory.likely_cells import Hull, cells_within, crossings, discretization_error, reach, widening
+from confide.theory.likely_subsets import Hull, cells_within, crossings, discretization_error, reach, widening
 
 places = st.floats(-20, 20).map(lambda place: round(place * 16) / 16)
 point_sets = st.lists(st.tuples(places, places), min_size=1, max_size=12).map(np.array)

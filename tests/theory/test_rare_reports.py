@@ -14,8 +14,7 @@ from confide.errors import SolverError
 from confide.evidence import Evidence
 from confide.theory import maximum_set as maximum_set_module
 from confide.theory.concavity import uniqueness
-from confide.theory.flat_directions import flat_directions, is_trusted
-from confide.theory.maximum_set import MaximumSet, maximum_set
+from confide.theory.maximum_set import MaximumSet, flat_directions, is_trusted, maximum_set
 from confide.theory.spectra import Spectrum
 from confide.theory.verdicts import Verdict
 

@@ -14,10 +14,9 @@ import confide as cf
 from confide.cli.main import app
 from confide.comparisons import assess_pool
 from confide.departures import LEVEL, departure
-from confide.estimates import observe_groups
+from confide.estimates import observe_groups, recover
 from confide.evidence import Evidence
 from confide.pages import estimate_page
-from confide.recovery import recover
 from confide.theory.uniformity import Uniformity
 
 YEARS = cf.Integers(0, 99)

@@ -20,12 +20,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Indices, Values, as_values, joined, wide_floats
+from confide.alphabets.base import Alphabet, as_values, joined, wide_floats
+from confide.alphabets.geometry import Indices, LineGeometry, Values
 from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK, REAL, NumberFormat, Numeral
 from confide.checks import as_items, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.metrics import Metric, Uneven, Value
+from confide.kinds import Example
+from confide.metrics import Value
 from confide.wording import counted, plural, told_at_edges, with_unit
 
 Amount = int | float | Decimal | Fraction
@@ -74,6 +76,21 @@ class Bins(Integers):
     >>> Bins(edges=[0, 50, 100], format="$1,234", scale=0.001).take(["$58,000", 12000])
     array([1, 0])
     """
+
+    kind = "bins"
+    about = "amounts in bins: from one edge up to, and not with, the next; files hold the amounts themselves"
+    example = Example(
+        "salary",
+        "Salaries",
+        unit="thousand, between the middles of bins",
+        epsilon=0.05,
+        text="""\
+edges = [0, 10, 20, 30, 50, 100]   # or equal ones: low = 0, high = 100 and width = 10
+above = true           # a bin for amounts from the last edge on; refused if left out
+# below = true         # a bin for amounts below the first edge
+unit = "thousand"      # what amounts and distances are counted in; may be left out
+""",
+    )
 
     has_labels = True
     cure: ClassVar[str] = "Widen the bins, or open an end with below=True or above=True; the last edge is not inside."  # type: ignore[misc]
@@ -127,25 +144,15 @@ class Bins(Integers):
             object.__setattr__(self, name, value)
 
     @cached_property
-    def positions(self) -> tuple[Fraction, ...] | None:
-        """See :attr:`Alphabet.positions`: the middles of the bins; None where they are equally far apart."""
-        middles = self.middles
-        return middles if len({other - one for one, other in pairwise(middles)}) > 1 else None
+    def geometry(self) -> LineGeometry:
+        """See :attr:`Alphabet.geometry`; bins lie at their middles where these are not equally far apart."""
+        is_uneven = len({other - one for one, other in pairwise(self.middles)}) > 1
+        return LineGeometry(self.low, self.high, self.spacing, self.middles if is_uneven else None)
 
     @cached_property
     def middles(self) -> tuple[Fraction, ...]:
         """Places of the bins: their middles, an open bin being as wide as its neighbour."""
         return _middles(self.edges, below=self.below, above=self.above)
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return super().metric if self.positions is None else Uneven(self.positions, self.span[0])
-
-    @property
-    def gaps(self) -> NDArray[np.float64]:
-        """See :attr:`Integers.gaps`."""
-        return np.array([float(other - one) for one, other in pairwise(self.middles)])
 
     @property
     def declared(self) -> Mapping[str, Any]:
@@ -172,7 +179,7 @@ class Bins(Integers):
         parts += [f"multiplied by {_text(self.scale)}"] if self.scale != 1 else []
         return f"amounts are {' and '.join(parts)}" if parts else ""
 
-    def between(self, low: int | None, high: int | None) -> Integers:
+    def between(self, low: int | None, high: int | None) -> Alphabet:
         """See :meth:`Integers.between`; some of the bins are bins, under the same numbers."""
         first, last = self.span
         if low is None or high is None or not first <= low <= high <= last:

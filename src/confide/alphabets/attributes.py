@@ -8,16 +8,19 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, plain_array
+from confide.alphabets.base import Alphabet, plain_array
 from confide.alphabets.columns import as_plain, choose_columns, named_columns, stacked
+from confide.alphabets.geometry import Indices, ProductGeometry, Values
 from confide.checks import refuse_masked
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.metrics import Metric, SumMetric, Value, cut
+from confide.kinds import Example
+from confide.metrics import Value, cut
 
 FloatArray = NDArray[np.float64]
 
@@ -39,6 +42,32 @@ class Attributes(Alphabet):
     >>> people.encode([(3, "m", 0, 1)])
     array([29])
     """
+
+    kind = "attributes"
+    about = "several values of each person; files have the columns age, visits and region"
+    usual = "product"
+    example = Example(
+        "person",
+        "Age, visits and region of each person",
+        unit="unit of distance",
+        epsilon=0.5,
+        text="""\
+
+[alphabet.age]         # one table for each attribute, of any kind; its name is that of its column
+kind = "integers"
+low = 18
+high = 67
+unit = "year"
+
+[alphabet.visits]
+kind = "categories"
+values = ["never", "sometimes", "often"]
+
+[alphabet.region]
+kind = "categories"
+values = ["north", "south", "east", "west"]
+""",
+    )
 
     names: tuple[str, ...]
     alphabets: tuple[Alphabet, ...]
@@ -64,6 +93,16 @@ class Attributes(Alphabet):
                 f"fewer attributes or coarser values."
             )
 
+    @cached_property
+    def geometry(self) -> ProductGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return ProductGeometry(tuple(alphabet.geometry for alphabet in self.alphabets))
+
+    @property
+    def attributes(self) -> Attributes:  # type: ignore[override]  # it is one
+        """See :attr:`Alphabet.attributes`."""
+        return self
+
     @property
     def parts(self) -> int:
         """See :attr:`Alphabet.parts`."""
@@ -78,11 +117,6 @@ class Attributes(Alphabet):
     def shape(self) -> tuple[int, ...]:
         """Number of values of each attribute."""
         return tuple(alphabet.size for alphabet in self.alphabets)
-
-    @property
-    def is_finite(self) -> bool:
-        """See :attr:`Alphabet.is_finite`."""
-        return all(alphabet.is_finite for alphabet in self.alphabets)
 
     @property
     def size(self) -> int:
@@ -105,17 +139,6 @@ class Attributes(Alphabet):
             own = [_columns(name, columns) for columns in known]
             choices.append(own[:1] if len(known[0]) == 1 else [*own, *(known if is_alone else ())])
         return tuple(tuple(itertools.chain(*chosen)) for chosen in itertools.product(*choices))
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return SumMetric(tuple(alphabet.metric for alphabet in self.alphabets), self.widths)
-
-    @property
-    def coordinates(self) -> FloatArray:
-        """See :attr:`Alphabet.coordinates`."""
-        self.require_listable()
-        return self.points(np.arange(self.size))
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Alphabet.centres`; several attributes lie nowhere, but one of them may."""

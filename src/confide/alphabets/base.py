@@ -1,4 +1,4 @@
-"""The contract of every alphabet, and numbers for unbounded ones."""
+"""The contract of every alphabet: a geometry, and how people read and write its values."""
 
 from __future__ import annotations
 
@@ -6,29 +6,48 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.columns import as_plain, refuse_missing
-from confide.checks import check_positive, check_text, refuse_masked
+from confide.alphabets.geometry import Geometry, Indices, LineGeometry, Values
+from confide.alphabets.ground import Box
+from confide.alphabets.numerals import parse_integer, parse_real
+from confide.checks import refuse_masked
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.limits import LARGEST_INTEGER
-from confide.metrics import Discrete, Euclidean, Metric, Value
+from confide.metrics import Discrete, Metric, Value
 from confide.wording import label_value
 
-Values = NDArray[Any]
-"""An array of values: one axis for numbers and categories, two for values of several parts (one row a value)."""
-
-Indices = NDArray[np.int64]
+if TYPE_CHECKING:
+    from confide.alphabets.attributes import Attributes
+    from confide.alphabets.bits import BitVectors
 
 LARGEST_LISTED = 2**26
 """Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""
 
 
 class Alphabet(ABC):
-    """The values a person may have, numbered from 0 to ``size - 1``."""
+    """The values a person may have, numbered from 0 to ``size - 1``.
+
+    One of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers; `labels`,
+    `take` and `read` say what people call them.
+    """
+
+    kind: ClassVar[str] = ""
+    """Name of the alphabet in a survey file."""
+
+    about: ClassVar[str] = ""
+    """What its values are, in a line."""
+
+    usual: ClassVar[str] = "randomized-response"
+    """Kind of the mechanism to begin with."""
+
+    example: ClassVar[Example | None] = None
+    """A survey to begin with."""
 
     unit: str = ""
     """Unit of distances, such as ``"year"`` or ``"km"``."""
@@ -39,15 +58,40 @@ class Alphabet(ABC):
     has_labels: bool = False
     """Whether people read another text than a value as it stands in files: of a number its word, amount or day."""
 
-    _bounded: str = "Integers(low, high) or Grid(rows, columns)"  # what to give where finitely many values are needed
+    _bounded: str = ""  # what to give where finitely many values are needed, other than a range or a grid
 
     reads_times: bool = False
     """Whether people's own values are dates or times of the day."""
 
+    attributes: Attributes | None = None
+    """The alphabet itself where a value has several attributes; None elsewhere."""
+
+    bits: BitVectors | None = None
+    """The alphabet itself where values are vectors of bits, packed into words; None elsewhere."""
+
+    selected_from: Alphabet | None = None
+    """The alphabet from which these values were picked; None where they are all of their kind."""
+
+    bounds: Box | None = None
+    """Box of latitudes and longitudes, where values lie on the Earth; None elsewhere."""
+
+    extent: str = ""
+    """The same in words."""
+
+    @property
+    @abstractmethod
+    def geometry(self) -> Geometry:
+        """How the values lie to each other: all that mechanisms, distances and pictures ask about them."""
+
     @property
     def positions(self) -> tuple[Fraction, ...] | None:
         """Places along a line, in units of distance, where values lie on one unevenly; None for all others."""
-        return None
+        return self.geometry.positions
+
+    @property
+    def spacing(self) -> float:
+        """Distance between neighbours, where all have the same."""
+        return self.geometry.spacing
 
     @property
     def declared(self) -> Mapping[str, Any] | None:
@@ -57,12 +101,12 @@ class Alphabet(ABC):
     @property
     def parts(self) -> int:
         """Number of parts of one value: 1 for a number or a category, 2 for a cell."""
-        return 1
+        return self.geometry.parts
 
     @property
     def is_finite(self) -> bool:
         """Whether there are finitely many values."""
-        return True
+        return self.geometry.is_finite
 
     @property
     def is_listable(self) -> bool:
@@ -92,31 +136,46 @@ class Alphabet(ABC):
             )
 
     @property
-    @abstractmethod
     def size(self) -> int:
         """Number of values; an error where they are unbounded."""
+        if not self.is_finite:
+            raise unbounded(self)
+        return self.geometry.size
 
     @property
-    @abstractmethod
     def metric(self) -> Metric:
         """Distance between values."""
+        return self.geometry.metric
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Lowest and highest value, on a line."""
+        if not self.is_finite:
+            raise unbounded(self)
+        if not isinstance(self.geometry, LineGeometry):
+            raise InvalidParameterError(f"{self!r} is no line, so it has no lowest and no highest value.")
+        return self.geometry.span
 
     @property
     def field_names(self) -> tuple[str, ...]:
         """Names of the parts of one value in files."""
-        return ("value",)
+        return ("value",) if self.geometry.parts == 1 else ("row", "column")
 
-    @abstractmethod
     def locate(self, values: Values) -> Indices:
         """Return the number of each value, and -1 for what is not in the alphabet."""
+        return self.geometry.locate(values)
 
-    @abstractmethod
     def decode(self, indices: ArrayLike) -> Values:
         """Return the values with these numbers."""
+        return self.geometry.decode(np.asarray(indices, dtype=np.int64))
 
-    @abstractmethod
     def parse(self, fields: Sequence[str]) -> Value | None:
         """Read one value from the text fields of a file, or None where they cannot be read."""
+        found = [parse_integer(text) if self.geometry.is_whole else parse_real(text) for text in fields]
+        parts = tuple(part for part in found if part is not None)
+        if len(parts) < len(found):
+            return None
+        return parts[0] if len(parts) == 1 else parts
 
     @property
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
@@ -242,9 +301,10 @@ class Alphabet(ABC):
         return self.centres(indices)[:, None]
 
     @property
-    @abstractmethod
     def coordinates(self) -> NDArray[np.float64]:
         """Places of the values, one row a value, in steps of the spacing."""
+        self.require_listable()
+        return self.points(np.arange(self.size))
 
     def points(self, indices: ArrayLike) -> NDArray[np.float64]:
         """Return where the values with these numbers lie, one row a value; without an array over all values.
@@ -254,8 +314,7 @@ class Alphabet(ABC):
         array([[0., 2.],
                [1., 0.]])
         """
-        numbers = np.asarray(indices, dtype=np.int64)
-        return self.decode(numbers).astype(np.float64).reshape(numbers.size, -1)
+        return self.geometry.points(np.asarray(indices, dtype=np.int64))
 
     def encode(self, values: ArrayLike) -> Indices:
         """Return the number of each value.
@@ -319,57 +378,48 @@ class Alphabet(ABC):
         """Return what people call these values; where that is not the value itself, `has_labels` says so."""
         return [label_value(value) for value in values.tolist()]
 
+    # Of values on a line, and of what speaks of ranges of them.
+
+    @property
+    def step_name(self) -> str:
+        """What one value is called where values are counted."""
+        return self.unit if self.unit and self.spacing == 1 and self.positions is None else "value"
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:  # noqa: ARG002 (for those that have labels)
+        """Return some places along the values, and what stands there on an axis; none where they are plain numbers."""
+        return []
+
+    def label_range(self, low: int, high: int) -> str:
+        """Return what people call the values from `low` to `high`.
+
+        >>> from confide import Integers
+        >>> Integers(0, 99).label_range(20, 24), Integers(-9, 9).label_range(-9, 0)
+        ('20\N{EN DASH}24', '-9 to 0')
+        """
+        first, last = self._name(np.array([low, high]))
+        if low == high:
+            return first
+        return f"{first} to {last}" if self.has_labels or low < 0 else f"{first}\N{EN DASH}{last}"
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """Return the query for the share of values from `low` to `high`, or from `low` on.
+
+        >>> from confide import Integers
+        >>> Integers(0, 99).question("age", 20, 24), Integers(0, 99).question("age", 65)
+        ('age in 20..24', 'age >= 65')
+        """
+        if high is None:
+            return f"{name} >= {low}"
+        return f"{name} == {low}" if low == high else f"{name} in {low}..{high}"
+
+    def between(self, low: int | None, high: int | None) -> Alphabet:
+        """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
+        from confide.alphabets.lines import Integers  # which is an alphabet itself
+
+        return Integers(low, high, self.spacing, self.unit)
+
     def __len__(self) -> int:
         return self.size
-
-
-class SpacedAlphabet(Alphabet):
-    """Values at places whose neighbours lie `spacing` apart."""
-
-    spacing: float = 1.0
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Euclidean(self.spacing)
-
-
-class LineAlphabet(SpacedAlphabet):
-    """Values that lie on a line."""
-
-    field_names = ("value",)
-    _bounded = "Integers(low, high)"
-
-
-class PlaneAlphabet(SpacedAlphabet):
-    """Values that are points of a plane, each the pair (row, column)."""
-
-    field_names = ("row", "column")
-    parts = 2
-    _bounded = "Grid(rows, columns)"
-
-
-class UnboundedAlphabet(SpacedAlphabet):
-    """Values that go on for ever in every direction; a base beside that of a line or a plane."""
-
-    is_finite = False
-
-    def __post_init__(self) -> None:
-        check_positive("spacing", self.spacing)
-        check_text("unit", self.unit)
-
-    @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        raise unbounded(self)
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        raise unbounded(self)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
 
 
 def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]], wanted: str = "") -> Values:
@@ -463,64 +513,14 @@ def wide_floats(array: Values) -> Values:
     return array.astype(str).astype(np.float64) if is_narrow else array
 
 
-def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return values as integers, with a mark on those that really are whole and safe to compute with."""
-    if values.dtype.kind not in "iuf":
-        return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape, dtype=bool)
-    # NaN and infinities compare false here and are marked, never cast.
-    safe = (values >= -LARGEST_INTEGER) & (values <= LARGEST_INTEGER)
-    numbers = np.where(safe, values, 0)
-    integers = numbers.astype(np.int64)
-    return integers, safe & (integers == numbers)
-
-
-def multiples_of(values: Values, resolution: int, limit: int) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return values in steps of the resolution, with a mark on those that really are multiples of it."""
-    if values.dtype.kind not in "iuf":
-        return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape, dtype=bool)
-    scaled = values.astype(np.float64) * resolution
-    safe = np.abs(scaled) < limit
-    multiples = np.where(safe, scaled, 0.0)
-    whole = multiples.astype(np.int64)
-    return whole, safe & (whole == multiples)
-
-
-def fold(numbers: Indices) -> Indices:
-    """Return numbers for all integers, outwards from zero: 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
-
-    >>> fold(np.array([0, -1, 1, -2]))
-    array([0, 1, 2, 3])
-    """
-    return np.where(numbers >= 0, 2 * numbers, -2 * numbers - 1)
-
-
-def unfold(indices: Indices) -> Indices:
-    """Undo :func:`fold`."""
-    return np.where(indices % 2 == 0, indices // 2, -(indices + 1) // 2)
-
-
-def pair_up(left: Indices, right: Indices) -> Indices:
-    """Return numbers for all pairs of naturals square by square (Szudzik)."""
-    return np.where(left >= right, left * left + left + right, right * right + left)
-
-
-def take_apart(indices: Indices) -> tuple[Indices, Indices]:
-    """Undo :func:`pair_up`."""
-    root = np.sqrt(indices.astype(np.float64)).astype(np.int64)
-    root -= root * root > indices  # the float root may be one too large or small
-    root += (root + 1) * (root + 1) <= indices
-    rest = indices - root * root
-    return np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)
-
-
 def unbounded(alphabet: Alphabet) -> InvalidParameterError:
     """Return the error that says that a finite alphabet is needed, and how to give one."""
-    return InvalidParameterError(
-        f"{alphabet!r} is unbounded, and a finite one is needed here. Give one: {alphabet._bounded}."
-    )
+    known = {1: "Integers(low, high)", 2: "Grid(rows, columns)"}
+    bounded = alphabet._bounded or known.get(alphabet.geometry.dimensions, " or ".join(known.values()))
+    return InvalidParameterError(f"{alphabet!r} is unbounded, and a finite one is needed here. Give one: {bounded}.")
 
 
-def spacing_and_unit(alphabet: SpacedAlphabet) -> tuple[str, str]:
+def spacing_and_unit(alphabet: Alphabet) -> tuple[str, str]:
     """Return what a repr says of spacing and unit; nothing where they are the usual ones."""
     spacing = "" if alphabet.spacing == 1 else f"spacing={alphabet.spacing!r}"
     return spacing, f"unit={alphabet.unit!r}" if alphabet.unit else ""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import LARGEST_LISTED, Alphabet, Indices, Values
-from confide.alphabets.numerals import parse_integer
+from confide.alphabets.base import LARGEST_LISTED, Alphabet
+from confide.alphabets.geometry import Indices, UnorderedGeometry, Values
 from confide.checks import check_count
 from confide.errors import InvalidParameterError, TooLargeError
-from confide.metrics import Discrete, Metric, Value
 
 
 @dataclass(frozen=True)
@@ -51,25 +49,19 @@ class BitVectors(Alphabet):
         return tuple(f"word{number}" for number in range(self.parts))
 
     @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        return 1 << self.length
+    def geometry(self) -> UnorderedGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return UnorderedGeometry(1 << self.length)
+
+    @property
+    def bits(self) -> BitVectors:  # type: ignore[override]  # it is one
+        """See :attr:`Alphabet.bits`."""
+        return self
 
     @property
     def is_listable(self) -> bool:
         """See :attr:`Alphabet.is_listable`; up to 16 bits."""
         return self.length <= self.LISTED_BITS
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Discrete()
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`; for bit vectors merely their numbers."""
-        self.require_listable()
-        return np.arange(self.size, dtype=np.float64)[:, None]
 
     def require_listable(self) -> None:
         """See :meth:`Alphabet.require_listable`."""
@@ -77,10 +69,6 @@ class BitVectors(Alphabet):
             raise TooLargeError(
                 f"The 2^{self.length} vectors of {self!r} are too many to list; at most {self.LISTED_BITS} bits."
             )
-
-    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Alphabet.points`."""
-        return np.asarray(indices, dtype=np.float64).reshape(-1, 1)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.contains`."""
@@ -106,13 +94,6 @@ class BitVectors(Alphabet):
         words = np.zeros((*numbers.shape, self.parts), dtype=np.int64)
         words[..., 0] = numbers
         return words
-
-    def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
-        words = [word for word in map(parse_integer, fields) if word is not None]
-        if len(words) < self.parts:
-            return None
-        return words[0] if self.parts == 1 else tuple(words)
 
     def pack(self, vectors: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return bits, one row a vector, as words; one row a vector where it takes several."""

@@ -8,13 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from confide.alphabets.base import Alphabet, Indices, Values, joined
+from confide.alphabets.base import Alphabet, joined
+from confide.alphabets.geometry import Indices, UnorderedGeometry, Values
 from confide.alphabets.numerals import parse_integer
 from confide.alphabets.words import Aliases, Spelling, as_aliases
 from confide.errors import InvalidParameterError
-from confide.metrics import Discrete, Metric, Value
+from confide.kinds import Example
+from confide.metrics import Value
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,21 @@ class Categories(Alphabet):
     other
         The value that stands for every text that is not listed; None where such a text is refused.
     """
+
+    kind = "categories"
+    about = "unordered values, all texts or all whole numbers; none is nearer than another"
+    example = Example(
+        "answer",
+        "How often do you cycle to work?",
+        unit="unit of distance: any two categories are 1 apart",
+        epsilon=2.0,
+        text="""\
+values = ["never", "sometimes", "often"]
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { often = ["always", "daily"] }   # other names that people have for a value
+# other = "sometimes"  # the value that takes whatever is not listed, typing errors too; refused if left out
+""",
+    )
 
     values: tuple[Hashable, ...]
     fold: bool = False
@@ -99,23 +116,9 @@ class Categories(Alphabet):
             raise InvalidParameterError(f"Categories must differ; {repeated!r} stands more than once.")
 
     @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        return len(self.values)
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Discrete()
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`; for categories merely their numbers."""
-        return np.arange(self.size, dtype=np.float64)[:, None]
-
-    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Alphabet.points`; for categories merely their numbers."""
-        return np.asarray(indices, dtype=np.float64).reshape(-1, 1)
+    def geometry(self) -> UnorderedGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return UnorderedGeometry(len(self.values))
 
     @cached_property
     def _sorted(self) -> tuple[Values, Indices]:

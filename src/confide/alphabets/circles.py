@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, whole_numbers
+from confide.alphabets.base import Alphabet
 from confide.alphabets.dates import COARSE, EPOCH, Moment, Timed
+from confide.alphabets.geometry import Indices, RingGeometry, Values, whole_numbers
 from confide.alphabets.numerals import parse_integer
 from confide.checks import check_count, check_text
 from confide.errors import InvalidParameterError
-from confide.metrics import Circular, Metric, Value
+from confide.kinds import Example
 from confide.wording import counted
 
 MOST_STEPS = 2**20
@@ -31,9 +32,22 @@ class Circle(Alphabet):
     2.0
     """
 
+    kind = "circle"
+    about = "whole numbers from 0 on in a circle, the last beside the first"
+    usual = "wrapped-geometric"
+    example = Example(
+        "month",
+        "Months of birth",
+        unit="month, around the year",
+        epsilon=0.5,
+        text="""\
+steps = 12
+unit = "month"         # what distances are counted in; may be left out
+""",
+    )
+
     steps: int
     unit: str = ""
-    spacing = 1.0
     cure = "Count them from 0."
 
     def __post_init__(self) -> None:
@@ -44,19 +58,9 @@ class Circle(Alphabet):
         object.__setattr__(self, "steps", int(self.steps))
 
     @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        return self.steps
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Circular(self.steps)
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        return np.arange(self.steps, dtype=np.float64)[:, None]
+    def geometry(self) -> RingGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return RingGeometry(self.steps)
 
     @property
     def summary(self) -> str:
@@ -64,28 +68,10 @@ class Circle(Alphabet):
         first, last = self.labels([0, self.size - 1])
         return f"{counted(self.size, 'value')} in a circle, {first} to {last}, the last beside the first"
 
-    def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
-        numbers, whole = whole_numbers(values)
-        return np.where(whole & (numbers >= 0) & (numbers < self.steps), numbers, -1)
-
-    def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
-        return np.asarray(indices, dtype=np.int64)
-
-    def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
-        return parse_integer(fields[0])
-
     def question(self, name: str, low: int, high: int | None = None) -> str:
         """Return the query for the values from `low` to `high`, or to the last; see :meth:`Integers.question`."""
         first, last = self.labels([low, self.steps - 1 if high is None else high])
         return f"{name} == {first}" if first == last else f"{name} in {first}..{last}"
-
-    @property
-    def step_name(self) -> str:
-        """What one value is called where values are counted."""
-        return self.unit or "value"
 
     def label_range(self, low: int, high: int) -> str:
         """Return what people call the values from `low` to `high`."""
@@ -140,6 +126,15 @@ class Hours(Timed, Circle):
     >>> Hours().take(["2026-03-01T22:15", "06:30"]), Hours().distance(23, 0)
     (array([22,  6]), 1.0)
     """
+
+    kind = "hours"
+    about = "hours of the day in a circle: 23 lies beside 0; files hold ISO times, with a date or without"
+    example = Example(
+        "hour",
+        "When people go to bed",
+        unit="hour, around the clock",
+        epsilon=0.5,
+    )
 
     cure = "Give ISO times such as 22:15 or 2026-03-01T22:15, or whole hours from 0 to 23."
 
@@ -203,6 +198,14 @@ class Weekdays(Timed, Circle):
     >>> Weekdays().take(["2026-03-01", "Mon"]), Weekdays().distance(6, 0)
     (array([6, 0]), 1.0)
     """
+
+    kind = "weekdays"
+    about = "days of the week in a circle: Sunday lies beside Monday; files hold ISO dates, or Mon, Tue, ..."
+    example = Example(
+        "weekday",
+        "When people shop",
+        unit="day, around the week",
+    )
 
     cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Indices, Values, fold, pair_up, take_apart, unfold
 from confide.alphabets.earth import (
     COLUMN_NAMES,
     MOST_GIVEN_AWAY,
@@ -21,11 +20,13 @@ from confide.alphabets.earth import (
     label_point,
     told_of_ground,
 )
+from confide.alphabets.geometry import LARGEST_LATTICE, Indices, Values
 from confide.alphabets.ground import METRES, Box, check_unit, ground_scales, kilometres
 from confide.alphabets.numerals import parse_real
-from confide.alphabets.planes import LARGEST_LATTICE, Lattice, Plane
+from confide.alphabets.planes import Lattice, Plane
 from confide.checks import check_count, check_positive
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.wording import told_at_edges
 
@@ -65,28 +66,6 @@ class Degrees(Plane):
         """See :meth:`Plane.steps`."""
         return np.rint(points.astype(np.float64) * self.resolutions)
 
-    def contains(self, values: Values) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.contains`."""
-        if values.dtype.kind not in "iuf":
-            return np.zeros(len(values), dtype=bool)
-        # (k / n) n need not be k again in float64, so that the point itself is compared.
-        with np.errstate(invalid="ignore", over="ignore"):
-            steps = self.steps(values)
-            within: NDArray[np.bool_] = ((steps / self.resolutions == values) & (np.abs(steps) < 2**52)).all(axis=1)
-        return within
-
-    def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
-        is_one = self.contains(values)
-        steps = np.where(is_one[:, None], self.steps(np.where(is_one[:, None], values, 0.0)), 0.0)
-        near = is_one & (np.abs(steps) < LARGEST_LATTICE).all(axis=1)
-        whole = np.where(near[:, None], steps, 0.0).astype(np.int64)
-        return np.where(near, pair_up(*fold(whole).T), -1)
-
-    def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
-        return unfold(np.stack(take_apart(np.asarray(indices, dtype=np.int64)), axis=-1)) / self.resolutions
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Coordinates(Lattice):
@@ -110,6 +89,25 @@ class Coordinates(Lattice):
     >>> manhattan.degrees(manhattan.take([(40.7580, -73.9855)])).round(5).tolist()
     [[40.758, -73.9855]]
     """
+
+    kind = "coordinates"
+    about = 'latitude and longitude without cells; these are chosen at the estimate, with --cell "500 m"'
+    usual = "planar-laplace"
+    example = Example(
+        "home",
+        "Where people live",
+        unit="km on the ground",
+        text="""\
+south = 40.7044        # the box in which people are (WGS 84); reports may lie outside
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+# step = "1 m"         # the lattice on which places are told apart, and noise is drawn exactly
+# unit = "km"          # what distances are counted in, km or m
+""",
+    )
 
     has_labels = True
     _bounded = 'cells to estimate on, with --cell "500 m" or mechanism.on_cells(counts, "500 m")'
@@ -156,12 +154,12 @@ class Coordinates(Lattice):
             )
 
     @property
-    def bounds(self) -> Box:
+    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
         """The box in which people are."""
         return Box(self.south, self.west, self.north, self.east)
 
     @property
-    def extent(self) -> str:
+    def extent(self) -> str:  # type: ignore[override]
         """The box in words."""
         south_west, north_east = (self.south, self.west), (self.north, self.east)
         return f"from {label_point(south_west, 4)} to {label_point(north_east, 4)}"

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, as_values
+from confide.alphabets.base import Alphabet, as_values
+from confide.alphabets.geometry import Indices, Values
 from confide.alphabets.lines import Integers
 from confide.alphabets.numerals import BLANK
 from confide.checks import check_choice
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.wording import counted, told_at_edges
 
@@ -174,6 +176,20 @@ class Dates(Timed, Integers):
     array([2])
     """
 
+    kind = "dates"
+    about = "from a first to a last date, both inside; files hold ISO dates, such as 2026-03-01"
+    example = Example(
+        "day",
+        "When people fell ill",
+        unit="day",
+        epsilon=0.2,
+        text="""\
+first = "2026-01-01"
+last = "2026-03-31"
+# every = "week"       # day, week (of ISO, from Monday on), month, quarter or year
+""",
+    )
+
     origin: int = 0
     every: str = "day"
 
@@ -209,7 +225,7 @@ class Dates(Timed, Integers):
         """See :attr:`Alphabet.declared`."""
         return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
 
-    def between(self, low: int | None, high: int | None) -> Integers:
+    def between(self, low: int | None, high: int | None) -> Alphabet:
         """See :meth:`Integers.between`; a finite range is one of dates, as long as there are such."""
         if low is None or high is None or not _is_step(self.origin + low, self.every):
             return super().between(low, high)

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values
+from confide.alphabets.base import Alphabet
+from confide.alphabets.geometry import Indices, SubsetGeometry, Values
 from confide.checks import read_only
 from confide.errors import InvalidParameterError
-from confide.metrics import Metric, Value
+from confide.metrics import Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,25 +39,20 @@ class Selection(Alphabet):
         if _count_distinct(values) != values.shape[0]:
             raise InvalidParameterError(f"A selection from {self.whole!r} must name each value once; some come twice.")
 
+    @cached_property
+    def geometry(self) -> SubsetGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return SubsetGeometry(self.whole.geometry, int(self.values.shape[0]))
+
     @property
-    def parts(self) -> int:
-        """See :attr:`Alphabet.parts`."""
-        return self.whole.parts
+    def selected_from(self) -> Alphabet:  # type: ignore[override]  # asked of the whole, where it is a setting
+        """See :attr:`Alphabet.selected_from`."""
+        return self.whole
 
     @property
     def unit(self) -> str:  # type: ignore[override]  # asked of the whole, where it is a setting
         """Unit of distances."""
         return self.whole.unit
-
-    @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        return int(self.values.shape[0])
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return self.whole.metric
 
     @property
     def field_names(self) -> tuple[str, ...]:

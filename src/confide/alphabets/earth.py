@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets.base import Alphabet, Indices, Values, as_values, joined, wide_floats
+from confide.alphabets.base import Alphabet, as_values, joined, wide_floats
+from confide.alphabets.geometry import Indices, Values
 from confide.alphabets.ground import METRES, Box, check_unit, ground_scales, kilometres
 from confide.alphabets.numerals import parse_real
 from confide.alphabets.planes import Grid
 from confide.checks import check_count, check_positive, is_number
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.geojson import GeoJSON, read_areas
+from confide.kinds import Example
 from confide.metrics import Value
 from confide.polygons import Area
 from confide.wording import counted, told_at_edges
@@ -70,6 +72,25 @@ class Places(Grid):
     [[11, 6]]
     """
 
+    kind = "places"
+    about = "cells on the Earth; files of values have the columns latitude and longitude, in decimal degrees"
+    example = Example(
+        "home",
+        "Where people live",
+        unit="km on the ground",
+        text="""\
+south = 40.7044        # the box (WGS 84); it grows by less than a cell so that it holds whole ones
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+cell = "1 km"          # the size of a cell; or rows and columns into which the box is cut
+# unit = "km"          # what distances are counted in, km or m
+# holes = "water.geojson"   # polygons in a file beside this one: cells that these cover are none
+""",
+    )
+
     has_labels = True
     spacing: float = field()  # always declared, so that a device need not prove it anew
     unit: str = "km"
@@ -110,7 +131,7 @@ class Places(Grid):
         self._refuse_waste()
         if len(holes):  # type: ignore[arg-type]  # a path is a text here
             object.__setattr__(self, "holes", self._holes_of(holes))
-            self.__dict__.pop("_hole_places", None)
+            self.__dict__.pop("geometry", None)
             self.__post_init__()
 
     @classmethod
@@ -123,12 +144,12 @@ class Places(Grid):
         return cls(centre=(latitude, longitude), radius=radius, cell=cell, unit=unit)
 
     @property
-    def bounds(self) -> Box:
+    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
         """The box."""
         return Box(self.south, self.west, self.north, self.east)
 
     @property
-    def extent(self) -> str:
+    def extent(self) -> str:  # type: ignore[override]
         """The box in words."""
         lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
         return f"from {lowest} to {highest}"

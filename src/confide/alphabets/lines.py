@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from confide.alphabets.base import (
-    Indices,
-    LineAlphabet,
-    UnboundedAlphabet,
-    Values,
-    fold,
-    joined,
-    multiples_of,
-    spacing_and_unit,
-    unbounded,
-    unfold,
-    whole_numbers,
-)
-from confide.alphabets.numerals import parse_integer, parse_real
+from confide.alphabets.base import Alphabet, joined, spacing_and_unit
+from confide.alphabets.geometry import LatticeGeometry, LineGeometry, Values
 from confide.checks import check_count, check_positive, check_text
 from confide.errors import InvalidParameterError
+from confide.kinds import Example
 from confide.limits import LARGEST_INTEGER
-from confide.metrics import Value
 
 
 @dataclass(frozen=True)
-class Integers(LineAlphabet):
+class Integers(Alphabet):
     """Whole numbers from `low` to `high`, both inside, or all of them; neighbours lie `spacing` apart.
 
     Unbounded, they are numbered outwards from zero: 0, -1, 1, -2, 2, ...
@@ -41,6 +30,23 @@ class Integers(LineAlphabet):
     >>> Integers().encode([0, -1, 1])
     array([0, 1, 2])
     """
+
+    kind = "integers"
+    about = "whole numbers from low to high, both inside; all whole numbers if both are left out"
+    usual = "truncated-geometric"
+    example = Example(
+        "age",
+        "Ages in years",
+        unit="year",
+        epsilon=0.05,
+        shape='["nobody below 17", "falling from 50"]',
+        text="""\
+low = 0
+high = 99
+unit = "year"          # what distances are counted in; may be left out
+# spacing = 1.0        # how far neighbours lie apart, in that unit; 1 if left out
+""",
+    )
 
     low: int | None = None
     high: int | None = None
@@ -59,86 +65,15 @@ class Integers(LineAlphabet):
         object.__setattr__(self, "spacing", float(self.spacing))
         check_text("unit", self.unit)
 
-    @property
-    def is_finite(self) -> bool:
-        """See :attr:`Alphabet.is_finite`."""
-        return self.low is not None
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """Lowest and highest value."""
-        if self.low is None or self.high is None:
-            raise unbounded(self)
-        return self.low, self.high
-
-    @property
-    def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
-        low, high = self.span
-        return high - low + 1
-
-    @property
-    def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
-        self.require_listable()
-        low, high = self.span
-        return np.arange(low, high + 1, dtype=np.float64)[:, None]
-
-    def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
-        numbers, whole = whole_numbers(values)
-        if not self.is_finite:
-            return np.where(whole, fold(numbers), -1)
-        low, high = self.span
-        return np.where(whole & (numbers >= low) & (numbers <= high), numbers - low, -1)
-
-    def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
-        numbers = np.asarray(indices, dtype=np.int64)
-        return numbers + self.span[0] if self.is_finite else unfold(numbers)
-
-    def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
-        return parse_integer(fields[0])
-
-    @property
-    def step_name(self) -> str:
-        """What one value is called where values are counted."""
-        return self.unit if self.unit and self.spacing == 1 and self.positions is None else "value"
-
-    def ticks(self, most: int) -> list[tuple[float, str]]:  # noqa: ARG002 (for those that have labels)
-        """Return some places along the values, and what stands there on an axis; none where they are plain numbers."""
-        return []
+    @cached_property
+    def geometry(self) -> LineGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return LineGeometry(self.low, self.high, self.spacing)
 
     @property
     def gaps(self) -> NDArray[np.float64]:
         """Distances from each value to the next."""
-        return np.full(self.size - 1, self.spacing)
-
-    def label_range(self, low: int, high: int) -> str:
-        """Return what people call the values from `low` to `high`.
-
-        >>> Integers(0, 99).label_range(20, 24), Integers(-9, 9).label_range(-9, 0)
-        ('20\N{EN DASH}24', '-9 to 0')
-        """
-        first, last = self._name(np.array([low, high]))
-        if low == high:
-            return first
-        return f"{first} to {last}" if self.has_labels or low < 0 else f"{first}\N{EN DASH}{last}"
-
-    def question(self, name: str, low: int, high: int | None = None) -> str:
-        """Return the query for the share of values from `low` to `high`, or from `low` on.
-
-        >>> Integers(0, 99).question("age", 20, 24), Integers(0, 99).question("age", 65)
-        ('age in 20..24', 'age >= 65')
-        """
-        if high is None:
-            return f"{name} >= {low}"
-        return f"{name} == {low}" if low == high else f"{name} in {low}..{high}"
-
-    def between(self, low: int | None, high: int | None) -> Integers:
-        """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
-        return Integers(low, high, self.spacing, self.unit)
+        return self.geometry.gaps
 
     def __repr__(self) -> str:
         ends = f"{self.low}, {self.high}" if self.is_finite else ""
@@ -156,8 +91,33 @@ def _check_range(low: int, high: int) -> None:
         raise InvalidParameterError(f"There may be at most 2**53 - 1 values; got low={low} and high={high}.")
 
 
+class UnboundedAlphabet(Alphabet):
+    """Values that go on for ever in every direction."""
+
+    def __post_init__(self) -> None:
+        check_positive("spacing", self.spacing)
+        check_text("unit", self.unit)
+
+    @property
+    @abstractmethod
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiples of which fractions of a step the parts of a value are."""
+
+    @cached_property
+    def geometry(self) -> LatticeGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return LatticeGeometry(self.resolutions, self.spacing)
+
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""
+        return self.geometry.contains(values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({joined(*spacing_and_unit(self))})"
+
+
 @dataclass(frozen=True, repr=False)
-class Line(UnboundedAlphabet, LineAlphabet):
+class Line(UnboundedAlphabet):
     """Real numbers that are multiples of 2^-16, in steps of the spacing.
 
     >>> Line().encode([0.5]) == Line().encode([0.5])
@@ -174,16 +134,3 @@ class Line(UnboundedAlphabet, LineAlphabet):
     def resolutions(self) -> tuple[int, ...]:
         """Multiple of which fraction of one a number is."""
         return (self.RESOLUTION,)
-
-    def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
-        multiples, exact = multiples_of(values, self.RESOLUTION, 2**52)
-        return np.where(exact, fold(multiples), -1)
-
-    def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
-        return unfold(np.asarray(indices, dtype=np.int64)) / self.RESOLUTION
-
-    def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
-        return parse_real(fields[0])

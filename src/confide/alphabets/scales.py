@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets.amounts import as_amount
-from confide.alphabets.base import Indices, Values, joined
+from confide.alphabets.base import joined
+from confide.alphabets.geometry import Indices, LineGeometry, Values
 from confide.alphabets.lines import Integers
 from confide.alphabets.words import Aliases, Spelling, as_aliases, check_words
 from confide.checks import as_items, check_positive, check_text
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.metrics import Metric, Uneven, Value
+from confide.kinds import Example
+from confide.metrics import Value
 from confide.wording import counted, listed
 
 SHOWN_WORDS = 4
@@ -55,6 +57,21 @@ class Scale(Integers):
     fold, aliases, other
         Which other texts are taken for a word, see :class:`confide.Categories`.
     """
+
+    kind = "scale"
+    about = "words in an order; neighbours are nearer than others, and reports hold their numbers, from 0"
+    example = Example(
+        "answer",
+        "How often do you cycle to work?",
+        unit="step",
+        text="""\
+values = ["never", "rarely", "sometimes", "often", "always"]
+unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { always = ["daily", "every day"] }   # other names that people have for a word
+""",
+    )
 
     has_labels = True
     cure: ClassVar[str] = "Correct them or add them to the scale."  # type: ignore[misc]
@@ -91,20 +108,10 @@ class Scale(Integers):
         """Texts that are taken for a word."""
         return Spelling(self.words, self.fold, self.aliases, self.other)
 
-    @property
-    def positions(self) -> tuple[Fraction, ...] | None:
-        """See :attr:`Alphabet.positions`; None where neighbours lie equally far apart."""
-        return self.places or None
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Alphabet.metric`."""
-        return Uneven(self.places) if self.places else super().metric
-
-    @property
-    def gaps(self) -> NDArray[np.float64]:
-        """See :attr:`Integers.gaps`."""
-        return np.array([float(right - left) for left, right in pairwise(self.places)]) if self.places else super().gaps
+    @cached_property
+    def geometry(self) -> LineGeometry:
+        """See :attr:`Alphabet.geometry`; words lie at their positions where these are not equally far apart."""
+        return LineGeometry(0, len(self.words) - 1, self.spacing, self.places or None)
 
     @property
     def amounts(self) -> NDArray[np.float64]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from confide.alphabets import ALPHABETS
 from confide.checks import check_choice, check_count
-from confide.cli.examples import ALPHABETS, MECHANISMS, USUAL, AlphabetKind, MechanismExample
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, say_exactly
-from confide.errors import InvalidParameterError
-from confide.explanations import ABOUT
+from confide.errors import ConfideError, InvalidParameterError
 from confide.files import write_text
+from confide.guarantees import Guarantee, LocalDP
+from confide.kinds import Example
+from confide.mechanisms import MECHANISMS
+from confide.surveys import parse_survey
 
 EXAMPLES = (
     "confide init",
@@ -54,8 +58,12 @@ def init(
     ),
     *,
     alphabet: Annotated[
-        AlphabetKind | None,
-        typer.Option(help="What kind of values people have. [default: integers, or what fits]", show_default=False),
+        str | None,
+        typer.Option(
+            metavar=f"<{'|'.join(ALPHABETS)}>",
+            help="What kind of values people have. [default: integers, or what fits]",
+            show_default=False,
+        ),
     ] = None,
     mechanism: Annotated[
         str | None,
@@ -91,65 +99,98 @@ def init(
         say_exactly(f"  confide show {path}")
 
 
-def example_survey(alphabet: AlphabetKind, mechanism: str, path: Path, reports: int | None = None) -> str:
+def example_survey(alphabet: str, mechanism: str, path: Path, reports: int | None = None) -> str:
     """Return a survey with one alphabet and one mechanism, and as comments the others that fit, and limits not set.
 
-    >>> from confide import parse_survey
-    >>> parse_survey(example_survey(AlphabetKind.INTEGERS, "geometric", Path("survey.toml"))).mechanism
+    >>> parse_survey(example_survey("integers", "geometric", Path("survey.toml"))).mechanism
     Geometric(alphabet=Integers(0, 99, unit='year'), epsilon=0.05)
     """
     shown = "survey.toml" if str(path) == "-" else str(path)
-    values = ALPHABETS[alphabet]
+    tables, mechanism_table = _alphabet_table(alphabet), mechanism_tables(mechanism, alphabet)[alphabet]
+    example, kinds = ALPHABETS[alphabet].example or Example(alphabet, alphabet), exemplary()
+    column = COLUMN if parse_survey(tables + mechanism_table).alphabet.parts == 1 else ""
     parts = (
-        HEADER.format(path=shown, name=values.name, title=values.title, column=COLUMN if values.is_single else "")
-        + (SHAPE.format(shape=values.shape) if values.shape else ""),
-        f"# Which values a person may have.\n{values.text}",
-        f"# For other values: confide init --alphabet {'|'.join(one for one in AlphabetKind if one != alphabet)}\n",
-        f"# How a value is blurred: {ABOUT[mechanism]}.\n{_mechanism_table(alphabet, mechanism)}",
+        HEADER.format(path=shown, name=example.name, title=example.title, column=column)
+        + (SHAPE.format(shape=example.shape) if example.shape else ""),
+        f"# Which values a person may have.\n{tables}",
+        f"# For other values: confide init --alphabet {'|'.join(one for one in kinds if one != alphabet)}\n",
+        f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{mechanism_table}",
         LIMITS + ("# [limits]\n# reports = 1\n" if reports is None else f"[limits]\nreports = {reports}\n"),
         _others(alphabet, mechanism),
     )
     return "\n".join(parts)
 
 
-def _choose(alphabet: AlphabetKind | None, mechanism: str | None) -> tuple[AlphabetKind, str]:
+def exemplary() -> dict[str, Example]:
+    """Return the examples of all alphabets that have one of their own; a class may have that of another above it."""
+    return {kind: vars(one)["example"] for kind, one in ALPHABETS.items() if "example" in vars(one)}
+
+
+def mechanism_tables(kind: str, *alphabets: str) -> dict[str, str]:
+    """Return the table of a mechanism in TOML by alphabets that it takes, the one for an example first.
+
+    >>> list(mechanism_tables("taxicab"))
+    ['grid', 'lattice', 'places']
+    """
+    mechanism, head = MECHANISMS[kind], f'[mechanism]\nkind = "{kind}"\n'
+    if isinstance(mechanism.example, Mapping):
+        return {alphabet: head + text for alphabet, text in mechanism.example.items()}
+    found = {}
+    for alphabet, values in sorted(exemplary().items(), key=lambda one: one[0] != mechanism.suits):
+        if alphabets and alphabet not in alphabets:
+            continue
+        text = _alphabet_table(alphabet) + head + (mechanism.example or f"epsilon = {values.epsilon}")
+        try:
+            made = parse_survey(text).mechanism
+            _ = made.report_alphabet  # which somebody's own may not have for values of another kind
+        except (ConfideError, AttributeError, TypeError):
+            continue
+        if alphabet == "attributes" and not isinstance(made.guarantee, LocalDP):
+            continue  # each attribute has a unit of its own: a distance across them means little
+        found[alphabet] = head + (mechanism.example or _epsilon(values, made.guarantee))
+    return found
+
+
+def _choose(alphabet: str | None, mechanism: str | None) -> tuple[str, str]:
     """Return alphabet and mechanism, each chosen to fit the other where it was not asked for."""
+    if alphabet is not None:
+        check_choice("--alphabet", alphabet, tuple(exemplary()))
     if mechanism is None:
-        values = alphabet or AlphabetKind.INTEGERS
-        return values, USUAL[values]
+        values = alphabet or "integers"
+        return values, ALPHABETS[values].usual
     check_choice("--mechanism", mechanism, tuple(MECHANISMS))
-    fits = MECHANISMS[mechanism].fits
+    fits = list(mechanism_tables(mechanism))
     if alphabet is not None and alphabet not in fits:
         raise InvalidParameterError(
             f"There is no example of {mechanism} on {alphabet}. Give --alphabet {' or '.join(fits)}, or leave it out."
         )
+    if not fits:
+        raise InvalidParameterError(f"There is no example of {mechanism}.")
     return alphabet or fits[0], mechanism
 
 
-def _mechanism_table(alphabet: AlphabetKind, mechanism: str) -> str:
-    settings = MECHANISMS[mechanism].settings
-    head = f'[mechanism]\nkind = "{mechanism}"\n'
-    return head + (settings[alphabet] if settings else _epsilon(alphabet, MECHANISMS[mechanism]))
+def _alphabet_table(kind: str) -> str:
+    head = f'kind = "{kind}"'
+    return f"[alphabet]\n{head:<22} # {ALPHABETS[kind].about}\n{exemplary()[kind].text}"
 
 
-def _epsilon(alphabet: AlphabetKind, example: MechanismExample) -> str:
-    if example.is_per_person:
+def _epsilon(values: Example, promise: Guarantee) -> str:
+    if isinstance(promise, LocalDP):
         return """\
 epsilon = 2.0                  # the promise per person; smaller is more private:
                                # any two values are told apart by a factor of at most e^epsilon
 """
-    values = ALPHABETS[alphabet]
     return f"""\
 epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more private:
                                # values d apart are told apart by a factor of at most e^(epsilon d)
 """
 
 
-def _others(alphabet: AlphabetKind, chosen: str) -> str:
+def _others(alphabet: str, chosen: str) -> str:
     """Return the other mechanisms that fit, a line each."""
-    fitting = [kind for kind, one in MECHANISMS.items() if alphabet in one.fits and kind != chosen]
+    fitting = [kind for kind in MECHANISMS if kind != chosen and alphabet in mechanism_tables(kind, alphabet)]
     if not fitting:
         return "# No other mechanism fits these values.\n"
     width = max(len(kind) for kind in fitting) + 2
     heading = f"# Others that fit these values; for an example: confide init --alphabet {alphabet} --mechanism KIND\n"
-    return heading + "".join(f"#   {kind:{width}}{ABOUT[kind]}\n" for kind in fitting)
+    return heading + "".join(f"#   {kind:{width}}{MECHANISMS[kind].about}\n" for kind in fitting)

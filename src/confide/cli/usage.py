@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.alphabets import Alphabet, Categories, Coordinates, Places, PlaneAlphabet
+from confide.alphabets import Alphabet, Categories, Coordinates, Places
 from confide.checks import check_choice
 from confide.cli.failures import ExitCode
 from confide.cli.terminal import warn
@@ -200,7 +200,7 @@ def read_share(option: str, text: str, example: str = "0.9 or 90%") -> float:
 
 
 def _require_numbers(alphabet: Alphabet, name: str) -> None:
-    if isinstance(alphabet, PlaneAlphabet):
+    if alphabet.geometry.dimensions == 2:
         raise InvalidParameterError(
             "Cells have no mean and no quantiles: they have no order. Ask for rows and columns, such as "
             '--query "row >= 5".'

@@ -14,24 +14,21 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal, overload
 
-from confide.alphabets.columns import is_missing
 from confide.checks import as_items, check_choice, require_kinds
 from confide.counting.duck import DuckLedger, merge_files
 from confide.counting.query import Kind, Query
-from confide.counting.sources import PathLike, digest_sources, format_of, look_at_all, note_empty, search, set_down
+from confide.counting.sources import PathLike, Tallied, format_of, is_paths
 from confide.counts import Counts, merge
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.counts_files import CountsFile, Heading, is_counts_file, read_counts
-from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, split_groups
-from confide.files.metadata import Traces
+from confide.files.groups import CountedReports, GroupedCounts, Pool, split_groups
 from confide.files.reading import read_report_rows
 from confide.files.rows import Account, Reject, fields_of, first_few
-from confide.files.sheets import REPORT_COLUMN, STANDARD_STREAM, Request, name_of
+from confide.files.sheets import STANDARD_STREAM, Request, name_of
 from confide.files.writing import write_rejects
 from confide.mechanisms import Mechanism
-from confide.origins import Origin
 from confide.surveys import Survey, load_survey
 from confide.wording import counted
 
@@ -52,37 +49,6 @@ __all__ = [
 Engine = Literal["duckdb", "spark"]
 
 ENGINES = ("duckdb", "spark")
-
-
-class Tallied(Protocol):
-    """Reports that an engine counted."""
-
-    query: Query
-    notes: list[str]
-    """Remarks on files that were left alone, or that gave nothing."""
-    traces: Traces
-    """Metadata of the files."""
-    files: int
-    """How many files held rows; one of a table."""
-    sources: tuple[str, ...]
-    """The SHA-256 of the files, as far as it is known."""
-
-    @property
-    def report_names(self) -> tuple[str, ...]:
-        """The names of the columns of the reports."""
-
-    @property
-    def account(self) -> Account:
-        """The account of the rows."""
-
-    def batches(self) -> Any:
-        """Return groups, reports and counts as Arrow batches, in order."""
-
-    def group_files(self) -> dict[Key, int]:
-        """Return in how many files each group occurs."""
-
-    def rejects(self) -> Iterator[Reject]:
-        """Return the rows that cannot be used."""
 
 
 @overload
@@ -151,25 +117,24 @@ def count(  # noqa: PLR0913 - one argument an option
     >>> print(counts.rows)
     4 rows read = 3 accepted + 1 rejected
     """
-    contract = _as_survey(survey)
+    if not isinstance(survey, Survey | Mechanism | str | Path):
+        raise InvalidParameterError(
+            f"survey must be a Survey, its file or a mechanism; got {type(survey).__name__}. The source comes first."
+        )
+    loaded = load_survey(survey) if isinstance(survey, str | Path) else survey
+    contract = Survey(loaded) if isinstance(loaded, Mechanism) else loaded
     request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
-    known = survey if isinstance(survey, Mechanism) else contract
-    with open_ledger(source, request, engine, known, allow_copies=allow_copies) as ledger:
+    with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
         account.require_any(request.alphabet)
-        return _to_counted(ledger, head(ledger, contract, request.by, account))
-
-
-def origin_of(ledger: Tallied) -> Origin:
-    """Return of how many of the reports that were counted it is known with which noise they were made."""
-    return ledger.traces.origin(ledger.account.people, ledger.report_names)
+        return _to_file(ledger, head(ledger, contract, request.by, account)).counted
 
 
 def head(ledger: Tallied, survey: Survey, by: tuple[str, ...], account: Account) -> Heading:
     """Return the metadata of the reports that were counted."""
-    origin = origin_of(ledger)
+    origin = ledger.traces.origin(ledger.account.people, ledger.report_names)
     # Only permanent noise makes reports of one person depend on each other: only then is the second look needed.
     of_groups = ledger.group_files() if by and ledger.files > 1 and origin.permanent else {}
     return Heading((survey,), by, account, (), (origin,), ledger.files, ledger.sources, of_groups)
@@ -181,7 +146,7 @@ def name_source(source: Any) -> str:
     >>> name_source(["-"]), name_source("reports.csv"), name_source(["a.csv", "b.csv"])
     ('standard input', 'reports.csv', '2 files')
     """
-    if not _is_paths(source):
+    if not is_paths(source):
         return "The table"
     paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
     return name_of(paths[0]) if len(paths) == 1 else counted(len(paths), "file")
@@ -275,7 +240,15 @@ def read_reports(
         unused = rows.unused if rows.account.is_counted and not columns else ()
         notes = tuple(rows.traces.notes(rows.account.columns))
         return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused, notes)
-    return _from_engine(path, survey, columns, rejects, cure, beside)
+    request = Request(survey.mechanism.report_alphabet, tuple(columns))
+    with open_ledger(path, request, survey=survey) as ledger:
+        account = replace(ledger.account, source=str(path))
+        named = replace(account, first=first_few(ledger.rejects()))
+        _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
+        account.require_any(request.alphabet)
+        counts = _to_file(ledger, head(ledger, survey, (), account)).merged
+        notes = tuple(ledger.traces.notes(ledger.report_names))
+    return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
 
 
 def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
@@ -287,26 +260,6 @@ def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
     account = replace(file.heading.rows, source=str(path), is_counted=True)
     surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
     return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
-
-
-def _from_engine(
-    path: PathLike,
-    survey: Survey,
-    columns: Sequence[str],
-    rejects: PathLike | None,
-    cure: str,
-    beside: Sequence[Reject],
-) -> ReportInput:
-    request = Request(survey.mechanism.report_alphabet, tuple(columns))
-    with open_ledger(path, request, survey=survey) as ledger:
-        account = replace(ledger.account, source=str(path))
-        named = replace(account, first=first_few(ledger.rejects()))
-        _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
-        account.require_any(request.alphabet)
-        counts = _to_counted(ledger, head(ledger, survey, (), account))
-        notes = tuple(ledger.traces.notes(ledger.report_names))
-    assert isinstance(counts, Counts)  # noqa: S101 (for the type checker; there are no groups)
-    return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
 
 
 def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:
@@ -332,27 +285,14 @@ def open_ledger(
     refused; so are copies of others, unless they are allowed.
     """
     check_choice("engine", engine, ENGINES)
-    if engine == "spark" or _is_spark(source):
+    kind: type[Tallied] = DuckLedger
+    if engine == "spark" or type(source).__module__.startswith("pyspark."):
         from confide.counting.spark import SparkLedger
 
-        with SparkLedger(request, survey, allow_copies=allow_copies) as ledger:
-            ledger.count(source)
-            yield ledger
-        return
-    with DuckLedger(request) as duck:
-        if _is_paths(source):
-            given = [source] if isinstance(source, str | Path) else list(source)
-            with set_down(given) as (paths, titles):
-                found = search(paths)
-                duck.traces = Traces() if survey is None else Traces.of(found.files, survey, titles)
-                shards = look_at_all(found.files, request, titles)
-                duck.sources = digest_sources(found.files, titles, duck.traces, request, allow_copies=allow_copies)
-                duck.notes += [*found.notes, *note_empty(found.files, shards)]
-                duck.count_files(shards)
-                yield duck
-        else:
-            duck.count_frame(_as_table(source))
-            yield duck
+        kind = SparkLedger
+    with kind(request, survey, allow_copies=allow_copies) as ledger:
+        ledger.count(source)
+        yield ledger
 
 
 def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
@@ -361,8 +301,8 @@ def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
         natural: dict[str, Kind] = {"whole": "integer", "real": "real", "text": "text"}
         kinds = tuple(natural[field.kind] for field in fields_of(request.alphabet))
         return Query(request.alphabet, kinds, None, len(request.by))
-    with DuckLedger(request) as ledger, set_down(paths) as (readable, titles):
-        return ledger.plan(look_at_all(search(readable).files, request, titles))
+    with DuckLedger(request) as ledger:
+        return ledger.plan(paths)
 
 
 def refuse_rejects(ledger: Tallied) -> None:
@@ -376,21 +316,9 @@ def refuse_rejects(ledger: Tallied) -> None:
         )
 
 
-def _to_counted(ledger: Tallied, heading: Heading) -> CountedReports | GroupedCounts:
+def _to_file(ledger: Tallied, heading: Heading) -> CountsFile:
     table = ledger.batches().read_all().rename_columns(list(heading.columns))
-    return CountsFile(heading, split_groups(table, heading)).counted
-
-
-def _as_survey(survey: Survey | Mechanism | PathLike) -> Survey:
-    if isinstance(survey, Mechanism):
-        return Survey(survey)
-    if isinstance(survey, str | Path):
-        return load_survey(survey)
-    if not isinstance(survey, Survey):
-        raise InvalidParameterError(
-            f"survey must be a Survey, its file or a mechanism; got {type(survey).__name__}. The source comes first."
-        )
-    return survey
+    return CountsFile(heading, split_groups(table, heading))
 
 
 def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
@@ -398,44 +326,3 @@ def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names):
         raise InvalidParameterError(f"Columns are named by texts; got {names!r}.")
     return names
-
-
-def _is_paths(source: Any) -> bool:
-    if isinstance(source, str | Path):
-        return True
-    return isinstance(source, Sequence) and bool(source) and all(isinstance(one, str | Path) for one in source)
-
-
-def _is_spark(source: Any) -> bool:
-    return type(source).__module__.startswith("pyspark.")
-
-
-def _as_table(source: Any) -> Any:
-    """Return a table as DuckDB takes it; texts and numbers mixed in one column of objects all become texts."""
-    module = type(source).__module__.partition(".")[0]
-    if module == "pandas":
-        return _plain_objects(source)
-    if module == "polars":
-        return source.collect().to_arrow() if hasattr(source, "collect") else source.to_arrow()
-    if module == "pyarrow":
-        return source
-    if module in ("duckdb", "_duckdb"):
-        return source.to_arrow_reader(100_000)
-    raise InvalidParameterError(
-        f"source must be a path, several paths, or a table of Arrow, pandas, polars, DuckDB or Spark; got "
-        f"{type(source).__name__}. Count reports that are in memory with confide.tally(reports)."
-    )
-
-
-def _plain_objects(frame: Any) -> Any:
-    if not hasattr(frame, "columns"):
-        frame = frame.to_frame(REPORT_COLUMN if frame.name is None else frame.name)
-    repeated = frame.columns[frame.columns.duplicated()]
-    if len(repeated):
-        raise DataFileError(f"The table has several columns called {repeated[0]!r}. Rename all but one.")
-    mixed = [name for name in frame.columns if frame[name].dtype == object]
-    return frame.assign(**{name: [_as_text(value) for value in frame[name]] for name in mixed}) if mixed else frame
-
-
-def _as_text(value: Any) -> str | None:
-    return None if is_missing(value) else str(value)

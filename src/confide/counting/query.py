@@ -12,14 +12,15 @@ True
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from confide.alphabets import Alphabet, Attributes, Grid
 from confide.alphabets.numerals import FILLED, NUMBER_LIKE, REAL, WHOLE
+from confide.errors import DataFileError
 from confide.files.rows import Field, Reason, fields_of
-from confide.files.sheets import REPORT_COLUMN
+from confide.files.sheets import COLUMN_CURE, REPORT_COLUMN, ColumnPlaces
 from confide.limits import COUNT_LIMIT
 
 Kind = Literal["text", "integer", "real"]
@@ -31,10 +32,11 @@ ACCEPTED = "accepted"
 BROKEN_SQL = "(CHR(26) || CHR(26))"
 """Stand-in for every part of a line that is no JSON: substitutes, as ASCII calls them, which no report is."""
 
-LARGEST_DOUBLE = "1.7976931348623157e308"
-
 REAL_LIMIT = 2**52
 """Real reports lie fewer than this many steps of their resolution from zero."""
+
+FILE = "confide_file"
+"""Column of a relation that names the file of a row."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,6 @@ class Query:
     by: int = 0
 
     @property
-    def fields(self) -> tuple[Field, ...]:
-        """The parts of a report."""
-        return fields_of(self.alphabet)
-
-    @property
-    def entry_columns(self) -> list[str]:
-        """The columns of ``reports`` that the query reads."""
-        return self.group_columns + self.part_columns
-
-    @property
     def group_columns(self) -> list[str]:
         """The columns that name a group."""
         return [f"by{number}" for number in range(self.by)]
@@ -79,9 +71,9 @@ class Query:
         return [f"part{number}" for number in range(len(self.kinds))] + ([] if self.weight is None else ["weight"])
 
     @property
-    def value_columns(self) -> list[str]:
-        """The columns of the answer that hold a report that was accepted."""
-        return [f"value{number}" for number in range(len(self.kinds))]
+    def grouped_columns(self) -> list[str]:
+        """The columns of the answer that hold the group and the report of rows that were accepted."""
+        return self.group_columns + [f"value{number}" for number in range(len(self.kinds))]
 
     @property
     def text(self) -> str:
@@ -90,58 +82,59 @@ class Query:
         One row of its answer is an outcome, a group and a report with how many rows and people it stands for; of rows
         that are not accepted it keeps what they say in place of group and report.
         """
-        grouped, rejected = [*self.group_columns, *self.value_columns], self.part_columns
-        kept = [f"CASE WHEN outcome = '{ACCEPTED}' THEN {name} END AS {name}" for name in grouped]
-        kept += [f"CASE WHEN outcome <> '{ACCEPTED}' THEN {name} END AS {name}" for name in rejected]
-        places = ", ".join(str(place) for place in range(1, len(kept) + 2))
+        kept = [f"CASE WHEN outcome = '{ACCEPTED}' THEN {name} END AS {name}" for name in self.grouped_columns]
+        kept += [f"CASE WHEN outcome <> '{ACCEPTED}' THEN {name} END AS {name}" for name in self.part_columns]
+        entry = ", ".join([*self.group_columns, *self.part_columns])
         return "\n".join(
             (
                 "WITH entries AS (",
-                f"  SELECT {', '.join(self.entry_columns)}, COUNT(*) AS row_count",
-                f"  FROM reports GROUP BY {', '.join(self.entry_columns)}",
+                f"  SELECT {entry}, COUNT(*) AS row_count",
+                f"  FROM reports GROUP BY {entry}",
                 "), numerals AS (",
                 _select(self._numerals(), "entries"),
                 "), readings AS (",
                 _select(self._readings(), "numerals"),
                 "), judgements AS (",
-                _select(iter([f"{self._outcome()} AS outcome"]), "readings"),
+                _select([f"{self._outcome()} AS outcome"], "readings"),
                 ")",
                 "SELECT outcome,",
                 *(f"  {column}," for column in kept),
                 "  CAST(SUM(row_count) AS BIGINT) AS row_total,",
                 f"  CAST(SUM(CASE WHEN outcome = '{ACCEPTED}' THEN row_count * people ELSE 0 END) AS BIGINT) AS people",
                 "FROM judgements",
-                f"GROUP BY {places}",
+                f"GROUP BY {', '.join(str(place) for place in range(1, len(kept) + 2))}",
             )
         )
 
     @property
     def explained_text(self) -> str:
         """The query below a comment that says what it reads."""
-        groups = [
-            f"-- {name}: the group of a row, column {place + 1} of --by"
-            for place, name in enumerate(self.group_columns)
+        told = [
+            f"-- {name}: the group of a row, column {place} of --by" for place, name in enumerate(self.group_columns, 1)
         ]
         names = self.alphabet.field_names if self.alphabet.parts > 1 else (REPORT_COLUMN,)
-        parts = [
-            f"-- part{place}: {name} ({kind})" for place, (name, kind) in enumerate(zip(names, self.kinds, strict=True))
-        ]
-        weight = [] if self.weight is None else ["-- weight: how often a row counts"]
-        return "\n".join(["-- reports is a table or a view with the columns", *groups, *parts, *weight, self.text])
+        parts = enumerate(zip(names, self.kinds, strict=True))
+        told += [f"-- part{place}: {name} ({kind})" for place, (name, kind) in parts]
+        told += [] if self.weight is None else ["-- weight: how often a row counts"]
+        return "\n".join(["-- reports is a table or a view with the columns", *told, self.text])
+
+    def _parts(self) -> list[tuple[Field, Kind, int]]:
+        """Return each part of a report, what its column holds, and its place."""
+        return list(zip(fields_of(self.alphabet), self.kinds, range(len(self.kinds)), strict=True))
 
     def _numerals(self) -> Iterator[str]:
         """Take the numbers out of texts."""
-        for place, (field, kind) in enumerate(zip(self.fields, self.kinds, strict=True)):
+        for field, kind, place in self._parts():
             if kind == "text" and field.kind != "text":
                 yield f"{_extract(f'part{place}', WHOLE if field.kind == 'whole' else REAL)} AS numeral{place}"
             if field.kind == "real":
-                yield f"{_finite(_number(f'part{place}', kind, REAL))} AS number{place}"
+                yield f"{_finite_number(f'part{place}', kind)} AS number{place}"
         if self.weight is not None:
-            yield f"{_finite(_number('weight', self.weight, REAL))} AS counted"
+            yield f"{_finite_number('weight', self.weight)} AS counted"
 
     def _readings(self) -> Iterator[str]:
         """Turn numbers into values."""
-        for place, (field, kind) in enumerate(zip(self.fields, self.kinds, strict=True)):
+        for field, kind, place in self._parts():
             yield f"{_value(field, kind, place)} AS value{place}"
         if self.weight is None:
             yield "1 AS people"
@@ -150,36 +143,33 @@ class Query:
             yield f"CASE WHEN {is_count} THEN TRY_CAST(counted AS BIGINT) END AS people"
 
     def _outcome(self) -> str:
-        parts = list(zip(self.fields, self.kinds, range(len(self.fields)), strict=True))
-        inside = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for place, field in enumerate(self.fields)]
+        """Judge an entry: accepted, or the reason why not."""
+        parts = self._parts()
         is_weight = f"WHEN people IS NULL AND counted > 0 AND counted < {COUNT_LIMIT} THEN '{Reason.WEIGHT}' "
         weights = "" if self.weight is None else is_weight
         counts = f"CASE {weights}WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
-        holes = [clause for alphabet, start, _ in self._attributes() for clause in _no_hole(alphabet, start)]
-        missing = " OR ".join(_is_missing(kind, f"part{place}") for _, kind, place in parts)
-        cases = [
-            *self._broken(),
-            f"WHEN {' AND '.join([*inside, *holes])} THEN {counts}",
-            f"WHEN {missing} THEN '{Reason.MISSING}'",
-        ]
-        each = list(self._attributes())
-        for alphabet, start, end in each[:-1]:  # the reason is that of the first attribute at fault
-            is_value = " AND ".join([*inside[start:end], *_no_hole(alphabet, start)])
-            cases += [f"WHEN NOT ({is_value}) THEN {_fault(parts[start:end])}"]
-        cases += [f"ELSE {_fault(parts[each[-1][1] :])}"]
-        return "CASE " + "\n    ".join(cases) + " END"
-
-    def _broken(self) -> list[str]:
-        """Lines that are no JSON, which only texts can be."""
-        return [f"WHEN part0 = {BROKEN_SQL} THEN '{Reason.NOT_JSON}'"] if self.kinds[0] == "text" else []
-
-    def _attributes(self) -> Iterator[tuple[Alphabet, int, int]]:
-        """Return each attribute's alphabet with the places of its parts: the one that there is, or several."""
-        start = 0
+        missing = " OR ".join(
+            # Nothing, or nothing but blanks.
+            f"COALESCE(REGEXP_EXTRACT(part{place}, {_literal(FILLED)}, 0), '') = ''"
+            if kind == "text"
+            else f"part{place} IS NULL"
+            for _, kind, place in parts
+        )
+        each, inside, holes, start = [], [], [], 0
         for alphabet in self.alphabet.alphabets if isinstance(self.alphabet, Attributes) else (self.alphabet,):
-            end = start + len(fields_of(alphabet))
-            yield alphabet, start, end
-            start = end
+            own = parts[start : start + len(fields_of(alphabet))]
+            clauses = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for field, _, place in own]
+            each.append((own, " AND ".join([*clauses, *_no_hole(alphabet, start)])))
+            inside += clauses
+            holes += _no_hole(alphabet, start)
+            start += len(own)
+        # Only texts can be lines that are no JSON.
+        cases = [f"WHEN part0 = {BROKEN_SQL} THEN '{Reason.NOT_JSON}'"] if self.kinds[0] == "text" else []
+        cases += [f"WHEN {' AND '.join([*inside, *holes])} THEN {counts}", f"WHEN {missing} THEN '{Reason.MISSING}'"]
+        # The reason is that of the first attribute at fault.
+        cases += [f"WHEN NOT ({is_value}) THEN {_fault(own)}" for own, is_value in each[:-1]]
+        cases += [f"ELSE {_fault(each[-1][0])}"]
+        return "CASE " + "\n    ".join(cases) + " END"
 
 
 def _no_hole(grid: Alphabet, start: int) -> list[str]:
@@ -214,9 +204,8 @@ def as_text(column: str, kind: Kind) -> str:
     return f"CASE WHEN {_is_whole(column)} THEN {whole} ELSE CAST({column} AS STRING) END"
 
 
-def _select(columns: Iterator[str], source: str) -> str:
-    listed = [f"{source}.*", *columns]
-    return "  SELECT\n    " + ",\n    ".join(listed) + f"\n  FROM {source}"
+def _select(columns: Iterable[str], source: str) -> str:
+    return "  SELECT\n    " + ",\n    ".join([f"{source}.*", *columns]) + f"\n  FROM {source}"
 
 
 def _value(field: Field, kind: Kind, place: int) -> str:
@@ -228,35 +217,25 @@ def _value(field: Field, kind: Kind, place: int) -> str:
         return _step(f"number{place}", field.resolution)
     if kind == "text":
         return f"TRY_CAST(numeral{place} AS BIGINT)"
-    return (
-        f"CAST({part} AS BIGINT)"
-        if kind == "integer"
-        else f"CASE WHEN {_is_whole(part)} THEN TRY_CAST({part} AS BIGINT) END"
-    )
+    is_whole = kind == "integer"
+    return f"CAST({part} AS BIGINT)" if is_whole else f"CASE WHEN {_is_whole(part)} THEN TRY_CAST({part} AS BIGINT) END"
 
 
-def _is_read(field: Field, kind: Kind, place: int) -> str:
-    """Return SQL for whether a part could be read, though it may lie outside or be too large to hold."""
+def _readability(field: Field, kind: Kind, place: int) -> tuple[str, str]:
+    """Return SQL for whether a part could be read, and, if it is no whole number, for whether it was meant as a number.
+
+    What could be read may lie outside or be too large to hold.
+    """
     part = f"part{place}"
     if field.kind == "text":
-        return "TRUE"
+        return "TRUE", "FALSE"
     if field.kind == "real":
-        return f"number{place} IS NOT NULL"
+        return f"number{place} IS NOT NULL", "FALSE"
     if kind == "text":
-        return f"numeral{place} IS NOT NULL"
-    return (
-        "TRUE" if kind == "integer" else f"(ABS({part}) >= {COUNT_LIMIT} OR {_is_whole(part)}) AND {_is_finite(part)}"
-    )
-
-
-def _is_number_like(field: Field, kind: Kind, place: int) -> str:
-    """Return SQL for whether a part that is no whole number was meant as a number."""
-    part = f"part{place}"
-    if field.kind != "whole":
-        return "FALSE"
-    if kind == "text":
-        return f"REGEXP_EXTRACT({part}, {_pattern(NUMBER_LIKE)}, 1) <> ''"
-    return "TRUE" if kind == "integer" else _is_finite(part)
+        return f"numeral{place} IS NOT NULL", f"REGEXP_EXTRACT({part}, {_pattern(NUMBER_LIKE)}, 1) <> ''"
+    if kind == "integer":
+        return "TRUE", "TRUE"
+    return f"(ABS({part}) >= {COUNT_LIMIT} OR {_is_whole(part)}) AND {_is_finite(part)}", _is_finite(part)
 
 
 def _step(number: str, resolution: int) -> str:
@@ -279,13 +258,8 @@ def _is_inside(field: Field, value: str) -> str:
     return f"{value} IN ({', '.join(_literal(member) for member in field.members)})"
 
 
-def _is_missing(kind: Kind, part: str) -> str:
-    """Return whether there is nothing, or nothing but blanks."""
-    return f"{part} IS NULL" if kind != "text" else f"COALESCE(REGEXP_EXTRACT({part}, {_literal(FILLED)}, 0), '') = ''"
-
-
 def _is_finite(number: str) -> str:
-    return f"ABS({number}) <= {LARGEST_DOUBLE}"
+    return f"ABS({number}) <= 1.7976931348623157e308"  # the largest double
 
 
 def _is_whole(number: str) -> str:
@@ -294,19 +268,17 @@ def _is_whole(number: str) -> str:
 
 def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
     """Return why parts that are not missing were not accepted."""
-    is_read = " AND ".join(_is_read(*part) for part in parts)
-    is_number = " AND ".join(_is_number_like(*part) for part in parts)
+    is_read, is_number = (
+        " AND ".join(clauses) for clauses in zip(*(_readability(*part) for part in parts), strict=True)
+    )
     return (
         f"CASE WHEN {is_read} THEN '{Reason.OUTSIDE}' WHEN {is_number} THEN '{Reason.NOT_WHOLE}' "
         f"ELSE '{Reason.NOT_A_NUMBER}' END"
     )
 
 
-def _number(column: str, kind: Kind, pattern: str) -> str:
-    return f"TRY_CAST({_extract(column, pattern)} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
-
-
-def _finite(number: str) -> str:
+def _finite_number(column: str, kind: Kind) -> str:
+    number = f"TRY_CAST({_extract(column, REAL)} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
     return f"CASE WHEN {_is_finite(number)} THEN {number} END"
 
 
@@ -328,7 +300,7 @@ def _literal(member: int | str) -> str:
     """
     if isinstance(member, int):
         return str(member)
-    runs = itertools.groupby(member, key=_is_told_by_number)
+    runs = itertools.groupby(member, key=lambda mark: mark in "'\\" or ord(mark) < 32 or 127 <= ord(mark) <= 160)
     pieces = [
         " || ".join(f"CHR({ord(mark)})" for mark in run) if by_number else f"'{''.join(run)}'"
         for by_number, run in runs
@@ -336,5 +308,107 @@ def _literal(member: int | str) -> str:
     return " || ".join(pieces) or "''"
 
 
-def _is_told_by_number(mark: str) -> bool:
-    return mark in "'\\" or ord(mark) < 32 or 127 <= ord(mark) <= 160
+@dataclass(frozen=True)
+class Dialect:
+    """SQL dialect of an engine: quotation of names, and kinds of its types."""
+
+    mark: str
+    kinds: Mapping[str, Kind]
+
+    def quoted(self, name: str) -> str:
+        """Return the name of a column as the engine writes it."""
+        return self.mark + name.replace(self.mark, 2 * self.mark) + self.mark
+
+    def kind(self, name: str, kind: str, source: str) -> Kind:
+        """Return what a column holds, or say that it holds no reports."""
+        found = self.kinds.get(kind.partition("(")[0])
+        if found is None:
+            raise DataFileError(
+                f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. "
+                f"{COLUMN_CURE}"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Files of one shape, a table or a stream, as an engine reads them.
+
+    Attributes
+    ----------
+    source
+        What stands behind FROM.
+    by, parts
+        SQL for the columns that name a group, as texts, and for the parts of a report.
+    count
+        SQL for the count; None where every row counts once.
+    kinds
+        What the parts hold, and then the count.
+    line
+        SQL for the line of a row.
+    """
+
+    source: str
+    by: tuple[str, ...]
+    parts: tuple[str, ...]
+    count: str | None
+    kinds: tuple[Kind, ...]
+    line: str = "NULL"
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns that name a group: an empty text and nothing are both the group without a name."""
+        return [f"NULLIF({column}, '') AS by{place}" for place, column in enumerate(self.by)]
+
+    def select(self, kinds: Sequence[Kind], *, with_line: bool = False) -> str:
+        """Return the rows under the names that the query has for them, and as what it expects them to be."""
+        given = [*zip(self.parts, self.kinds, strict=False)]
+        names = [f"part{place}" for place in range(len(self.parts))]
+        if len(kinds) > len(given):
+            given.append(("1", "integer") if self.count is None else (self.count, self.kinds[-1]))
+            names.append("weight")
+        columns = [
+            f"{column if own == wanted else as_text(column, own)} AS {name}"
+            for (column, own), wanted, name in zip(given, kinds, names, strict=True)
+        ]
+        lines = [f"{self.line} AS line"] if with_line else []
+        return f"SELECT {', '.join([*self.groups, *columns, *lines])} FROM {self.source}"
+
+
+def common_kinds(relations: Sequence[Relation]) -> tuple[Kind, ...]:
+    """Return what the parts, and the count if any relation has one, are in all relations; text where they differ."""
+    found = [{relation.kinds[place] for relation in relations} for place in range(len(relations[0].parts))]
+    counts: set[Kind] = {relation.kinds[-1] for relation in relations if relation.count is not None}
+    if counts:
+        is_mixed = any(relation.count is None for relation in relations)
+        found.append(counts | {"integer"} if is_mixed else counts)
+    return tuple("text" if len(kinds) > 1 else next(iter(kinds)) for kinds in found)
+
+
+def text_relation(source: str, places: ColumnPlaces, shown: Callable[[str], str], line: str = "NULL") -> Relation:
+    """Return columns that hold nothing but text."""
+    by, parts, counts = (
+        tuple(shown(places.header[one]) for one in some) for some in (places.by, places.parts, places.counts)
+    )
+    kinds: list[Kind] = ["text"] * len(parts + counts)
+    return Relation(source, by, parts, counts[0] if counts else None, tuple(kinds), line)
+
+
+def typed_relation(
+    source: str, name: str, places: ColumnPlaces, types: Mapping[str, str], dialect: Dialect, line: str = "NULL"
+) -> Relation:
+    """Return a table whose columns have types."""
+    names = [places.header[place] for place in places.entry]
+    kinds = tuple(dialect.kind(one, types[one], name) for one in names)
+    columns = [dialect.quoted(one) for one in names]
+    texts = [one if kind != "text" else f"CAST({one} AS STRING)" for one, kind in zip(columns, kinds, strict=True)]
+    by = tuple(f"CAST({dialect.quoted(places.header[place])} AS STRING)" for place in places.by)
+    count = texts.pop() if places.counts else None
+    return Relation(source, by, tuple(texts), count, kinds, line)
+
+
+def count_files(relations: Sequence[Relation]) -> str:
+    """Return SQL that counts in how many files each group occurs."""
+    names = ", ".join(f"by{place}" for place in range(len(relations[0].by)))
+    rows = " UNION ALL ".join(f"SELECT {', '.join(one.groups)}, {FILE} FROM {one.source}" for one in relations)
+    return f"SELECT {names}, COUNT(DISTINCT {FILE}) AS files FROM ({rows}) AS found GROUP BY {names}"

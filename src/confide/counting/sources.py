@@ -1,4 +1,7 @@
-"""Sources of reports: the files that paths, folders, patterns and pipes stand for, each looked at before it is read."""
+"""Sources of reports: the files that paths, folders, patterns and pipes stand for, each looked at before it is read.
+
+What an engine makes of them is a :class:`Tallied`: the counts, and one account of all rows.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,22 @@ import shutil
 import stat
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from confide.counting.query import ACCEPTED, Query, Relation, common_kinds
 from confide.errors import DataFileError
 from confide.files import sheets
 from confide.files.counts_files import is_counts_file
+from confide.files.groups import Key
 from confide.files.metadata import SUFFIX, Traces, content_digest, is_companion
+from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import (
     JSON_LINES,
     PARQUET,
@@ -35,23 +42,11 @@ from confide.files.sheets import (
     parquet_explained,
     require,
 )
+from confide.mechanisms import Mechanism
+from confide.surveys import Survey
 from confide.wording import counted, listed, name_some
 
 PathLike = str | Path
-
-Format = Literal["csv", "parquet", "json"]
-
-JSON = (*JSON_LINES, ".json")
-"""Suffixes of files with one JSON object a line, before .gz, where they are named one by one."""
-
-SMALLEST_COPY = 128
-"""Bytes from which on two files that are the same are taken for copies: some forty reports of two digits, which agree
-by chance in none of 10^40 pairs."""
-
-TEXTS = (".csv", ".tsv", *JSON_LINES)
-
-ENDINGS = (*TEXTS, *(f"{ending}.gz" for ending in TEXTS), *PARQUET)
-"""Suffixes of files that are taken from a folder, where notes and marks of other tools lie as well."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class FoundFiles:
         Files of which folders hold the metadata alone.
     """
 
-    files: tuple[str, ...]
+    files: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -92,15 +87,34 @@ class FoundFiles:
 
 def search(paths: Iterable[PathLike]) -> FoundFiles:
     """Find the files that paths, folders and patterns stand for, and refuse what would be counted twice."""
-    found = [_expand(str(path)) for path in paths]
-    files, skipped, done, missing = (
-        tuple(itertools.chain.from_iterable(getattr(one, name) for one in found))
-        for name in ("files", "skipped", "counted", "missing")
+    each = [_look_into(str(path)) if Path(path).is_dir() else _named(str(path)) for path in paths]
+    found = FoundFiles(
+        *(
+            tuple(itertools.chain.from_iterable(some))
+            for some in zip(*((one.files, one.skipped, one.counted, one.missing) for one in each), strict=True)
+        )
     )
-    if not files:
+    if not found.files:
         raise DataFileError("There is no file to count. Name files, folders or patterns such as 'reports/*.parquet'.")
-    refuse_repeated(files)
-    return FoundFiles(files, skipped, done, missing)
+    refuse_repeated(found.files)
+    return found
+
+
+def _named(path: str) -> FoundFiles:
+    files = tuple(expand(path))
+    for one in files:
+        if is_companion(one) and Path(one).is_file():
+            raise DataFileError(f"{one} is metadata, not reports. Name {one.removesuffix(SUFFIX)} instead.")
+        if _is_counted(one):
+            raise DataFileError(f"{one} is already counted; add counts up with confide merge.")
+    return FoundFiles(files)
+
+
+def is_paths(source: Any) -> bool:
+    """Whether a source is named by paths, and is not a table."""
+    if isinstance(source, str | Path):
+        return True
+    return isinstance(source, Sequence) and bool(source) and all(isinstance(one, str | Path) for one in source)
 
 
 def expand(path: str) -> list[str]:
@@ -139,7 +153,8 @@ def digest_sources(
     """
     known = {name: one.sha256 for name, one in traces.files if one is not None}
     sizes = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}
-    sizes = {path: size for path, size in sizes.items() if size >= SMALLEST_COPY}
+    # Forty reports of two digits agree by chance in none of 10^40 pairs of files; fewer may well.
+    sizes = {path: size for path, size in sizes.items() if size >= 128}
     shared = {size for size, times in Counter(sizes.values()).items() if times > 1}
     seen: dict[str, str] = {}
     for path, size in sizes.items():
@@ -147,18 +162,15 @@ def digest_sources(
         if name not in known and size not in shared:
             continue
         other = seen.setdefault(known.get(name) or content_digest(path, size), name)
-        if other != name and not allow_copies and _holds_rows(path, request, name):
+        if other == name or allow_copies:
+            continue
+        found = look_at(path, request, name)
+        if found is not None and found.rows != 0:  # engines write empty files by the dozen, which are all alike
             raise DataFileError(
                 f"{name} is byte for byte the same as {other}; its people would be counted twice. Leave one out, or "
                 f"add --allow-copies if these are the reports of different people."
             )
     return tuple(seen)
-
-
-def _holds_rows(path: str, request: Request, name: str) -> bool:
-    """Whether a file holds a row: engines write empty files by the dozen, which are all alike."""
-    found = look_at(path, request, name)
-    return found is not None and found.rows != 0
 
 
 def _identity(file: str) -> object:
@@ -169,18 +181,6 @@ def _identity(file: str) -> object:
     return sheets.resolved(file)
 
 
-def _expand(path: str) -> FoundFiles:
-    if Path(path).is_dir():
-        return _look_into(path)
-    files = tuple(expand(path))
-    for one in files:
-        if is_companion(one) and Path(one).is_file():
-            raise DataFileError(f"{one} is metadata, not reports. Name {one.removesuffix(SUFFIX)} instead.")
-        if _is_counted(one):
-            raise DataFileError(f"{one} is already counted; add counts up with confide merge.")
-    return FoundFiles(files)
-
-
 def _look_into(folder: str) -> FoundFiles:
     """Take the reports out of a folder. Names that begin with a dot or an underscore are set aside, as Spark does."""
     found = sorted(one for one in Path(folder).rglob("*") if one.is_file())
@@ -189,14 +189,17 @@ def _look_into(folder: str) -> FoundFiles:
         raise DataFileError(f"The folder {folder!r} has no files in it.")
     described = (one.with_name(one.name.removesuffix(SUFFIX)) for one in found if is_companion(one))
     missing = tuple(str(one) for one in described if not one.exists())
-    ours = [one for one in inside if one.name.lower().endswith(ENDINGS) and one.name[0] not in "._"]
+    # Notes and marks of other tools lie in folders as well.
+    texts = (".csv", ".tsv", *JSON_LINES)
+    endings = (*texts, *(f"{ending}.gz" for ending in texts), *PARQUET)
+    ours = [one for one in inside if one.name.lower().endswith(endings) and one.name[0] not in "._"]
     done = tuple(str(one) for one in ours if _is_counted(str(one)))
     files = tuple(str(one) for one in ours if str(one) not in done)
     sorted_out = FoundFiles(files, tuple(str(one) for one in inside if one not in ours), done, missing)
     if not files:
         raise DataFileError(
             f"The folder {folder!r} has no reports in it: {'; '.join(sorted_out.notes)}. Reports end in "
-            f"{', '.join(ENDINGS)}; files that are named one by one may end otherwise."
+            f"{', '.join(endings)}; files that are named one by one may end otherwise."
         )
     return sorted_out
 
@@ -232,26 +235,17 @@ def _is_stream(path: str) -> bool:
 def _set_down(path: str, target: Path) -> str:
     if not _is_stream(path):
         return path
-    with explained(sheets.name_of(path)), _bytes_of(path) as source, target.open("wb") as stream:
-        shutil.copyfileobj(source, stream)
-    return str(target.rename(target.with_name(target.name + _ending(target))))
-
-
-@contextlib.contextmanager
-def _bytes_of(path: str) -> Iterator[BinaryIO]:
-    if path == STANDARD_STREAM:
-        yield sys.stdin.buffer
-    else:
-        with Path(path).open("rb") as stream:
-            yield stream
-
-
-def _ending(path: Path) -> str:
-    """Return the ending that the first bytes of a file call for."""
-    with path.open("rb") as stream:
+    with contextlib.ExitStack() as closing:
+        closing.enter_context(explained(sheets.name_of(path)))
+        is_standard = path == STANDARD_STREAM
+        source = sys.stdin.buffer if is_standard else closing.enter_context(Path(path).open("rb"))
+        shutil.copyfileobj(source, closing.enter_context(target.open("wb")))
+    with target.open("rb") as stream:
         first = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    # A pipe has no name that says its format; its first bytes do.
     marks = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl", b"[": ".jsonl"}
-    return next((ending for mark, ending in marks.items() if first.startswith(mark)), ".csv")
+    ending = next((ending for mark, ending in marks.items() if first.startswith(mark)), ".csv")
+    return str(target.rename(target.with_name(target.name + ending)))
 
 
 @dataclass(frozen=True)
@@ -277,7 +271,7 @@ class Shard:
     """
 
     path: str
-    format: Format
+    format: Literal["csv", "parquet", "json"]
     places: ColumnPlaces
     name: str
     rows: int | None = None
@@ -287,8 +281,8 @@ class Shard:
     types: tuple[str, ...] = ()
 
 
-def format_of(path: str) -> Format:
-    """Return the format of a file by its first bytes, or by its name.
+def format_of(path: str) -> Literal["csv", "parquet", "json"]:
+    """Return the format of a file by its name.
 
     >>> format_of("reports.jsonl.gz")
     'json'
@@ -296,9 +290,7 @@ def format_of(path: str) -> Format:
     name = path.lower().removesuffix(".gz")
     if name.endswith(PARQUET):
         return "parquet"
-    if name.endswith(JSON):
-        return "json"
-    return "csv"
+    return "json" if name.endswith((*JSON_LINES, ".json")) else "csv"
 
 
 def look_at(path: str, request: Request, name: str) -> Shard | None:
@@ -313,12 +305,11 @@ def look_at(path: str, request: Request, name: str) -> Shard | None:
         return Shard(path, "parquet", places, name, rows, types=tuple(str(schema.types[place]) for place in places.all))
     if format_of(path) == "json":
         return Shard(path, "json", _json_places(path, request, name), name)
-    lines = _survey_lines(path)
     with open_sheet(path) as sheet:
         places = request.choose(name, sheet.header)
-    is_plain = lines.is_plain(len(sheet.header), sheet.delimiter)
-    rows = lines.lines - sheet.lines_above if is_plain else None
-    return Shard(path, "csv", places, name, rows, sheet.delimiter, sheet.lines_above, is_plain)
+    lines = _plain_lines(path, len(sheet.header), sheet.delimiter)
+    rows = None if lines is None else lines - sheet.lines_above
+    return Shard(path, "csv", places, name, rows, sheet.delimiter, sheet.lines_above, lines is not None)
 
 
 def look_at_all(paths: Sequence[str], request: Request, titles: Mapping[str, str] | None = None) -> list[Shard]:
@@ -329,14 +320,8 @@ def look_at_all(paths: Sequence[str], request: Request, titles: Mapping[str, str
     if not shards:
         what = f"{known.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
         raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
-    _refuse_other_columns(shards, request)
-    return shards
-
-
-def _refuse_other_columns(shards: Sequence[Shard], request: Request) -> None:
-    """Refuse files that do not call the report alike: what stands in the other column may be the true values."""
-    wanted = request.candidates[0]
-    first = next((shard for shard in shards if shard.places.names == wanted), shards[0])
+    # Files must call the report alike: what stands in the other column may be the true values.
+    first = next((shard for shard in shards if shard.places.names == request.candidates[0]), shards[0])
     for shard in shards:
         if shard.places.names != first.places.names:
             raise DataFileError(
@@ -344,6 +329,7 @@ def _refuse_other_columns(shards: Sequence[Shard], request: Request) -> None:
                 f"{_quote(shard)} may hold something else. Name the column that all files have, with --column on the "
                 f"command line, or leave this file out."
             )
+    return shards
 
 
 def _quote(shard: Shard) -> str:
@@ -355,9 +341,8 @@ def note_empty(paths: Sequence[str], shards: Sequence[Shard]) -> list[str]:
     """Say which of several files have no rows."""
     filled = {shard.path for shard in shards if shard.rows != 0}
     empty = [path for path in paths if path not in filled]
-    return (
-        [f"{len(empty):,} of {len(paths):,} files held no rows: {name_some(empty)}"] if len(paths) > 1 and empty else []
-    )
+    is_told = len(paths) > 1 and empty
+    return [f"{len(empty):,} of {len(paths):,} files held no rows: {name_some(empty)}"] if is_told else []
 
 
 def _json_places(path: str, request: Request, name: str) -> ColumnPlaces:
@@ -376,52 +361,116 @@ def _json_places(path: str, request: Request, name: str) -> ColumnPlaces:
     return request.choose(name, header, has_lines=False)
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """Line structure of a text file, by its bytes."""
+def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
+    """Count lines by their ends, independently of the engine that will read them: what it reads must be as many.
 
-    line_ends: int
-    returns: int
-    delimiters: dict[str, int]
-    has_quotes: bool
-    has_blank_end: bool
-    is_ended: bool
-
-    @property
-    def lines(self) -> int:
-        return self.line_ends + (not self.is_ended)
-
-    @property
-    def has_one_line_end(self) -> bool:
-        """Whether lines seem to end in one way only; which they do, the engine makes sure of."""
-        return self.returns in (0, self.line_ends)
-
-    def is_plain(self, width: int, delimiter: str) -> bool:
-        """Whether lines and delimiters are as many as a table of this width has.
-
-        A row with too few fields could make up for one with too many; but the engine refuses the first kind.
-        """
-        is_whole = self.delimiters[delimiter] == (width - 1) * self.lines
-        return is_whole and not self.has_quotes and not self.has_blank_end and self.has_one_line_end
-
-
-def _survey_lines(path: str) -> _Lines:
-    """Count lines by their ends, independently of the engine that will read them: what it reads must be as many."""
-    ends, returns, delimiters, quotes, tail = 0, 0, dict.fromkeys(",;\t", 0), False, b""
-    for block in _byte_blocks(path):
-        marks = np.frombuffer(block, dtype=np.uint8)
-        ends += int(np.count_nonzero(marks == ord("\n")))
-        returns += block.count(b"\r")
-        quotes = quotes or b'"' in block
-        for mark in delimiters:
-            if mark.encode() in block:
-                delimiters[mark] += int(np.count_nonzero(marks == ord(mark)))
-        tail = (tail + block)[-4:]
-    has_blank_end = tail.endswith((b"\n\n", b"\n\r\n"))
-    return _Lines(ends, returns, delimiters, quotes, has_blank_end, tail.endswith(b"\n"))
-
-
-def _byte_blocks(path: str) -> Iterator[bytes]:
+    None where the engine cannot be trusted: quotation marks, a blank end, line ends of several kinds, or more or fewer
+    delimiters than a table of this width has. A row with too few fields could make up for one with too many; but the
+    engine refuses the first kind.
+    """
+    ends, returns, delimiters, has_quotes, tail = 0, 0, 0, False, b""
     with explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
         while block := stream.read(sheets.BLOCK):
-            yield block
+            marks = np.frombuffer(block, dtype=np.uint8)
+            ends += int(np.count_nonzero(marks == ord("\n")))
+            delimiters += int(np.count_nonzero(marks == ord(delimiter)))
+            returns += block.count(b"\r")
+            has_quotes = has_quotes or b'"' in block
+            tail = (tail + block)[-4:]
+    lines = ends + (not tail.endswith(b"\n"))
+    is_odd = has_quotes or tail.endswith((b"\n\n", b"\n\r\n")) or returns not in (0, ends)
+    return None if is_odd or delimiters != (width - 1) * lines else lines
+
+
+class Tallied(ABC):
+    """Reports that an engine counted, and the account of their rows.
+
+    Use it in a ``with`` statement: what it sets down on disk is removed at the end.
+
+    Attributes
+    ----------
+    query
+        The query that counted them.
+    account
+        The account of the rows.
+    report_names
+        The names of the columns of the reports.
+    notes
+        Remarks on files that were left alone, or that gave nothing.
+    traces
+        Metadata of the files.
+    files
+        How many files held rows; one of a table.
+    sources
+        The SHA-256 of the files, as far as it is known.
+    """
+
+    query: Query
+
+    def __init__(
+        self, request: Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
+    ) -> None:
+        self._request, self._survey, self._allow_copies = request, survey, allow_copies
+        self._closing = contextlib.ExitStack()
+        self.account, self.report_names = Account(), tuple[str, ...]()
+        self.notes, self.traces = list[str](), Traces()
+        self.files, self.sources = 1, tuple[str, ...]()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._closing.close()
+
+    @abstractmethod
+    def count(self, source: Any) -> None:
+        """Count files or a table."""
+
+    @abstractmethod
+    def batches(self) -> Any:
+        """Return groups, reports and counts as Arrow batches, in order."""
+
+    @abstractmethod
+    def group_files(self) -> dict[Key, int]:
+        """Return in how many files each group occurs."""
+
+    @abstractmethod
+    def rejects(self) -> Iterator[Reject]:
+        """Return the rows that cannot be used."""
+
+    def _find(self, paths: Sequence[PathLike]) -> tuple[tuple[str, ...], Mapping[str, str]]:
+        """Find files, refuse those of another survey, and return them with what streams are called in messages."""
+        readable, titles = self._closing.enter_context(set_down(paths))
+        found = search(readable)
+        self.notes += found.notes
+        if self._survey is not None:
+            self.traces = Traces.of(found.files, self._survey, titles)
+        return found.files, titles
+
+    def _digest(self, files: Sequence[str], titles: Mapping[str, str]) -> None:
+        self.sources = digest_sources(files, titles, self.traces, self._request, allow_copies=self._allow_copies)
+
+    def _plan(self, relations: Sequence[Relation]) -> str:
+        """Choose the query, and return SQL for all rows as it expects them."""
+        kinds, parts = common_kinds(relations), len(self._request.alphabet.field_names)
+        weight = kinds[parts] if len(kinds) > parts else None
+        self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
+        return " UNION ALL ".join(relation.select(kinds) for relation in relations)
+
+    def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
+        """Draw up the account: rows and people of each outcome, and rows that no engine was shown."""
+        found = [(outcome, int(rows), int(people)) for outcome, rows, people in sums]
+        rows = Counter({outcome: number for outcome, number, _ in found})
+        rows.update(strays)
+        self.account = Account(
+            rows[ACCEPTED],
+            {reason: rows[reason] for reason in Reason if rows[reason]},
+            columns=self.report_names,
+            people=sum(number for outcome, _, number in found if outcome == ACCEPTED),
+            is_counted=self.query.weight is not None,
+        )
+
+
+def to_group_files(rows: Iterable[Sequence[Any]]) -> dict[Key, int]:
+    """Return in how many files each group occurs, as SQL counted it; one without a name has an empty text."""
+    return {tuple(part or "" for part in key): int(files) for *key, files in rows}

@@ -5,133 +5,93 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
+import re
 import secrets
 import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from confide.counting.query import ACCEPTED, BROKEN_SQL, Kind, Query, shown_text
-from confide.counting.relations import (
+from confide.counting.query import (
+    ACCEPTED,
+    BROKEN_SQL,
     FILE,
     Dialect,
     Relation,
-    common_kinds,
     count_files,
+    shown_text,
     text_relation,
-    to_group_files,
     typed_relation,
 )
-from confide.counting.sources import digest_sources, format_of, search, set_down
+from confide.counting.sources import Tallied, format_of, to_group_files
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files.groups import Key
-from confide.files.metadata import Metadata, Traces
+from confide.files.metadata import Traces
 from confide.files.reading import find_fault
-from confide.files.rows import Account, Reason, Reject
+from confide.files.rows import Reason, Reject
 from confide.files.sheets import ColumnPlaces, Request, describe_misfit, require
 from confide.mechanisms import Mechanism
 from confide.surveys import Survey
 
-KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
-    **dict.fromkeys(("float", "double"), "real"),
-    **dict.fromkeys(("string", "boolean", "decimal", "char", "varchar"), "text"),
-}
-"""Kinds of content of Spark's types."""
-
-SPARK = Dialect("`", KINDS)
-
-LOCAL = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
-    "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
-}
-"""A session of our own listens on this machine alone."""
-
-STANDARD_ERROR = 2
-"""Its number, by which a program that is started inherits it."""
+SPARK = Dialect(
+    "`",
+    {
+        **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+        **dict.fromkeys(("float", "double"), "real"),
+        **dict.fromkeys(("string", "boolean", "decimal", "char", "varchar"), "text"),
+    },
+)
 
 CLUSTER = "Spark"
 """Place of rejected rows: on a cluster they have no order, and hence no line."""
 
 
-class SparkLedger:
-    """Reports counted on Spark: what was accepted and what was rejected.
+class SparkLedger(Tallied):
+    """Reports counted on Spark.
 
     It takes the session that is running, or makes a local one and ends it with itself.
     """
 
-    query: Query
-
     def __init__(
         self, request: Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
     ) -> None:
-        self._allow_copies = allow_copies
-        self._request, self._survey, self._closing = request, survey, contextlib.ExitStack()
+        super().__init__(request, survey, allow_copies=allow_copies)
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
         self._relations: Sequence[Relation] = ()
-        self._account = Account()
-        self.report_names: tuple[str, ...] = ()
-        self.notes: list[str] = []
-        self.traces = Traces()
-        self.files, self.sources = 1, tuple[str, ...]()
-
-    def __enter__(self) -> SparkLedger:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._closing.close()
 
     def count(self, source: Any) -> None:
         """Count a frame of Spark's, or files that Spark can reach."""
         with _explained():
             if hasattr(source, "createOrReplaceTempView"):
-                found = [self._typed(source, "the frame")]
+                self._relations = [self._typed(source, "the frame")]
             else:
                 paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
-                found = self._files(self._expanded(paths))
-            self._count(found)
-
-    def _count(self, found: Sequence[Relation]) -> None:
-        kinds, self._relations = common_kinds(found), found
-        parts = len(self._request.alphabet.field_names)
-        weight = kinds[parts] if len(kinds) > parts else None
-        self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
-        views = " UNION ALL ".join(relation.select(kinds) for relation in found)
-        # The rows come first as a query of their own, so that no view of the session's is called reports.
-        text = f"WITH reports AS ({views}), {self.query.text.removeprefix('WITH ')}"
-        self._counted = self._session.sql(text).persist()
-        self._closing.callback(self._counted.unpersist)
-        found_rows = self._counted.groupBy("outcome").agg({"row_total": "sum", "people": "sum"})
-        sums = found_rows.select("outcome", "sum(row_total)", "sum(people)").collect()
-        rows = Counter({outcome: int(number) for outcome, number, _ in sums})
-        people = sum(int(number) for outcome, _, number in sums if outcome == ACCEPTED)
-        rows.update(reason for _, reason in self._strays)
-        rejected = {reason: rows[reason] for reason in Reason if rows[reason]}
-        is_counted = weight is not None
-        self._account = Account(
-            rows[ACCEPTED], rejected, columns=self.report_names, people=people, is_counted=is_counted
-        )
-
-    @property
-    def account(self) -> Account:
-        """The account of the rows."""
-        return self._account
+                self._relations = self._files(self._expanded(paths))
+            views = self._plan(self._relations)
+            # The rows come first as a query of their own, so that no view of the session's is called reports.
+            text = f"WITH reports AS ({views}), {self.query.text.removeprefix('WITH ')}"
+            self._counted = self._session.sql(text).persist()
+            self._closing.callback(self._counted.unpersist)
+            found = self._counted.groupBy("outcome").agg({"row_total": "sum", "people": "sum"})
+            sums = found.select("outcome", "sum(row_total)", "sum(people)").collect()
+            self._settle(sums, Counter(reason for _, reason in self._strays))
 
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
-        columns = [*self.query.group_columns, *self.query.value_columns]
+        columns = self.query.grouped_columns
         accepted = self._counted.where(f"outcome = '{ACCEPTED}'").select(*columns, "people").orderBy(*columns)
         with _explained():
-            return _to_arrow(accepted).to_reader()
+            if hasattr(accepted, "toArrow"):
+                return accepted.toArrow().to_reader()
+            rows = accepted.collect()
+            return (
+                require("pyarrow").table({name: [row[name] for row in rows] for name in accepted.columns}).to_reader()
+            )
 
     def group_files(self) -> dict[Key, int]:
         """Return in how many files each group occurs."""
@@ -151,46 +111,52 @@ class SparkLedger:
 
     def _expanded(self, paths: Sequence[str]) -> list[str]:
         """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
-        local = [path for path in paths if "://" not in path]
-        far = [path for path in paths if "://" in path]
-        elsewhere: tuple[tuple[str, Metadata | None], ...] = tuple((path, None) for path in far)
+        local, far = ([path for path in paths if ("://" in path) is is_far] for is_far in (False, True))
+        elsewhere = tuple((path, None) for path in far)
         if not local:
             self.traces, self.files = Traces(elsewhere, bool(getattr(self._survey, "simulated", ""))), len(far)
             return far
-        readable, titles = self._closing.enter_context(set_down(local))
-        found = search(readable)
-        self.notes += found.notes
+        files, titles = self._find(local)
         if self._survey is not None:
-            near = Traces.of(found.files, self._survey, titles)
-            self.traces = Traces((*elsewhere, *near.files), near.is_simulated)
-        allowed = self._allow_copies
-        self.sources = digest_sources(found.files, titles, self.traces, self._request, allow_copies=allowed)
-        self.files = max(1, len(far) + sum(Path(path).stat().st_size > 0 for path in found.files))
-        return [*far, *found.files]
+            self.traces = Traces((*elsewhere, *self.traces.files), self.traces.is_simulated)
+        self._digest(files, titles)
+        self.files = max(1, len(far) + sum(Path(path).stat().st_size > 0 for path in files))
+        return [*far, *files]
 
     def _files(self, paths: Sequence[str]) -> list[Relation]:
         found = []
         for path_format in ("parquet", "json", "csv"):
             chosen = [path for path in paths if format_of(path) == path_format]
-            places = list(map(_without_patterns, chosen))
-            if chosen and path_format == "parquet":
-                found.append(self._typed(_with_file(self._session.read.parquet(*places)), chosen[0]))
-            elif chosen:
-                lines = _with_file(self._session.read.text(places))
-                found.append(self._json(lines) if path_format == "json" else self._csv(lines, chosen))
+            if not chosen:
+                continue
+            # Brackets, braces and stars of local paths mean themselves; elsewhere Spark finds the files itself.
+            places = [path if "://" in path else re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in chosen]
+            read = self._session.read
+            frame = read.parquet(*places) if path_format == "parquet" else read.text(places)
+            frame = frame.selectExpr("*", f"_metadata.file_path AS {FILE}")
+            if path_format == "parquet":
+                found.append(self._typed(frame, chosen[0]))
+            else:
+                found.append(self._json(frame) if path_format == "json" else self._csv(frame, chosen))
         return found
 
     def _typed(self, frame: Any, name: str) -> Relation:
         places = self._choose(name, [column for column in frame.columns if column != FILE], has_lines=False)
-        return typed_relation(self._view(frame), name, places, dict(frame.dtypes), "NULL", SPARK)
+        return typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
 
     def _json(self, lines: Any) -> Relation:
         filled = lines.where("trim(value) <> ''")
         first = filled.selectExpr("json_object_keys(value) AS names").where("names IS NOT NULL").head()
         if first is None:
             raise DataFileError("The files have no line that holds a JSON object.")
+
+        def extract(name: str) -> str:
+            path = "$['" + name + "']"
+            found = f"get_json_object(value, {_literal(path)})"
+            return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {BROKEN_SQL} ELSE {found} END"
+
         places = self._choose("the JSON lines", list(first.names), has_lines=False)
-        return text_relation(self._view(filled), places, _json_field, "NULL")
+        return text_relation(self._view(filled), places, extract)
 
     def _csv(self, lines: Any, paths: Sequence[str]) -> Relation:
         """Take lines apart at the delimiter; lines that have not as many as the header are set aside."""
@@ -201,14 +167,21 @@ class SparkLedger:
         header = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
         places = self._choose(paths[0], header)
         rows = lines.where("value <> " + _literal(head))
-        self._refuse_what_cannot_be_split(lines, head, places, paths)
+        self._refuse_what_cannot_be_split(lines, head, places, len(paths))
         width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
         is_odd = f"(value = '' OR {width} <> {len(header) - 1})"
-        self._set_aside(rows.where(is_odd), paths, delimiter, len(header))
+        texts = [row.value for row in rows.where(is_odd).toLocalIterator()]
+        # Blank lines at the end of a file are not rows.
+        blanks = sum(not text for text in texts) - sum(map(_blank_end, paths))
+        self._strays += [("", Reason.MISSING)] * max(0, blanks)
+        self._strays += [
+            (describe_misfit(text.count(delimiter) + 1, len(header)), Reason.MISSHAPEN) for text in texts if text
+        ]
         sound = self._view(rows.where(f"NOT {is_odd}"))
-        return text_relation(sound, places, _csv_field(header, delimiter), "NULL")
+        fields = {name: f"split_part(value, {_literal(delimiter)}, {header.index(name) + 1})" for name in header}
+        return text_relation(sound, places, fields.__getitem__)
 
-    def _refuse_what_cannot_be_split(self, lines: Any, head: str, places: ColumnPlaces, paths: Sequence[str]) -> None:
+    def _refuse_what_cannot_be_split(self, lines: Any, head: str, places: ColumnPlaces, number: int) -> None:
         quotes, heads, files = lines.selectExpr(
             "count_if(contains(value, '\"'))",
             f"count_if(value = {_literal(head)})",
@@ -220,20 +193,10 @@ class SparkLedger:
                 f"reports as Parquet, or count with --engine duckdb."
             )
         if heads < files:
-            raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
+            raise DataFileError(f"Not all {number:,} files begin with the header {head!r}. Count them separately.")
         # A header that stands in the middle of a file again is a row like any other, and cannot be used.
-        names = [places.header[place] for place in (*places.parts, *places.counts)]
-        reason = find_fault(self._request, places.names)
-        self._strays += [(",".join(names), reason)] * (heads - files)
-
-    def _set_aside(self, rows: Any, paths: Sequence[str], delimiter: str, width: int) -> None:
-        texts = [row.value for row in rows.toLocalIterator()]
-        blank_ends = sum(map(_blank_end, paths))  # blank lines at the end of a file are not rows
-        blanks = sum(not text for text in texts) - blank_ends
-        self._strays += [("", Reason.MISSING)] * max(0, blanks)
-        self._strays += [
-            (describe_misfit(text.count(delimiter) + 1, width), Reason.MISSHAPEN) for text in texts if text
-        ]
+        text = ",".join(places.header[place] for place in places.entry)
+        self._strays += [(text, find_fault(self._request, places.names))] * (heads - files)
 
     def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         places = self._request.choose(name, header, has_lines=has_lines)
@@ -260,7 +223,16 @@ def _session() -> Iterator[Any]:
         yield running
         return
     making = builder.builder.master("local[*]").appName("confide")
-    for key, value in LOCAL.items():
+    settings = {
+        # A session of our own listens on this machine alone.
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+    }
+    for key, value in settings.items():
         making = making.config(key, value)
     try:
         with quiet_start():
@@ -284,12 +256,13 @@ def quiet_start() -> Iterator[None]:
     with tempfile.TemporaryFile() as aside, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of the pandas that happens to be installed
         sys.stderr.flush()
-        terminal = os.dup(STANDARD_ERROR)
+        # A program that is started inherits standard error by its number, 2.
+        terminal = os.dup(2)
         try:
-            os.dup2(aside.fileno(), STANDARD_ERROR)
+            os.dup2(aside.fileno(), 2)
             yield
         finally:
-            os.dup2(terminal, STANDARD_ERROR)
+            os.dup2(terminal, 2)
             os.close(terminal)
 
 
@@ -310,40 +283,14 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise DataFileError(f"The reports cannot be counted: {_innermost(error)}. Are the files whole?") from None
-
-
-def _innermost(error: Exception) -> str:
-    """Return the cause behind what Spark says, without the names of Java's classes."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    told = str(error)
-    with contextlib.suppress(Exception):  # the other side may be gone
-        while java is not None and java.getCause() is not None:
-            java = java.getCause()
-        told = told if java is None else java.getMessage() or told
-    return told.strip().partition("\n")[0].removesuffix(".")
-
-
-def _with_file(frame: Any) -> Any:
-    return frame.selectExpr("*", f"_metadata.file_path AS {FILE}")
-
-
-def _to_arrow(frame: Any) -> Any:
-    if hasattr(frame, "toArrow"):
-        return frame.toArrow()
-    pyarrow = require("pyarrow")
-    rows = frame.collect()
-    return pyarrow.table({name: [row[name] for row in rows] for name in frame.columns})
-
-
-def _csv_field(header: list[str], delimiter: str) -> Callable[[str], str]:
-    return lambda name: f"split_part(value, {_literal(delimiter)}, {header.index(name) + 1})"
-
-
-def _json_field(name: str) -> str:
-    path = "$['" + name + "']"
-    found = f"get_json_object(value, {_literal(path)})"
-    return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {BROKEN_SQL} ELSE {found} END"
+        # The cause behind what Spark says, without the names of Java's classes.
+        java, told = getattr(error, "java_exception", None) or getattr(error, "_origin", None), str(error)
+        with contextlib.suppress(Exception):  # the other side may be gone
+            while java is not None and java.getCause() is not None:
+                java = java.getCause()
+            told = told if java is None else java.getMessage() or told
+        reason = told.strip().partition("\n")[0].removesuffix(".")
+        raise DataFileError(f"The reports cannot be counted: {reason}. Are the files whole?") from None
 
 
 def _blank_end(path: str) -> int:
@@ -356,10 +303,3 @@ def _blank_end(path: str) -> int:
 def _literal(text: str) -> str:
     """Return a text as Spark writes it, where a backslash is an escape."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _without_patterns(path: str) -> str:
-    """Return a local path whose brackets, braces and stars mean themselves; elsewhere Spark finds the files itself."""
-    if "://" in path:
-        return path
-    return "".join(f"\\{mark}" if mark in "[]{}*?\\" else mark for mark in path)

@@ -19,12 +19,11 @@ from confide.alphabets import Alphabet, Grid, Integers
 from confide.channels.base import FloatArray
 from confide.counts import Counts, require_counts
 from confide.errors import InvalidParameterError, SolverError
-from confide.estimates import Estimate
+from confide.estimates import Estimate, recover
 from confide.intervals import ERROR, Interval, Resolution, Windows, check_level
 from confide.intervals.division import MOST_CELLS
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.queries import Query, as_weights, describe_query
-from confide.recovery import recover
 from confide.shapes import Shape
 from confide.theory.concavity import (
     Concavity,
@@ -38,11 +37,10 @@ from confide.theory.concavity import (
 from confide.theory.consistency import Consistency, consistency
 from confide.theory.fit import Examination, Fit, examine
 from confide.theory.fit.bits import has_bits
-from confide.theory.identification import Identification, identification, query_identification
+from confide.theory.identification import Identification, Partition, identification, partition, query_identification
 from confide.theory.inversion_error import InversionError, inversion_error
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.maximum_set import MaximumSet, maximum_set, maximum_set_of
-from confide.theory.partitions import Partition, partition
 from confide.theory.shapes import ShapeFit
 from confide.theory.spectra import LARGEST_DENSE
 from confide.theory.verdicts import Finding, Verdict

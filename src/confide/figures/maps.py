@@ -15,7 +15,7 @@ from confide.circles import ground_distances
 from confide.figures import palette, style
 from confide.figures.panels import FloatArray, Panel, Role
 from confide.intervals import Windows
-from confide.intervals.resolution import error_of
+from confide.intervals.answers import error_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,8 +18,8 @@ from confide.counts import Counts, merge, require_counts, tally
 from confide.errors import DataFileError, InvalidCountsError
 from confide.files.rows import Account
 from confide.groups import GroupEstimates, recover_pools
-from confide.intervals import Band, Inference, Interval
-from confide.intervals.together import Question
+from confide.intervals import Band, Interval
+from confide.intervals.inference import Question
 from confide.mechanisms import Mechanism
 from confide.methods import Method, Progress
 from confide.origins import Origin
@@ -338,13 +337,11 @@ def ask_groups(
     questions: dict[str, Question] = {}
     if groups.has_numbers:
         if groups.first.alphabet.has_mean:
-            questions["mean"] = partial(Inference.seek_mean, level=level, basis=None)
+            questions["mean"] = Question("mean")
         for share in dict.fromkeys([0.5, *quantiles]):
             name = "median" if share == 0.5 else f"quantile {share:g}"
-            questions[name] = partial(Inference.seek_quantile, share=share, level=level, basis=None)
+            questions[name] = Question("quantile", share=share)
     for query in queries:
-        questions[describe_query(query)] = partial(
-            Inference.seek_query, query=query, level=level, name=groups.survey.name, basis=None
-        )
-    answers = groups.answer(list(questions.values()), progress=progress)
+        questions[describe_query(query)] = Question("query", query, groups.survey.name)
+    answers = groups.answer(list(questions.values()), level, progress=progress)
     return dict(zip(questions, answers, strict=True))

@@ -27,7 +27,6 @@ from confide.files.sheets import (
     PARQUET,
     Chunk,
     ColumnPlaces,
-    CsvSheet,
     Request,
     name_of,
     open_sheet,
@@ -120,7 +119,7 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
         The column to read, or the columns where a value has several parts. If left out: the column named like the
         survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
     """
-    rows = _read(str(path), _values_of(survey, columns))
+    rows = _read(str(path), Request(survey.alphabet, tuple(columns), name=survey.name, is_raw=True))
     _refuse_reports(rows, str(path))
     return rows
 
@@ -132,11 +131,10 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
     spreadsheets and databases round the last digits away. Metadata that stand beside the file are read, and the file
     is refused if it was made under another survey, or changed since.
     """
-    request = Request(survey.mechanism.report_alphabet, tuple(columns))
-    name = str(path)
-    bare = Traces(((name_of(name), None),), bool(getattr(survey, "simulated", "")))
-    traces = Traces.of([name], survey) if Path(name).is_file() else bare
-    return replace(_read(name, request), traces=traces)
+    name, is_simulated = str(path), bool(getattr(survey, "simulated", ""))
+    is_file = Path(name).is_file()
+    traces = Traces.of([name], survey) if is_file else Traces(((name_of(name), None),), is_simulated)
+    return replace(_read(name, Request(survey.mechanism.report_alphabet, tuple(columns))), traces=traces)
 
 
 def read_value_batches(
@@ -146,7 +144,8 @@ def read_value_batches(
 
     Parquet files are read too, with the package pyarrow. The columns in `keep` are read along, as they are.
     """
-    name, request = str(path), _values_of(survey, columns, keep)
+    name = str(path)
+    request = Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
     batches = _parquet_batches(name, request) if name.lower().endswith(PARQUET) else csv_batches(name, request)
     for place, rows in enumerate(batches):
         if place == 0:
@@ -163,33 +162,19 @@ def _refuse_reports(rows: Rows, path: str) -> None:
         )
 
 
-def csv_batches(path: str, request: Request) -> Iterator[Rows]:
-    """Read a CSV file batch by batch."""
+def csv_batches(path: str, request: Request, *, is_whole: bool = False) -> Iterator[Rows]:
+    """Read a CSV file batch by batch, or all of it as one batch."""
     with open_sheet(path) as sheet:
-        places = _choose(sheet, path, request)
-        for chunk in sheet.chunks(_ordered(places), places.kept):
-            yield _judge(_scan([chunk]), request, places, name_of(path))
-
-
-def _values_of(survey: Survey, columns: Sequence[str], keep: Sequence[str] = ()) -> Request:
-    return Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
+        places = request.choose(name_of(path), sheet.header)
+        chunks = sheet.chunks(places.entry, places.kept)
+        for some in [chunks] if is_whole else ([chunk] for chunk in chunks):
+            yield _judge(_scan(some), request, places, name_of(path))
 
 
 def _read(path: str, request: Request) -> Rows:
-    with open_sheet(path) as sheet:
-        places = _choose(sheet, path, request)
-        rows = _judge(_scan(sheet.chunks(_ordered(places))), request, places, name_of(path))
+    (rows,) = csv_batches(path, request, is_whole=True)
     rows.account.require_rows()
     return rows
-
-
-def _choose(sheet: CsvSheet, path: str, request: Request) -> ColumnPlaces:
-    return request.choose(name_of(path), sheet.header)
-
-
-def _ordered(places: ColumnPlaces) -> tuple[int, ...]:
-    """Return the parts of a value, and behind them the count: the last text of an entry."""
-    return (*places.parts, *places.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +232,7 @@ def _as_texts(column: list[str]) -> NDArray[np.object_]:
 
 
 def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
-    alphabet, is_counted = request.alphabet, places.count is not None
+    alphabet, is_counted = request.alphabet, bool(places.counts)
     fields = [entry[: len(places.parts)] for entry in scan.entries]
     counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
     parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
@@ -321,6 +306,7 @@ def find_fault(request: Request, fields: Entry) -> Reason:
 
 
 def _is_value(request: Request, fields: Entry) -> bool:
+    """Whether the texts of a row are a value of the alphabet."""
     return bool(select_values(request.alphabet, [request.parse(fields)])[1][0])
 
 
@@ -330,22 +316,17 @@ def select_values(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArra
     is_good = np.zeros(len(parsed), dtype=bool)
     if not places:
         return alphabet.as_array([]), is_good
-    values = _as_array(alphabet, [parsed[place] for place in places])
-    inside = alphabet.contains(values)
-    is_good[places] = inside
-    return values[inside], is_good
-
-
-def _as_array(alphabet: Alphabet, values: list[Any]) -> Values:
-    """Return parsed values as numpy best holds them: a number and a category of one person as objects."""
-    first = values[0]
+    first = parsed[places[0]]
+    # numpy holds a number and a category of one person best as objects.
     is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
-    array: Values = np.array(values, dtype=object if is_mixed else None)
+    values: Values = np.array([parsed[place] for place in places], dtype=object if is_mixed else None)
     if isinstance(alphabet, Line | Plane):
         with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
             resolutions = np.array(alphabet.resolutions)
-            array = np.rint(array * resolutions) / resolutions
-    return array
+            values = np.rint(values * resolutions) / resolutions
+    inside = alphabet.contains(values)
+    is_good[places] = inside
+    return values[inside], is_good
 
 
 def _fits(value: Any) -> bool:
@@ -370,20 +351,22 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
     with parquet_explained(path), require("pyarrow.parquet").ParquetFile(path) as file:
         header = file.schema_arrow.names
         places = request.choose(path, header, has_lines=False)
-        names, read = [header[place] for place in _ordered(places)], 0
+        names, read = [header[place] for place in places.entry], 0
         for batch in file.iter_batches(PARQUET_ROWS, columns=[*names, *request.keep]):
             times = request.is_raw and request.alphabet.reads_times
             columns = [_as_entries(batch.column(name), name, path, reads_times=times) for name in names]
+            entries, codes = _combine(columns)
+            lines = np.arange(read + 1, read + 1 + batch.num_rows)
             kept = tuple(_as_kept(batch.column(name), name, path) for name in request.keep)
-            yield _judge(replace(_combine(columns, read), kept=kept), request, places, path)
+            yield _judge(Scan(entries, codes, lines, {}, kept), request, places, path)
             read += batch.num_rows
 
 
 def _as_kept(column: Any, name: str, path: str) -> Any:
     """Return a column that is carried along, without a dictionary of its own."""
-    arrow = require("pyarrow")
-    plain = column.dictionary_decode() if arrow.types.is_dictionary(column.type) else column
-    if arrow.types.is_nested(plain.type):
+    types = require("pyarrow").types
+    plain = column.dictionary_decode() if types.is_dictionary(column.type) else column
+    if types.is_nested(plain.type):
         raise DataFileError(
             f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. {KEEP_CURE}"
         )
@@ -395,35 +378,25 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
     types = require("pyarrow").types
     if types.is_timestamp(column.type) or types.is_time(column.type):
         column = _without_fractions(column)
+    known = str | int | float | np.floating | Decimal | (date | time if reads_times else None) | None
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
-    except (TypeError, NotImplementedError):
-        raise DataFileError(
-            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
-        ) from None
-    values = _as_python(encoded.dictionary)
-    if types.is_float32(column.type) or types.is_float16(column.type):
         # Narrow floats are the decimals that they print as, as they are in Python: see `wide_floats`.
-        values = list(encoded.dictionary.to_numpy(zero_copy_only=False))
-    known = str | int | float | np.floating | Decimal | (date | time if reads_times else None) | None
-    strange = next((value for value in values if not isinstance(value, known)), None)
-    if strange is not None:
+        is_narrow = types.is_float32(column.type) or types.is_float16(column.type)
+        found = encoded.dictionary
+        values = list(found.to_numpy(zero_copy_only=False)) if is_narrow else list(map(_as_python, found))
+        is_known = all(isinstance(value, known) for value in values)
+    except (TypeError, NotImplementedError):
+        is_known = False
+    if not is_known:
         raise DataFileError(
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
         )
-    return [_as_text(value) for value in values], encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return list(map(_as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _as_python(column: Any) -> list[Any]:
-    """Return entries as Python has them; dates and times beyond its years as a text, which is no value."""
-    try:
-        entries: list[Any] = column.to_pylist()
-    except (OverflowError, ValueError):
-        return [_as_python_or_text(one) for one in column]
-    return entries
-
-
-def _as_python_or_text(scalar: Any) -> Any:
+def _as_python(scalar: Any) -> Any:
+    """Return an entry as Python has it; a date or time beyond its years as a text, which is no value."""
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):
@@ -446,31 +419,19 @@ def _as_text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, str):
-        return value
+    if isinstance(value, date | time | str):
+        return value if isinstance(value, str) else value.isoformat()
     if isinstance(value, float | np.floating) and value.is_integer() and abs(float(value)) < 2**63:
         return Numeral(int(value))
     return Numeral(value)
 
 
-def _combine(columns: list[tuple[list[str], Indices]], read: int) -> Scan:
+def _combine(columns: list[tuple[list[str], Indices]]) -> tuple[list[Entry], Indices]:
     """Return the distinct rows of several columns, and which of them each row is."""
-    if len(columns) == 1:
-        texts, numbers = columns[0]
-        return Scan([(text,) for text in texts], numbers, np.arange(read + 1, read + 1 + numbers.size), {})
-    codes = np.zeros(columns[0][1].size, dtype=np.int64)
-    for texts, numbers in columns:
-        codes = codes * len(texts) + numbers
-    distinct, codes = np.unique(codes, return_inverse=True)
-    entries = [_entry(int(code), columns) for code in distinct]
-    return Scan(entries, codes.reshape(-1), np.arange(read + 1, read + 1 + codes.size), {})
-
-
-def _entry(code: int, columns: list[tuple[list[str], Indices]]) -> tuple[str, ...]:
-    parts: list[str] = []
-    for texts, _ in reversed(columns):
-        code, place = divmod(code, len(texts))
-        parts.append(texts[place])
-    return tuple(reversed(parts))
+    (first, codes), *others = columns
+    entries: list[Entry] = [(text,) for text in first]
+    for texts, numbers in others:
+        distinct, codes = np.unique(codes * len(texts) + numbers, return_inverse=True)
+        entries = [(*entries[code // len(texts)], texts[code % len(texts)]) for code in distinct.tolist()]
+        codes = codes.reshape(-1)
+    return entries, codes

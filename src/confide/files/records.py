@@ -13,7 +13,6 @@ import numpy as np
 from confide.alphabets import Alphabet
 from confide.comparisons import Outcome
 from confide.counts import Counts
-from confide.declarations import ALPHABETS
 from confide.diagnosis import Diagnosis, QueryAnswer
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
@@ -245,9 +244,8 @@ def _considered_record(subset: LikelySubset) -> dict[str, Any]:
 
 def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     """Return what an alphabet is, ready for :func:`to_json`."""
-    kinds = [name for name, kind in ALPHABETS.items() if kind is type(alphabet)]
     return {
-        "kind": kinds[0] if kinds else _hyphenated(type(alphabet).__name__),
+        "kind": vars(type(alphabet)).get("kind") or _hyphenated(type(alphabet).__name__),
         "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),

@@ -125,7 +125,7 @@ class Request:
                 f"Column {header[place]!r} of {source} says {what}: kept, it would stand beside every report, not "
                 f"blurred. Leave it out of the columns to keep."
             )
-        return ColumnPlaces(tuple(header), parts, by, counts[0] if counts else None, kept)
+        return ColumnPlaces(tuple(header), parts, by, tuple(counts[:1]), kept)
 
     def _choose_parts(self, source: str, header: Sequence[str], *, has_lines: bool) -> tuple[int, ...]:
         for names in self.candidates:
@@ -165,23 +165,26 @@ class Request:
 
 @dataclass(frozen=True)
 class ColumnPlaces:
-    """Places of columns in a header: of a value's parts, its group's names, its count, and what is carried along."""
+    """Places of columns in a header.
+
+    Those of a value's parts, its group's names, its count if there is one, and what is carried along.
+    """
 
     header: tuple[str, ...]
     parts: tuple[int, ...]
     by: tuple[int, ...]
-    count: int | None
+    counts: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
 
     @property
-    def counts(self) -> tuple[int, ...]:
-        """The place of the count, if there is one."""
-        return () if self.count is None else (self.count,)
+    def entry(self) -> tuple[int, ...]:
+        """The parts of a value, and behind them the count: what decides whether a row is accepted."""
+        return (*self.parts, *self.counts)
 
     @property
     def all(self) -> tuple[int, ...]:
         """All that is counted by, groups first and the count last, as the query has them."""
-        return (*self.by, *self.parts, *self.counts)
+        return (*self.by, *self.entry)
 
     @property
     def names(self) -> tuple[str, ...]:

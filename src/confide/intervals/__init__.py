@@ -7,12 +7,12 @@ is known under strong noise. A new basis is one subclass of :class:`Basis`. The 
 the likelihood is enough.
 """
 
-from confide.intervals.answers import Band, CrossTable, Interval, level_of_each, percent
+from confide.intervals.answers import Band, CrossTable, Interval, level_of_each, percent, points
 from confide.intervals.bases import Basis, Bootstrap, Likelihood
 from confide.intervals.division import PROPORTION, Windows
 from confide.intervals.inference import Inference, check_level
 from confide.intervals.prospects import Prospect
-from confide.intervals.resolution import ERROR, Resolution, points
+from confide.intervals.windows import ERROR, Resolution
 
 __all__ = [
     "ERROR",

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.channels.base import FloatArray, Indices
 from confide.checks import check_count
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.intervals.answers import percent
-from confide.intervals.region import Search, finish, finish_all
+from confide.intervals.region import lowest
 from confide.intervals.unbiased import is_unbiased
 from confide.methods import Method, Solution
 
@@ -26,23 +27,11 @@ if TYPE_CHECKING:
 Answer = Callable[[FloatArray], FloatArray]
 """Takes a stack of distributions, one a row, to the answers that they give: one row each, a column a question."""
 
-COMPLETE = 1e-9
-"""Rounding of the sum of a row, 1, over all outputs that a report can be.
-
-Rows of a hundred thousand outputs sum to 1 within 1e-15, on a line and on a plane.
-"""
-
-SIDE_BY_SIDE = 100
-"""Values whose intervals are looked for at a time: enough for the products to be large."""
-
 SHARES = (0.0, 1.0)
 """The limits of a query that asks for some values and not for others."""
 
 ENOUGH_VALUES = 800_000
 """Values of all replicates together past which there are fewer: 8 of 100,000 values each, at two seconds a maximum."""
-
-FEWEST_LARGE = 8
-"""Replicates however many values there are; they only say which of many questions vary most."""
 
 FEWEST = 40
 """Replicates below which an error that 95 % do not exceed is little more than the largest of them."""
@@ -56,33 +45,35 @@ class Basis(ABC):
 
     @abstractmethod
     def ends(
-        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
-    ) -> tuple[float, float]:
-        """Return the lower and the upper end for a linear query.
+        self,
+        inferences: Sequence[Inference],
+        weights: Sequence[FloatArray],
+        level: float,
+        limits: FloatArray | None = None,
+        known: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the lower and the upper end for each of many linear queries, one row each.
 
-        The limits are the least and the greatest weight of any value, where there are others than those of the
-        inference.
+        Parameters
+        ----------
+        inferences, weights
+            Of each query, the inference that is asked and the weight of each value there.
+        level
+            How often each interval holds the truth.
+        limits
+            The least and the greatest weight of any value, one row a query, where there are others than those of the
+            inference.
+        known
+            Ends that hold in any case, one row a query: those within them need not be found to the last digit.
         """
 
-    def seek_ends(
-        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
-    ) -> Search[tuple[float, float]]:
-        """Do as :meth:`ends`, by a search that runs beside others; one that asks for nothing unless overridden."""
-        return self.ends(inference, weights, level, limits)
-        yield  # makes this a generator
-
-    def seek_quantile_ends(self, inference: Inference, share: float, level: float) -> Search[tuple[float, float]]:
-        """Do the same for :meth:`quantile_ends`."""
-        return self.quantile_ends(inference, share, level)
-        yield
+    @abstractmethod
+    def band(self, inference: Inference, level: float, known: FloatArray | None = None) -> FloatArray:
+        """Return the lower and the upper end for each value by itself, one row each; `known` as in :meth:`ends`."""
 
     @abstractmethod
-    def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and the upper ends for each value by itself."""
-
-    @abstractmethod
-    def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
-        """Return the ends for the value below or at which this share of people lies."""
+    def quantile_ends(self, inferences: Sequence[Inference], shares: Sequence[float], level: float) -> FloatArray:
+        """Return the ends for the values below or at which these shares of people lie, one row each."""
 
     @abstractmethod
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
@@ -135,99 +126,104 @@ class Likelihood(Basis):
         check_count("seed", self.seed, 0)
 
     def ends(
-        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
-    ) -> tuple[float, float]:
-        """See :meth:`Basis.ends`."""
-        return finish(self.seek_ends(inference, weights, level, limits))
-
-    def seek_ends(
-        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
-    ) -> Search[tuple[float, float]]:
-        """See :meth:`Basis.seek_ends`."""
-        return (yield from self._seek(inference, weights, level, limits))
-
-    def _seek(
         self,
-        inference: Inference,
-        weights: FloatArray,
+        inferences: Sequence[Inference],
+        weights: Sequence[FloatArray],
         level: float,
-        limits: tuple[float, float] | None,
-        known: tuple[float, float] = (math.inf, -math.inf),
-    ) -> Search[tuple[float, float]]:
-        """Return the ends; within those that are `known` not to the last digit."""
-        if is_unbiased(inference.evidence):
-            return inference.unbiased(level).ends(weights)
-        least, most = (None, None) if limits is None else limits
-        low = yield from self._lowest(inference, weights, level, least, known=known[0])
-        high = yield from self._lowest(inference, -weights, level, None if most is None else -most, known=-known[1])
-        return low, -high
+        limits: FloatArray | None = None,
+        known: FloatArray | None = None,
+    ) -> FloatArray:
+        """Search the paths of all queries together."""
+        if limits is None:
+            limits = np.array([(one.min(), one.max()) for one in weights])
+        known = np.tile([math.inf, -math.inf], (len(weights), 1)) if known is None else known
+        found, others = np.empty((len(weights), 2)), []
+        for place, inference in enumerate(inferences):
+            if is_unbiased(inference.evidence):
+                found[place] = inference.unbiased(level).ends(weights[place])
+            else:
+                others.append(place)
+        some = [inferences[place] for place in others]
+        # The highest answer is less the lowest to the query with all signs turned: both are looked for at once.
+        both = [sign * weights[place] for sign in (1, -1) for place in others]
+        least, reached = (np.concatenate([one[others, 0], -one[others, 1]]) for one in (limits, known))
+        low, high = self._lowest([*some, *some], both, level, least, known=reached).reshape(2, -1)
+        found[others] = np.stack([low, -high], axis=1)
+        return found
 
     def _lowest(
         self,
-        inference: Inference,
-        weights: FloatArray,
+        inferences: Sequence[Inference],
+        weights: Sequence[FloatArray],
         level: float,
-        least: float | None,
-        enough: float = math.inf,
-        known: float = math.inf,
-    ) -> Search[float]:
-        """Return the lower end alone; or whether it reaches `enough`, or something above `known` where it does that."""
-        if is_unbiased(inference.evidence):
-            return inference.unbiased(level).ends(weights)[0]
-        fall = allowed_fall(level)
-        low = yield from inference.region.search(weights, fall, least, enough, known)
-        if inference.region.with_fewer_values is not None:
-            region, values = inference.region.with_fewer_values
-            low = min(low, (yield from region.search(weights[values], fall, None, enough, known)))
-        if inference.region.few_values is not None:
-            low = min(low, inference.region.few_values.lowest(weights, standard_errors(level)))
-        return max(low, float(weights.min()) if least is None else least)
+        least: FloatArray,
+        enough: FloatArray | float = math.inf,
+        known: FloatArray | float = math.inf,
+    ) -> FloatArray:
+        """Return the lower ends alone; or whether each reaches `enough`, or something above `known` where it does."""
+        # Each question is asked among all values and, off the line, among as few as explain the reports.
+        regions, asked, whose = [], [], []
+        for place, inference in enumerate(inferences):
+            if is_unbiased(inference.evidence):
+                continue
+            parts = [(inference.region, weights[place])]
+            if inference.region.with_fewer_values is not None:
+                fewer, values = inference.region.with_fewer_values
+                parts.append((fewer, weights[place][values]))
+            regions += [region for region, _ in parts]
+            asked += [some for _, some in parts]
+            whose += [place] * len(parts)
+        owners = np.array(whose, dtype=np.int64)
+        # Values outside those that an inference considers are outside the few as well: `least` is for the first part.
+        is_first = np.diff(owners, prepend=-1) > 0
+        ends = [np.broadcast_to(one, len(weights))[owners] for one in (least, enough, known)]
+        found = np.full(len(weights), math.inf)
+        parts_found = lowest(regions, asked, allowed_fall(level), np.where(is_first, ends[0], math.inf), *ends[1:])
+        np.minimum.at(found, owners, parts_found)
+        for place, inference in enumerate(inferences):
+            if is_unbiased(inference.evidence):
+                found[place] = inference.unbiased(level).ends(weights[place])[0]
+            elif inference.region.few_values is not None:
+                few = inference.region.few_values.lowest(weights[place], standard_errors(level))
+                found[place] = min(found[place], few)
+        return np.asarray(np.maximum(found, least))
 
-    def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
-        """See :meth:`Basis.band`."""
-        both: list[tuple[float, float]] = []
-        for some in np.array_split(inference.likely, -(-inference.likely.size // SIDE_BY_SIDE)):
+    def band(self, inference: Inference, level: float, known: FloatArray | None = None) -> FloatArray:
+        """Ask for each value that the method was given."""
+        # A hundred values at a time: enough for the products to be large.
+        found = []
+        for some in np.array_split(inference.likely, -(-inference.likely.size // 100)):
             weights = np.zeros((some.size, inference.alphabet.size))
             weights[np.arange(some.size), some] = 1.0
-            pairs = zip(self._each(some), inference.lift(weights), strict=True)
-            both += finish_all([basis.seek_ends(inference, one, level, SHARES) for basis, one in pairs])
-        low, high = np.array(both).T
-        return low, high
+            limits = np.tile(SHARES, (some.size, 1))
+            reached = None if known is None else known[some]
+            found.append(self.ends([inference] * some.size, list(inference.lift(weights)), level, limits, reached))
+        return np.concatenate(found)
 
-    def _each(self, places: Indices) -> list[Likelihood]:
-        """Return the basis of each value's interval."""
-        return [self] * places.size
+    def quantile_ends(self, inferences: Sequence[Inference], shares: Sequence[float], level: float) -> FloatArray:
+        """Look for the values at which the share below can be high enough, and cannot be too low."""
+        from confide.intervals.inference import quantile_ranges
 
-    def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
-        """See :meth:`Basis.quantile_ends`."""
-        return finish(self.seek_quantile_ends(inference, share, level))
+        wanted = np.array(shares)
 
-    def seek_quantile_ends(self, inference: Inference, share: float, level: float) -> Search[tuple[float, float]]:
-        """See :meth:`Basis.seek_ends`.
+        def is_enough(which: Indices, signs: FloatArray, weights: list[FloatArray]) -> NDArray[np.bool_]:
+            asked = [inferences[place] for place in which]
+            turned = [sign * one for sign, one in zip(signs.tolist(), weights, strict=True)]
+            enough = signs * wanted[which]
+            found = self._lowest(asked, turned, level, np.minimum(signs, 0.0), enough)
+            return np.asarray(np.where(signs > 0, found >= enough, found <= enough))
 
-        The quantile can be as low as the first value at which the share below can be high enough, and must be no
-        higher than the first at which it cannot be too low. Both grow along the line, so halving finds them.
-        """
-
-        def can_be_high(weights: FloatArray) -> Search[bool]:
-            low = yield from self._lowest(inference, -weights, level, -1.0, -share)
-            return -low >= share
-
-        def cannot_be_low(weights: FloatArray) -> Search[bool]:
-            low = yield from self._lowest(inference, weights, level, 0.0, share)
-            return low >= share
-
-        return (yield from inference.seek_quantiles(can_be_high, cannot_be_low, share))
+        return quantile_ranges(inferences, shares, is_enough)
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:  # noqa: ARG002
-        """See :meth:`Basis.spreads`: the spread of the answers of the best explanation over its replicates."""
-        family = self._replicates(inference)
+        """Return the spread of the answers of the best explanation over its replicates."""
+        family = inference.best_family(self.drawn(inference), self.seed)
         errors = inference.spread(family.answers - family.source)[:, inference.likely] @ queries.T
         spreads: FloatArray = np.sqrt((errors**2).mean(axis=0))
         return spreads
 
     def explain(self, inference: Inference, level: float) -> str:
-        """See :meth:`Basis.explain`."""
+        """Say which distributions count."""
         among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
         if is_unbiased(inference.evidence):
             return (
@@ -242,33 +238,11 @@ class Likelihood(Basis):
         )
 
     def drawn(self, inference: Inference) -> int:
-        """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so."""
-        return min(self.replicates, max(FEWEST_LARGE, ENOUGH_VALUES // inference.alphabet.size))
+        """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so.
 
-    def _replicates(self, inference: Inference) -> Family:
-        return inference.best_family(self.drawn(inference), self.seed)
-
-
-@dataclass(frozen=True, eq=False)
-class Beyond(Likelihood):
-    """Likelihood beyond ends that are known already, of one question or of each value, and that count in any case.
-
-    Whether it reaches farther is all that is looked for first.
-
-    Of forty places that a peak may have, few move an end; the others take one point of a path in place of five.
-    """
-
-    low: FloatArray = field(default_factory=lambda: np.array([math.inf]))
-    high: FloatArray = field(default_factory=lambda: np.array([-math.inf]))
-
-    def seek_ends(
-        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
-    ) -> Search[tuple[float, float]]:
-        """See :meth:`Basis.seek_ends`."""
-        return (yield from self._seek(inference, weights, level, limits, (float(self.low[0]), float(self.high[0]))))
-
-    def _each(self, places: Indices) -> list[Likelihood]:
-        return [replace(self, low=self.low[[place]], high=self.high[[place]]) for place in places]
+        Eight however many values there are: they only say which of many questions vary most.
+        """
+        return min(self.replicates, max(8, ENOUGH_VALUES // inference.alphabet.size))
 
 
 @dataclass(frozen=True)
@@ -302,70 +276,73 @@ class Bootstrap(Basis):
         check_count("seed", self.seed, 0)
 
     def ends(
-        self, inference: Inference, weights: FloatArray, level: float, limits: tuple[float, float] | None = None
-    ) -> tuple[float, float]:
-        """See :meth:`Basis.ends`."""
-        now = float(weights @ inference.distribution)
-        half = float(self._half_widths(inference, lambda theta: theta @ weights[:, None], level)[0])
-        least, most = (float(weights.min()), float(weights.max())) if limits is None else limits
-        return max(now - half, least), min(now + half, most)
+        self,
+        inferences: Sequence[Inference],
+        weights: Sequence[FloatArray],
+        level: float,
+        limits: FloatArray | None = None,
+        known: FloatArray | None = None,  # noqa: ARG002 (one contract)
+    ) -> FloatArray:
+        """Go as far to both sides of each answer as replicates err."""
+        found = []
+        for place, (inference, one) in enumerate(zip(inferences, weights, strict=True)):
+            now = float(one @ inference.distribution)
+            half = float(self._half_widths(inference, lambda theta, one=one: theta @ one[:, None], level)[0])  # type: ignore[misc]
+            least, most = (float(one.min()), float(one.max())) if limits is None else limits[place].tolist()
+            found.append((max(now - half, least), min(now + half, most)))
+        return np.array(found).reshape(-1, 2)
 
-    def band(self, inference: Inference, level: float) -> tuple[FloatArray, FloatArray]:
-        """See :meth:`Basis.band`."""
+    def band(self, inference: Inference, level: float, known: FloatArray | None = None) -> FloatArray:  # noqa: ARG002
+        """Do the same for each value."""
         half, now = self._half_widths(inference, inference.spread, level), inference.spread(inference.distribution)
-        return np.maximum(now - half, 0.0), np.minimum(now + half, 1.0)
+        return np.stack([np.maximum(now - half, 0.0), np.minimum(now + half, 1.0)], axis=1)
 
-    def quantile_ends(self, inference: Inference, share: float, level: float) -> tuple[float, float]:
-        """See :meth:`Basis.quantile_ends`."""
+    def quantile_ends(self, inferences: Sequence[Inference], shares: Sequence[float], level: float) -> FloatArray:
+        """Do the same for quantiles of the replicates."""
+        found = []
+        for inference, share in zip(inferences, shares, strict=True):
 
-        def quantiles(theta: FloatArray) -> FloatArray:
-            return np.array([[inference.quantile_of(row, share)] for row in theta])
+            def quantiles(theta: FloatArray, inference: Inference = inference, share: float = share) -> FloatArray:
+                return np.array([[inference.quantile_of(row, share)] for row in theta])
 
-        half = float(self._half_widths(inference, quantiles, level)[0])
-        now, values = inference.quantile_of(inference.distribution, share), inference.numbers
-        return max(float(values.min()), now - half), min(float(values.max()), now + half)
+            half = float(self._half_widths(inference, quantiles, level)[0])
+            now, values = inference.quantile_of(inference.distribution, share), inference.numbers
+            found.append((max(float(values.min()), now - half), min(float(values.max()), now + half)))
+        return np.array(found).reshape(-1, 2)
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
-        """See :meth:`Basis.spreads`."""
+        """Return the errors of the replicates."""
         return self._half_widths(inference, lambda theta: inference.spread(theta) @ queries.T, level)
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
-        """See :meth:`Basis.explain`."""
-        alone = "" if inference.wide is None else " and has none but the likely values"
-        premise = f"{inference.premise}: " if inference.premise else ""
-        return (
-            f"{premise}{self._explain_replicates(inference)}, and it holds as far as the truth is no rougher than the "
-            f"method believes{alone}"
-        )
-
-    def _explain_replicates(self, inference: Inference) -> str:
+        """Say where replicates come from, and what is believed."""
         is_plain, solved = inference.method.reaches_maximum, f"each solved again by {inference.method.name}"
         drawn, seed = f"{self.replicates:,} replicates", f"(seed {self.seed})"
         if not inference.is_redrawn_from_sources:
             best = "" if is_plain else ", or from the distribution that explains the reports best if that is larger,"
-            return f"{drawn} redrawn from the reports {seed}, {solved}; the error from the estimate{best} counts"
-        if is_plain:
-            return f"{drawn} drawn from the estimate {seed}, {solved}; their error counts"
-        return (
-            f"{drawn} drawn from the estimate and as many from the distribution that explains the reports best {seed}, "
-            f"{solved}; the larger error counts"
-        )
+            words = f"{drawn} redrawn from the reports {seed}, {solved}; the error from the estimate{best} counts"
+        elif is_plain:
+            words = f"{drawn} drawn from the estimate {seed}, {solved}; their error counts"
+        else:
+            words = (
+                f"{drawn} drawn from the estimate and as many from the distribution that explains the reports best "
+                f"{seed}, {solved}; the larger error counts"
+            )
+        alone = "" if inference.wide is None else " and has none but the likely values"
+        premise = f"{inference.premise}: " if inference.premise else ""
+        return f"{premise}{words}, and it holds as far as the truth is no rougher than the method believes{alone}"
 
     def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:
         """Return the larger error of the two sources, one a question."""
-        self._check_level(level)
-        families = inference.families(self.replicates, self.seed)
-        widest: FloatArray = np.max([one.half_width(answer, level) for one in families], axis=0)
-        return widest
-
-    def _check_level(self, level: float) -> None:
-        """Refuse a level that so few replicates cannot tell from certainty: more often than their largest error."""
         needed = replicates_for(level)
-        if self.replicates < needed:
+        if self.replicates < needed:  # a level that they cannot tell from certainty
             raise InvalidParameterError(
                 f"A level of {percent(level)} takes at least {needed:,} replicates; got {self.replicates:,}. Use "
                 f"Bootstrap({needed}), or Likelihood(), which takes any level."
             )
+        families = inference.families(self.replicates, self.seed)
+        widest: FloatArray = np.max([one.half_width(answer, level) for one in families], axis=0)
+        return widest
 
 
 def replicates_for(level: float) -> int:
@@ -425,27 +402,18 @@ def draw_family(
 
     The pilot is what the method made of the reports themselves.
     """
-    counts = redraw(parts, source, count, seed)
+    generator, drawn = np.random.default_rng(seed), []
+    for part in parts:
+        # Where the channel knows only the reports seen, they are drawn from these.
+        shares = np.maximum(part.channel.push(source) if is_complete(part) else part.frequencies, 0.0)
+        drawn.append(generator.multinomial(max(1, round(part.total)), shares / shares.sum(), size=count))
+    counts = np.concatenate(drawn, axis=1).astype(np.float64)
     solved = method.solve_many(Evidence.pool(list(parts)), counts, pilot=pilot)
     return Family(source, np.array([one.distribution for one in solved]))
-
-
-def redraw(parts: Sequence[Evidence], source: FloatArray, count: int, seed: int) -> FloatArray:
-    """Draw the reports of every group anew, one row a replicate."""
-    generator = np.random.default_rng(seed)
-    return np.concatenate([_redraw(part, source, count, generator) for part in parts], axis=1)
 
 
 def is_complete(evidence: Evidence) -> bool:
     """Whether the channel has every output that a report can be, unscaled: probabilities over them sum to one."""
     sums = evidence.channel.pull(np.ones(evidence.channel.shape[1]))
-    return bool(np.abs(sums - 1).max() <= COMPLETE)
-
-
-def _redraw(evidence: Evidence, source: FloatArray, count: int, generator: np.random.Generator) -> FloatArray:
-    """Draw counts from the source through the channel; where that knows only the reports seen, from these."""
-    shares = evidence.channel.push(source) if is_complete(evidence) else evidence.frequencies
-    shares = np.maximum(shares, 0.0)
-    people = max(1, round(evidence.total))
-    drawn: FloatArray = generator.multinomial(people, shares / shares.sum(), size=count).astype(np.float64)
-    return drawn
+    # Rows of a hundred thousand outputs sum to 1 within 1e-15, on a line and on a plane.
+    return bool(np.abs(sums - 1).max() <= 1e-9)

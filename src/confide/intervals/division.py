@@ -18,11 +18,10 @@ import numpy as np
 
 from confide.alphabets import Alphabet, Grid, Indices
 from confide.channels.base import FloatArray
-from confide.intervals.answers import Interval, percent
+from confide.evidence import Evidence
+from confide.intervals.answers import Interval, error_of, in_words, percent
 from confide.intervals.bases import Basis, Likelihood
-from confide.intervals.inference import Inference, check_basis, check_level
-from confide.intervals.region import finish_all
-from confide.intervals.resolution import error_of, in_words
+from confide.intervals.inference import Inference, Question, ask, check_basis, check_level
 from confide.intervals.windows import WindowKind, windows_over
 from confide.wording import counted, plural
 
@@ -52,6 +51,16 @@ STRICTER = 1.1
 
 ONE_MORE = 1e-5
 """Part of all values by which one more window must narrow that of a person; it keeps empty values together."""
+
+
+ENOUGH = 1_500_000
+"""Values times outputs up to which nothing is gathered: 300 maxima of 280 values and 2,000 reports take 3 s."""
+
+FIRST_SIDE, LAST_SIDE = 0.125, 1.0
+"""Sides of squares, in nats that noise falls along them: the first, doubled until there are few enough, and the last.
+
+Of Manhattan at 1 per km they are 250 m for 98,061 reports, half a cell: a maximum takes a fortieth of the time.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,9 +258,8 @@ class _Growth:
         """Ask for the intervals of patches that have none, side by side, and learn how far forecasts are off."""
         asked = [one for one in patches if one.answer is None]
         windows = [self.kind.join(one.places) for one in asked]
-        queries = [one.question if one.is_text else one.weights for one in windows]
-        searches = [self.inference.seek_query(query, self.asked_level, None, self.basis) for query in queries]
-        for one, window, answer in zip(asked, windows, finish_all(searches), strict=True):
+        questions = [(self.inference, Question("query", one.query)) for one in windows]
+        for one, window, answer in zip(asked, windows, ask(questions, self.asked_level, self.basis), strict=True):
             one.answer = replace(answer, question=window.question)
         self.known += [
             (error_of(one.answer) / one.forecast, one.share) for one in asked if one.answer and one.forecast > 0
@@ -434,3 +442,27 @@ class _Boxes:
             part = cut - height + 1
             parts = (height, part, top, left), (height, breadth - part, top, left + part)
         return [one for half in parts for one in self._follow(half, cuts)]
+
+
+def gather_reports(evidence: Evidence, points: FloatArray, decay: float) -> tuple[Evidence, float] | None:
+    """Return evidence of reports in squares, and the side of these in steps; None where there is no need.
+
+    Where a report is a point of the plane, nearly all of them are distinct, and one maximum of the likelihood takes a
+    product of all values with all reports. Two reports at a distance d tell values apart by nearly the same odds: these
+    differ by 2 d decay nats at most. Those in one small square count as one, as likely as they are on average. What is
+    lost is how they lie within the square. For districts, each known within half of its share, that is nothing that
+    could be seen; other intervals are found from the reports as they are.
+
+    The points are those of the outputs in steps, and the decay is by how many nats noise falls in one step.
+    """
+    values, outputs = evidence.channel.shape
+    if not evidence.channel.is_stored or points.shape != (outputs, 2) or values * outputs <= ENOUGH:
+        return None
+    side = FIRST_SIDE / decay
+    while True:
+        # The number of the square that each point lies in, by their order.
+        _, numbers = np.unique(np.floor(points / side), axis=0, return_inverse=True)
+        numbers = numbers.reshape(-1).astype(np.int64)
+        if values * (int(numbers.max()) + 1) <= ENOUGH or 2 * side * decay > LAST_SIDE:
+            return evidence.gathered(numbers), side
+        side *= 2

@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,40 +25,49 @@ from confide.intervals.bases import (
     Bootstrap,
     Family,
     Likelihood,
+    allowed_fall,
     draw_family,
     is_complete,
     replicates_for,
 )
-from confide.intervals.region import Region, Search, finish
+from confide.intervals.region import Region
 from confide.intervals.surroundings import Surroundings
 from confide.intervals.unbiased import Unbiased
-from confide.intervals.undetermined import DIFFERENT, OPEN_SHARES, bounded_shares, explain_open, is_plainly_unique
 from confide.methods import MLE, Method, Solution
 from confide.queries import Query, as_weights, describe_query, remark_on, weigh
+from confide.theory.identification import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
-
-ROUGHLY = MLE(tolerance=0.01)
-"""Finds the best explanations of replicates, to a hundredth of a nat: their average is all that is wanted."""
-
-MOST_REPLICATES = 2000
-"""Replicates that are drawn unbidden, for a level next to one."""
-
-FEWER_REPLICATES = 150
-"""Replicates that are drawn unbidden past so few values; the ends of a band are off by a thirteenth then, by chance."""
-
-MEDIAN = 0.5
 
 FEW_VALUES = 150
 """Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
 
-Side = Callable[[FloatArray], float]
-"""Takes a query to the lowest share that it can have, or to the highest."""
+DIFFERENT = 1e-6
+"""Best explanations give different answers if these differ by more than this share of the query's range."""
 
-Asks = Callable[[FloatArray], Search[bool]]
-"""Takes a query to a search for whether its share can be high enough, or must be."""
+MANY = "many distributions explain the reports best"
 
-FAR = 256
-"""Part of all values that the first stride of a search for a quantile goes."""
+IsEnough = Callable[[Indices, FloatArray, list[FloatArray]], NDArray[np.bool_]]
+"""Takes places of quantiles, signs and queries to whether each share can be high enough (-1), or must be (1)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked: the answer to a linear query, the mean of the values, or a quantile of theirs.
+
+    Attributes
+    ----------
+    kind
+        Which of the three.
+    query, name
+        The query, and what a value is called in it; any name if left out.
+    share
+        The share of people at or below the quantile.
+    """
+
+    kind: Literal["query", "mean", "quantile"]
+    query: Query = ""
+    name: str | None = None
+    share: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +92,9 @@ class Inference:
     mixture, premise
         Under a shape: its components, whose shares the parts and the solution are about, and what it says, in words.
         Weights of values are lifted to those of components; all else is as without.
+    rivals
+        Under a shape that is many in one, such as a peak anywhere: what the reports say of each of the others. Where
+        one explains the reports nearly as well, intervals hold its ends too.
     """
 
     alphabet: Alphabet
@@ -92,6 +106,7 @@ class Inference:
     wide: Inference | None = None
     mixture: Mixture | None = None
     premise: str = ""
+    rivals: Sequence[Inference] = ()
     _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
     _unbiased: dict[float, Unbiased] = field(default_factory=dict, init=False)
 
@@ -123,24 +138,9 @@ class Inference:
         """The distributions that explain the reports nearly as well as the best one."""
         return Region.of(self.evidence)
 
-    @property
-    def has_region(self) -> bool:
-        """Whether the region has been found."""
-        return "region" in vars(self)
-
-    def keep_region(self, region: Region) -> None:
-        """Take over a region that was found beside others."""
-        vars(self)["region"] = region
-
     def unbiased(self, level: float) -> Unbiased:
         """Return the ends from unbiased shares; see :mod:`confide.intervals.unbiased`."""
         return self._unbiased.setdefault(level, Unbiased(self.evidence, level))
-
-    @cached_property
-    def is_plainly_unique(self) -> bool:
-        """Whether one distribution alone explains the reports best, by a quick look."""
-        # Under a shape other components may give the same shares, and the likelihood looks at all.
-        return self.mixture is not None or is_plainly_unique(self.evidence, self.region)
 
     @cached_property
     def best_set(self) -> MaximumSet | None:
@@ -149,6 +149,34 @@ class Inference:
             return maximum_set_of(self.evidence, self.alphabet)
         except InvalidParameterError:
             return None
+
+    @cached_property
+    def open_set(self) -> MaximumSet | None:
+        """The same where they are several; None where there is one alone, or too many values to find out."""
+        # Under a shape other components may give the same shares, and the likelihood looks at all.
+        if self.mixture is not None or _is_plainly_unique(self.evidence, self.region):
+            return None
+        return None if self.best_set is None or self.best_set.dimension == 0 else self.best_set
+
+    def open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
+        """Return the lowest and the highest answer among all best explanations, where they differ."""
+        if self.open_set is None:
+            return None
+        low, high = self.open_set.bounds(weights).tolist()
+        return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
+
+    def open_quantiles(self, share: float) -> tuple[float, float] | None:
+        """Return the lowest and the highest quantile among all best explanations, where they differ."""
+        best, reached = self.open_set, share - DIFFERENT  # shares that differ by what programs leave open are the same
+        if best is None:
+            return None
+
+        def is_enough(_: Indices, signs: FloatArray, weights: list[FloatArray]) -> NDArray[np.bool_]:
+            low, high = np.array([best.bounds(one) for one in weights]).T
+            return np.asarray(np.where(signs < 0, high, low) >= reached)
+
+        ((low, high),) = quantile_ranges([self], [reached], is_enough).tolist()
+        return (low, high) if low < high else None
 
     @cached_property
     def is_redrawn_from_sources(self) -> bool:
@@ -164,22 +192,27 @@ class Inference:
         """
         check_level("level", level)
         is_few = (self.method.reaches_maximum or self.mixture is not None) and self.alphabet.size <= FEW_VALUES
-        usual = Bootstrap().replicates if self.alphabet.size <= FEW_VALUES else FEWER_REPLICATES
+        # With 150 replicates the ends of a band are off by a thirteenth, by chance.
+        usual = Bootstrap().replicates if self.alphabet.size <= FEW_VALUES else 150
         replicates = max(usual, replicates_for(level))
-        if is_few or self.evidence.channel.keep_and_other is not None or replicates > MOST_REPLICATES:
+        if is_few or self.evidence.channel.keep_and_other is not None or replicates > 2000:
             return Likelihood()
         return Bootstrap(replicates)
 
     def families(self, count: int, seed: int) -> list[Family]:
         """Return replicates of the reports, solved again by the method: from the estimate, and from the best."""
-        sources = [_nearest_distribution(self.distribution)]
+        clipped = np.maximum(self.distribution, 0.0)  # raw inversion may leave negative entries
+        sources = [clipped / float(clipped.sum())]
         if not self.method.reaches_maximum:
             sources.append(self.region.best)
         return self._draw("method", self.method, sources, count, seed)
 
     def best_family(self, count: int, seed: int) -> Family:
-        """Return replicates of the reports, drawn from their best explanation, with the best explanation of each."""
-        return self._draw("best", ROUGHLY, [self.region.best], count, seed)[0]
+        """Return replicates of the reports, drawn from their best explanation, with the best explanation of each.
+
+        These are found to a hundredth of a nat: their average is all that is wanted.
+        """
+        return self._draw("best", MLE(tolerance=0.01), [self.region.best], count, seed)[0]
 
     def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
         """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
@@ -190,116 +223,41 @@ class Inference:
             self._drawn[name, count, seed] = families
         return self._drawn[name, count, seed]
 
+    def near_rivals(self, level: float, basis: Basis) -> list[Inference]:
+        """Return the rivals that explain the reports so well that they count, the best first; none for the bootstrap.
+
+        The first have most to say on ends, and others less to add.
+        """
+        if not self.rivals or isinstance(basis, Bootstrap):
+            return []
+        highest = self.region.highest_likelihood
+        pairs = [(one.evidence.log_likelihood(one.distribution) - highest, one) for one in self.rivals]
+        near = [pair for pair in pairs if pair[0] >= -allowed_fall(level)]
+        return [one for _, one in sorted(near, key=lambda pair: -pair[0])]
+
     def band(self, level: float, basis: Basis | None) -> Band:
         """Return an interval for the probability of each value."""
         check_level("level", level)
         chosen = check_basis(basis, self.usual_basis(level))
-        considered = self.seen_by(chosen)
-        low, high = chosen.band(considered, level)
-        undetermined = self._open_shares()
-        for bounds in () if undetermined is None else undetermined:
-            low, high = np.minimum(low, bounds), np.maximum(high, bounds)
-        now = self.shares
-        low, high = np.minimum(low, now), np.maximum(high, now)
-        words = chosen.explain(considered, level) + ("" if undetermined is None else f"; {OPEN_SHARES}")
-        return Band(self.alphabet, now, low, high, level, words, undetermined)
+        found = self._band(level, chosen)
+        rivals = self.near_rivals(level, chosen)
+        others: list[Band] = []
+        for rival in rivals:
+            known = found.hull(others, "")
+            others.append(rival._band(level, chosen, np.stack([known.low, known.high], axis=1)))
+        return found.hull(others, _rival_words(rivals)) if rivals else found
 
-    def query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Interval:
-        """Return the answer to a linear query, with its interval."""
-        return finish(self.seek_query(query, level, name, basis))
-
-    def seek_query(self, query: Query, level: float, name: str | None, basis: Basis | None) -> Search[Interval]:
-        """Do as :meth:`query`, by a search that runs beside others."""
-        chosen = check_basis(basis, Likelihood())
-        considered = self.seen_by(chosen)
-        around = considered.surroundings
-        weights, limits = self._weigh(query, name) if around is None else self._weigh_around(around, query, name)
-        answer = yield from considered._answer(describe_query(query), considered.lift(weights), limits, level, chosen)
-        return replace(answer, is_share=_is_choice(weights), remark=remark_on(query, self.alphabet, name))
-
-    def mean(self, level: float, basis: Basis | None) -> Interval:
-        """Return the mean of the values, with its interval."""
-        return finish(self.seek_mean(level, basis))
-
-    def seek_mean(self, level: float, basis: Basis | None) -> Search[Interval]:
-        """Do as :meth:`mean`, by a search that runs beside others."""
-        chosen = check_basis(basis, Likelihood())
-        considered = self.seen_by(chosen)
-        weights, named = considered.alphabet.amounts, self.alphabet
-        answer = yield from considered._answer("mean", considered.lift(weights), _range(weights), level, chosen)
-        words = answer.rests_on if self.wide is None else f"{answer.rests_on}; {UNBOUNDED_MEAN}"
-        ends = answer.estimate, answer.low, answer.high
-        labels = tuple(named.name_mean(one) for one in ends) if named.has_labels else ()
-        return replace(answer, is_share=False, rests_on=words, labels=labels, remark=named.mean_remark)
-
-    def quantile(self, share: float, level: float, basis: Basis | None) -> Interval:
-        """Return the lowest value at or below which this share of people lies, with its interval."""
-        return finish(self.seek_quantile(share, level, basis))
-
-    def seek_quantile(self, share: float, level: float, basis: Basis | None) -> Search[Interval]:
-        """Do as :meth:`quantile`, by a search that runs beside others."""
-        check_level("level", level)
-        check_level("The share of a quantile", share)
-        chosen = check_basis(basis, Likelihood())
-        considered = self.seen_by(chosen)
-        now = self.quantile_of(self.distribution, share)
-        low, high = yield from chosen.seek_quantile_ends(considered, share, level)
-        words, undetermined = chosen.explain(considered, level), self._open_quantiles(share)
-        if undetermined is not None:
-            low, high = min(low, undetermined[0]), max(high, undetermined[1])
-            below = (self.numbers <= undetermined[0]).astype(np.float64)  # which some of them say is share enough
-            words = f"{words}; {explain_open(self.channel, below, undetermined)}"
-        low, high = min(low, now), max(high, now)
-        question = "median" if share == MEDIAN else f"quantile {share:g}"
-        names = self.alphabet._name(np.array([now, low, high]).astype(np.int64)) if self.alphabet.has_labels else ()
-        return Interval(question, now, low, high, level, words, undetermined, is_share=False, labels=tuple(names))
-
-    def quantiles_between(self, lowest: Side, highest: Side, share: float) -> tuple[float, float]:
-        """Return the lowest and the highest value that a quantile can be, by the shares that a query can have."""
-
-        def can_be_high(weights: FloatArray) -> Search[bool]:
-            return highest(weights) >= share
-            yield  # makes this a search that asks for nothing
-
-        def cannot_be_low(weights: FloatArray) -> Search[bool]:
-            return lowest(weights) >= share
-            yield
-
-        return finish(self.seek_quantiles(can_be_high, cannot_be_low, share))
-
-    def seek_quantiles(self, can_be_high: Asks, cannot_be_low: Asks, share: float) -> Search[tuple[float, float]]:
-        """Return the lowest and the highest value that a quantile can be.
-
-        It can be as low as the first value at which the share can be high enough, and must be no higher than the first
-        at which it cannot be too low. Both grow along the line, so halving finds them; outwards from the estimate's,
-        for on a long line each question takes a second.
-        """
-        values = np.sort(self.numbers)
-        near = int(np.searchsorted(values, self.quantile_of(self.distribution, share)))
-        low = yield from self._first(can_be_high, 0, near)
-        high = yield from self._first(cannot_be_low, low, max(low, near))
-        return float(values[low]), float(values[high])
-
-    def _first(self, is_so: Asks, low: int, near: int) -> Search[int]:
-        """Return the first place, from `low` on, up to which something is so that stays so; the last if nowhere."""
-        high, middle, step = self.numbers.size - 1, near, max(1, self.numbers.size // FAR)
-        is_met = is_missed = False
-        while low < high:
-            middle = min(max(middle, low), high - 1)
-            if (yield from is_so(self._below(middle))):
-                high, is_met = middle, True
-            else:
-                low, is_missed = middle + 1, True
-            # Strides that double until both sides are known, and halves from there.
-            middle = (low + high) // 2 if is_met and is_missed else high - step if is_met else low + step
-            step *= 2
-        return low
-
-    def _below(self, place: int) -> FloatArray:
-        """Return the query for the values up to one, by its place in their order."""
-        weights = np.zeros(self.alphabet.size)
-        weights[np.argsort(self.numbers, kind="stable")[: place + 1]] = 1.0
-        return self.lift(weights)
+    def _band(self, level: float, basis: Basis, known: FloatArray | None = None) -> Band:
+        considered, now, undetermined = self.seen_by(basis), self.shares, None
+        low, high = basis.band(considered, level, known).T
+        words, best = basis.explain(considered, level), self.open_set
+        if best is not None:
+            # Where the shares of all best explanations would take long, bounds on them.
+            ends = (best.lowest, best.highest) if best.is_small else bounded_shares(self.evidence, best)
+            if float((ends[1] - ends[0]).max()) > DIFFERENT:
+                undetermined, low, high = ends, np.minimum(low, ends[0]), np.maximum(high, ends[1])
+                words += f"; {MANY}, and the interval holds the shares that all of them give"
+        return Band(self.alphabet, now, np.minimum(low, now), np.maximum(high, now), level, words, undetermined)
 
     def seen_by(self, basis: Basis) -> Inference:
         """Return the same with the surroundings of the likely values, where there are such and the basis looks."""
@@ -310,36 +268,23 @@ class Inference:
         """The numbers of the values that the method was given."""
         return np.arange(self.alphabet.size) if self.surroundings is None else self.surroundings.likely
 
-    def weigh(self, query: Query, name: str | None) -> FloatArray:
-        """Return the weight of each value that is considered."""
-        if self.surroundings is None:
-            return self._weigh(query, name)[0]
-        return self._weigh_around(self.surroundings, query, name)[0]
-
-    def _weigh(self, query: Query, name: str | None) -> tuple[FloatArray, tuple[float, float]]:
-        """Return the weight of each value, and the least and the greatest weight that any value has."""
-        weights = as_weights(query, self.alphabet, name) if self.wide is None else weigh(query, self.alphabet, name)
-        return weights, _range(weights)
-
-    def _weigh_around(
-        self, around: Surroundings, query: Query, name: str | None
-    ) -> tuple[FloatArray, tuple[float, float]]:
-        """Return the same with the surroundings of the likely values."""
-        if not isinstance(query, str) and not callable(query):
+    def weigh(self, query: Query, name: str | None, basis: Basis) -> tuple[FloatArray, tuple[float, float]]:
+        """Return the weight of each value that is considered, and the least and the greatest weight of any value."""
+        around = self.seen_by(basis).surroundings
+        if around is None:
+            weights = as_weights(query, self.alphabet, name) if self.wide is None else weigh(query, self.alphabet, name)
+        elif not isinstance(query, str) and not callable(query):
             weights = around.spread(as_weights(query, self.alphabet))  # values that are not named count for nothing
-            return weights, _range(weights)
-        weights = weigh(query, around.alphabet, name)
-        return weights, _limits(query, weights, around, name)
-
-    @cached_property
-    def has_numbers(self) -> bool:
-        """Whether the values are numbers."""
-        return self.alphabet.has_numbers
+        else:
+            weights = weigh(query, around.alphabet, name)
+            if _is_choice(weights):
+                return weights, _limits(query, weights, around, name)
+        return weights, (float(weights.min()), float(weights.max()))
 
     @cached_property
     def numbers(self) -> FloatArray:
         """The values as numbers; an error where they are none."""
-        if not self.has_numbers:
+        if not self.alphabet.has_numbers:
             raise InvalidParameterError(self.alphabet._no_mean)
         return self.alphabet.decode(np.arange(self.alphabet.size)).astype(np.float64)
 
@@ -350,51 +295,167 @@ class Inference:
         # A share that is met but for rounding is met.
         return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
 
-    def _answer(
-        self, question: str, weights: FloatArray, limits: tuple[float, float], level: float, basis: Basis
-    ) -> Search[Interval]:
-        check_level("level", level)
-        low, high = yield from basis.seek_ends(self, weights, level, limits)
-        now, words = float(weights @ self.distribution), basis.explain(self, level)
-        undetermined = self._open_answers(weights)
-        if undetermined is not None:
-            low, high = min(low, undetermined[0]), max(high, undetermined[1])
-            words = f"{words}; {explain_open(self.channel, weights, undetermined)}"
-        return Interval(question, now, min(low, now), max(high, now), level, words, undetermined)
-
-    def _open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
-        """Return the lowest and the highest answer among all best explanations, where they differ."""
-        if self.is_plainly_unique or self.best_set is None or self.best_set.dimension == 0:
-            return None
-        low, high = self.best_set.bounds(weights).tolist()
-        return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
-
-    def _open_quantiles(self, share: float) -> tuple[float, float] | None:
-        """Return the lowest and the highest quantile among all best explanations, where they differ."""
-        best = None if self.is_plainly_unique else self.best_set
-        if best is None or best.dimension == 0:
-            return None
-
-        def lowest(weights: FloatArray) -> float:
-            return float(best.bounds(weights)[0])
-
-        def highest(weights: FloatArray) -> float:
-            return float(best.bounds(weights)[1])
-
-        # Shares that differ by what programs leave open are the same.
-        low, high = self.quantiles_between(lowest, highest, share - DIFFERENT)
-        return (low, high) if low < high else None
-
-    def _open_shares(self) -> tuple[FloatArray, FloatArray] | None:
-        """Return the same for each value; where that would take long, bounds on it."""
-        best = None if self.is_plainly_unique else self.best_set
-        if best is None or best.dimension == 0:
-            return None
-        low, high = (best.lowest, best.highest) if best.is_small else bounded_shares(self.evidence, best)
-        return (low, high) if float((high - low).max()) > DIFFERENT else None
+    def below(self, place: int) -> FloatArray:
+        """Return the query for the values up to one, by its place in their order."""
+        weights = np.zeros(self.alphabet.size)
+        weights[np.argsort(self.numbers, kind="stable")[: place + 1]] = 1.0
+        return self.lift(weights)
 
 
-UNBOUNDED_MEAN = "a mean over unbounded values has no other bound, for a tiny share very far out moves it at will"
+def ask(asked: Sequence[tuple[Inference, Question]], level: float, basis: Basis | None = None) -> list[Interval]:
+    """Return the answers to many questions, each with its interval; they are searched for side by side.
+
+    Parameters
+    ----------
+    asked
+        Each question with the inference that it is asked of, such as that of a group.
+    level
+        The share of surveys, were they repeated, whose interval holds the truth.
+    basis
+        What intervals rest on: :class:`Likelihood` if left out.
+    """
+    check_level("level", level)
+    chosen = check_basis(basis, Likelihood())
+    found = [[one] for one in _answers(asked, level, chosen)]
+    every = [inference.near_rivals(level, chosen) for inference, _ in asked]
+    for rivals in zip_longest(*every):
+        places = [place for place, rival in enumerate(rivals) if rival is not None]
+        known = np.array([tuple(found[place][0].hull(found[place][1:], "")) for place in places])
+        answers = _answers([(rivals[place], asked[place][1]) for place in places], level, chosen, known)
+        for place, answer in zip(places, answers, strict=True):
+            found[place].append(answer)
+    pairs = zip(found, every, strict=True)
+    return [first.hull(others, _rival_words(rivals)) if rivals else first for (first, *others), rivals in pairs]
+
+
+def _answers(
+    asked: Sequence[tuple[Inference, Question]], level: float, basis: Basis, known: FloatArray | None = None
+) -> list[Interval]:
+    """Return the answers, without rivals; `known` as in :meth:`Basis.ends`."""
+    if isinstance(basis, Likelihood):
+        # The best explanations of all groups, side by side over each channel.
+        seen = {id(one): one for one in (inference.seen_by(basis) for inference, _ in asked)}
+        missing = [one for one in seen.values() if "region" not in vars(one)]
+        for one, region in zip(missing, Region.of_all([one.evidence for one in missing]), strict=True):
+            vars(one)["region"] = region
+    answers: dict[int, Interval] = {}
+    for is_quantile, find in ((False, _linear_answers), (True, _quantiles)):
+        places = [place for place, (_, one) in enumerate(asked) if (one.kind == "quantile") == is_quantile]
+        if places:
+            some, reached = [asked[place] for place in places], None if known is None else known[places]
+            answers |= zip(places, find(some, level, basis, reached), strict=True)
+    return [answers[place] for place in range(len(asked))]
+
+
+def _linear_answers(
+    asked: Sequence[tuple[Inference, Question]], level: float, basis: Basis, known: FloatArray | None
+) -> list[Interval]:
+    """Return the answers to queries, and means."""
+    considered = [inference.seen_by(basis) for inference, _ in asked]
+    weights, limits = [], []
+    for (inference, question), seen in zip(asked, considered, strict=True):
+        if question.kind == "query":
+            some, ends = inference.weigh(question.query, question.name, basis)
+        else:
+            some = seen.alphabet.amounts
+            ends = float(some.min()), float(some.max())
+        weights.append(some)
+        limits.append(ends)
+    lifted = [seen.lift(one) for seen, one in zip(considered, weights, strict=True)]
+    found = basis.ends(considered, lifted, level, np.array(limits), known)
+    answers = []
+    for place, ((inference, question), seen) in enumerate(zip(asked, considered, strict=True)):
+        now, (low, high) = float(lifted[place] @ seen.distribution), found[place].tolist()
+        words, open_ends = basis.explain(seen, level), seen.open_answers(lifted[place])
+        if open_ends is not None:
+            low, high = min(low, open_ends[0]), max(high, open_ends[1])
+            words = f"{words}; {_explain_open(seen.channel, lifted[place], open_ends)}"
+        low, high = min(low, now), max(high, now)
+        title, is_share, named = "mean", False, inference.alphabet
+        labels: tuple[str, ...] = ()
+        if question.kind == "query":
+            remark = remark_on(question.query, named, question.name)
+            title, is_share = describe_query(question.query), _is_choice(weights[place])
+        else:
+            remark = named.mean_remark
+            labels = tuple(named.name_mean(one) for one in (now, low, high)) if named.has_labels else ()
+            if inference.wide is not None:
+                far = "for a tiny share very far out moves it at will"
+                words = f"{words}; a mean over unbounded values has no other bound, {far}"
+        answers.append(Interval(title, now, low, high, level, words, open_ends, is_share, labels=labels, remark=remark))
+    return answers
+
+
+def _quantiles(
+    asked: Sequence[tuple[Inference, Question]],
+    level: float,
+    basis: Basis,
+    _known: FloatArray | None,  # a search for a quantile ends early by itself
+) -> list[Interval]:
+    """Return quantiles: the lowest values at or below which shares of people lie."""
+    shares = [question.share for _, question in asked]
+    for share in shares:
+        check_level("The share of a quantile", share)
+    middles = [inference.quantile_of(inference.distribution, question.share) for inference, question in asked]
+    found = basis.quantile_ends([inference.seen_by(basis) for inference, _ in asked], shares, level)
+    answers = []
+    for (inference, _), share, now, ends in zip(asked, shares, middles, found.tolist(), strict=True):
+        low, high = min(ends[0], now), max(ends[1], now)
+        words, open_ends = basis.explain(inference.seen_by(basis), level), inference.open_quantiles(share)
+        if open_ends is not None:
+            low, high = min(low, open_ends[0]), max(high, open_ends[1])
+            below = (inference.numbers <= open_ends[0]).astype(np.float64)  # which some of them say is share enough
+            words = f"{words}; {_explain_open(inference.channel, below, open_ends)}"
+        named, title = inference.alphabet, "median" if share == 0.5 else f"quantile {share:g}"
+        names = named._name(np.array([now, low, high]).astype(np.int64)) if named.has_labels else ()
+        answers.append(Interval(title, now, low, high, level, words, open_ends, is_share=False, labels=tuple(names)))
+    return answers
+
+
+def quantile_ranges(inferences: Sequence[Inference], shares: Sequence[float], is_enough: IsEnough) -> FloatArray:
+    """Return the lowest and the highest value that each quantile can be, one row each.
+
+    It can be as low as the first value at which the share can be high enough, and must be no higher than the first at
+    which it cannot be too low. Both grow along the line, so halving finds them; outwards from the estimate's, for on a
+    long line each question takes a second.
+    """
+    values = [np.sort(one.numbers) for one in inferences]
+    pairs = zip(inferences, shares, values, strict=True)
+    near = [int(np.searchsorted(some, one.quantile_of(one.distribution, share))) for one, share, some in pairs]
+    count = len(inferences)
+
+    def is_so(which: Indices, places: Indices) -> NDArray[np.bool_]:
+        """Ask the first half of all searches for the lowest values, and the others for the highest."""
+        whose = which % count
+        weights = [inferences[one].below(place) for one, place in zip(whose, places.tolist(), strict=True)]
+        return is_enough(whose, np.where(which < count, -1.0, 1.0), weights)
+
+    found = first_places(is_so, np.tile(near, 2), np.tile([some.size for some in values], 2)).reshape(2, -1)
+    lows, highs = found[0], np.maximum(found[0], found[1])
+    return np.array([(some[low], some[high]) for some, low, high in zip(values, lows, highs, strict=True)])
+
+
+def first_places(is_so: Callable[[Indices, Indices], NDArray[np.bool_]], near: Indices, sizes: Indices) -> Indices:
+    """Return the first place of each search up to which something is so that stays so; the last if nowhere.
+
+    `is_so` takes searches and a place for each; `near` is where to look first.
+
+    >>> first_places(lambda which, places: places >= np.array([3, 70])[which], np.array([5, 5]), np.array([100, 100]))
+    array([ 3, 70])
+    """
+    low, high, middle = np.zeros_like(sizes), sizes - 1, near
+    step = np.maximum(1, sizes // 256)
+    is_met, is_missed = np.zeros(sizes.size, dtype=bool), np.zeros(sizes.size, dtype=bool)
+    while (going := np.flatnonzero(low < high)).size:
+        middle = np.clip(middle, low, np.maximum(high - 1, low))
+        answers = is_so(going, middle[going])
+        met, missed = going[answers], going[~answers]
+        high[met], is_met[met] = middle[met], True
+        low[missed], is_missed[missed] = middle[missed] + 1, True
+        # Strides that double until both sides are known, and halves from there.
+        middle = np.where(is_met & is_missed, (low + high) // 2, np.where(is_met, high - step, low + step))
+        step = 2 * step
+    return low
 
 
 def check_level(name: str, share: object) -> None:
@@ -413,29 +474,70 @@ def check_basis(basis: object, usual: Basis) -> Basis:
     return basis
 
 
-def _nearest_distribution(vector: FloatArray) -> NDArray[np.float64]:
-    """Return what reports can be drawn from, where raw inversion left negative entries."""
-    clipped = np.maximum(vector, 0.0)
-    return clipped / float(clipped.sum())
-
-
 def _limits(query: Query, weights: FloatArray, around: Surroundings, name: str | None) -> tuple[float, float]:
     """Return the least and the greatest weight, also of values far out, where a query asks for them or does not."""
-    if not _is_choice(weights):
-        return _range(weights)
     try:
-        far = [weigh(query, part, name) for part in around.far]
+        every = np.concatenate([weights, *(weigh(query, part, name) for part in around.far)])
     except InvalidParameterError:  # a function that does not take them
         return SHARES
-    limits = _range(np.concatenate([weights, *far]))
     # Where the query is the same for all of these, it asks for something in between, or for all but that.
-    return limits if limits[0] < limits[1] else SHARES
-
-
-def _range(weights: FloatArray) -> tuple[float, float]:
-    return float(weights.min()), float(weights.max())
+    return (float(every.min()), float(every.max())) if np.ptp(every) > 0 else SHARES
 
 
 def _is_choice(weights: FloatArray) -> bool:
     """Whether a query asks for some values and not for others."""
-    return bool(np.isin(weights, (0.0, 1.0)).all())
+    return bool(np.isin(weights, SHARES).all())
+
+
+def _rival_words(rivals: Sequence[object]) -> str:
+    return f"each of {len(rivals) + 1:,} places of the peak that explain them so well counts"
+
+
+def _is_plainly_unique(evidence: Evidence, region: Region) -> bool:
+    """Whether one distribution alone explains the reports best, by a look that takes a thousandth of the proof.
+
+    Whatever has a share in some best explanation has the gain 1 there. With a certificate of c nats the outputs are off
+    by at most sqrt(2 c / n) in the mean square of their ratio, weighed by q, and so are the gains, by Cauchy and
+    Schwarz. If the rows of all values that may have the gain 1 are independent, it is the only one.
+    """
+    if max(evidence.channel.shape) > 512:
+        return False
+    outputs = evidence.channel.push(region.best)
+    rows = evidence.channel.dense()[:, evidence.counts > 0] / outputs[evidence.counts > 0]
+    shares = evidence.frequencies[evidence.counts > 0]
+    gain, norms = rows @ shares, np.sqrt((rows**2) @ shares)
+    # Three times the error of a gain: a value within it may be part of some best explanation.
+    error = 3.0 * norms * math.sqrt(2 * max(region.certificate, evidence.resolution) / evidence.total)
+    free = gain >= 1 - error
+    spectrum = np.linalg.svd(rows[free] / norms[free, None] * np.sqrt(shares), compute_uv=False)
+    # A ratio of singular values from which on rows are independent beyond any doubt that rounding leaves.
+    return int(free.sum()) <= shares.size and bool(spectrum[-1] > 1e-7 * spectrum[0])
+
+
+def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on each share among all best explanations that cost nothing.
+
+    theta_x M_xz is part of the output z, which all best explanations share.
+    """
+    seen = np.flatnonzero(evidence.counts > 0)
+    outputs = evidence.channel.push(best.point)[seen]
+    rows = evidence.channel.select(best.free)[:, seen]
+    most = np.divide(outputs, rows, out=np.full_like(rows, np.inf), where=rows > 0).min(axis=1)
+    low, high = best.point.copy(), best.point.copy()
+    moving = np.abs(best.flat.basis).max(axis=0) > DIFFERENT
+    low[best.free[moving]] = 0.0
+    high[best.free[moving]] = np.minimum(1.0, most[moving])
+    return low, high
+
+
+def _explain_open(channel: Channel | None, weights: FloatArray, ends: tuple[float, float]) -> str:
+    """Say that an answer is open, between which ends, and whether more reports would settle it."""
+    words = f"{MANY}, with answers from {ends[0]:.4g} to {ends[1]:.4g}"
+    if channel is None:
+        return words
+    known = channel_query(channel, weights)
+    if known.is_no:
+        return f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
+    if known.is_yes:
+        return f"{words}; more reports may settle it, for the mechanism identifies the answer"
+    return f"{words}; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"

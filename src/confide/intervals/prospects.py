@@ -1,4 +1,4 @@
-"""Prospects of a question: how narrow its interval could be, and what of its width comes from people and from noise.
+"""Prospects of a question: what of the width of its interval comes from people and from noise, and what would help.
 
 All of it is computed from reports without chance: as many of each kind as the channel makes of a distribution on
 average. The profile of their likelihood says what a survey of that size tells an answer apart from.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
@@ -18,23 +17,12 @@ from confide.evidence import Evidence
 from confide.intervals.answers import Interval
 from confide.intervals.bases import allowed_fall, standard_errors
 from confide.intervals.inference import Inference
-from confide.intervals.region import PathPoint, Region, find_points
+from confide.intervals.region import Region
 from confide.intervals.unbiased import is_unbiased
 from confide.wording import listed
 
-TILTS = np.geomspace(0.02, 100.0, 28)
-"""Where the profile is looked at, in multiples of the tilt at which its root would be 2 without any noise."""
-
-FARTHEST = 8.0
-"""A root of the fall at which no interval holds an answer any more."""
-
-FINE = 4001
-"""Answers over which Pratt's integral is summed: its error is far below that of the profile between two tilts."""
-
-
 TIMES = (2, 10)
 """Multiples of the people for which it is said how wide an interval would be."""
-
 STRONGER = (2, 4)
 """Multiples of epsilon for which it is."""
 
@@ -144,48 +132,3 @@ def expected_region(channel: Channel, truth: FloatArray, people: float) -> Regio
     """Return the region around a distribution, from the reports of so many people without their chance."""
     evidence = Evidence(channel, people * channel.push(truth))
     return Region(evidence, truth, evidence.log_likelihood(truth), 0.0)
-
-
-def shortest_width(channel: Channel, truth: FloatArray, weights: FloatArray, people: float, level: float) -> float:
-    """Return Pratt's bound: no interval that holds at the level for all distributions is shorter on average.
-
-    At the truth its expected length is at least the integral over answers v of Phi(z - d(v)), with z the quantile of
-    the level and d(v)^2 = 2 n KL(truth M, theta M) smallest over theta with the answer v: of all tests of v, none
-    rejects it more often at the truth. A Gaussian approximation (Pratt, JASA 56, 1961).
-
-    >>> from confide.channels import RandomizedResponseChannel
-    >>> channel, half = RandomizedResponseChannel(2, 0.75, 0.25), np.array([0.5, 0.5])
-    >>> round(shortest_width(channel, half, np.array([1.0, 0.0]), 10_000, 0.95), 4)  # 3.33 standard errors of 0.01
-    0.0333
-    """
-    region = expected_region(channel, truth, people)
-    span, least = float(np.ptp(weights)), float(weights.min())
-    if span == 0:
-        return 0.0
-    shares = (weights - least) / span
-    return span * sum(_integral(region, one, level) for one in (shares, 1 - shares))
-
-
-def _integral(region: Region, shares: FloatArray, level: float) -> float:
-    """Return Pratt's integral over the answers below that of the truth."""
-    now, total = float(shares @ region.best), region.evidence.total
-    if now <= 0:
-        return 0.0
-    unit = 2 / math.sqrt(total * max(now * (1 - now), 1 / total))
-    points = find_points([(region, shares, unit * tilt) for tilt in TILTS.tolist()])
-    answers, roots = _profile(points, now)
-    between = np.linspace(0.0, now, FINE)
-    powers = np.array(
-        [NormalDist().cdf(NormalDist().inv_cdf(level) - root) for root in np.interp(-between, -answers, roots)]
-    )
-    return float(np.trapezoid(powers, between))
-
-
-def _profile(points: list[PathPoint], now: float) -> tuple[FloatArray, FloatArray]:
-    """Return answers, falling from that of the truth to 0, and how far each is from it, in standard errors."""
-    answers = np.array([now, *(one.answer for one in points)])
-    roots = np.sqrt(2 * np.array([0.0, *(one.fall for one in points)]))
-    order = np.argsort(-answers, kind="stable")
-    answers, roots = answers[order], np.maximum.accumulate(roots[order])
-    # Below the last point the path ends, or nothing is allowed any more: then its root is what counts.
-    return np.append(answers, 0.0), np.append(roots, max(float(roots[-1]), 0.0 if answers[-1] <= 1e-9 else FARTHEST))

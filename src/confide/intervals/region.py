@@ -23,53 +23,36 @@ exact where L(theta_t) itself has fallen just as far as is allowed, and valid ev
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from confide.channels import Dense
-from confide.channels.base import FloatArray, Indices
+from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence import Evidence
 from confide.intervals.few_values import FewValues
-from confide.intervals.nearby import maximise_nearby
-from confide.methods import MLE, Progress
-
-Answer = TypeVar("Answer")
-
-Search = Generator[tuple["Region", FloatArray, float], "PathPoint", Answer]
-"""A search for an answer: it asks for points of paths, each by its region, query and tilt, and is sent them.
-
-Whoever runs it may find the points of many searches at a time; see :func:`finish_all`.
-"""
+from confide.methods import MLE
 
 TOLERANCE = 1e-5
 """Nats to which each maximum on the path is proven; what is left counts against the bound."""
 
 CLOSE = 1e-2
-"""Distance of the root of the fall from the one that is allowed, as a share of it, at which the search ends.
-
-The bound that a point proves is off by half the square of that: by one part in twenty thousand of the interval.
-"""
-
-MOST_STEPS = 30
+"""Distance of the root of the fall from the one that is allowed, as a share of it, at which a search ends."""
 
 STEEPEST = 1e4
 """A tilt past which nothing moves any more: values that explain nothing. The bound is exact to its inverse there."""
 
-LEAST_FALL = 1e-9
-"""Nats below which a fall cannot be told from none."""
-
-RARE = 0.05
-"""How often so few values would be refused although no others have people."""
-
-NARROW, NEARLY_ALL = 1e-9, 0.9
-UNMOVED = 0.01
-
 NOTHING = 1e-12
 """An answer this near to the lowest that any value gives is the lowest."""
+
+LONG, MOST_FREE = 3000, 3000
+"""Values past which a line is long, and values near steps past which the whole of it is solved."""
+
+PROVEN = 5e-3
+"""Nats to which a part of a long line is to be proven: an interval of 1.92 nats is wider by a thousandth for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +70,7 @@ class Region:
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> region = Region.of(Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([60.0, 40.0])))
-    >>> [round(region.lowest(weights, 1.92), 3) for weights in (np.array([1.0, 0.0]), np.array([0.0, 1.0]))]
+    >>> lowest([region, region], np.eye(2), 1.92).round(3).tolist()
     [0.505, 0.115]
     """
 
@@ -104,7 +87,7 @@ class Region:
     @classmethod
     def of_all(cls, evidence: Sequence[Evidence]) -> list[Region]:
         """Find the maxima of many, side by side where they share a channel."""
-        best = _maxima(evidence, [None] * len(evidence))
+        best = _maxima(evidence)
         return [
             cls(one, theta, one.log_likelihood(theta), certificate)
             for one, (theta, certificate) in zip(evidence, best, strict=True)
@@ -113,7 +96,7 @@ class Region:
     @cached_property
     def few_values(self) -> FewValues | None:
         """The distributions among as few values of a line as explain the reports; None elsewhere."""
-        from confide.solvers.maxima import LARGEST
+        from confide.solvers.maximum import LARGEST_TOGETHER as LARGEST
 
         layout = self.evidence.layout
         is_line = layout is not None and len(layout.shape) == 1 and layout.places is None
@@ -132,17 +115,20 @@ class Region:
         """
         from scipy.special import chdtri  # here, so that blurring loads no more than numpy
 
-        from confide.solvers.maxima import LARGEST
+        from confide.solvers.maximum import LARGEST_TOGETHER as LARGEST
 
         values = np.flatnonzero(self.best > NOTHING)
         if max(self.evidence.channel.shape) > LARGEST or values.size == 1 or self.few_values is not None:
             return None
         found, first, leaving = None, values.size, max(1, values.size // 2)
-        shares = self.best[values]
+        shares, reported = self.best[values], self.evidence.counts > 0
         while leaving and values.size > 1:
             some = np.sort(np.argsort(shares, kind="stable")[min(leaving, values.size - 1) :])
-            tried = self._among(values[some])
-            allowed = float(chdtri(first - some.size, RARE)) / 2
+            rows = self.evidence.channel.select(values[some])
+            allowed = float(chdtri(first - some.size, 0.05)) / 2
+            # Values that cannot explain all reports are no candidates.
+            can_explain = bool((rows[:, reported] > 0).any(axis=0).all())
+            tried = Region.of(replace(self.evidence, channel=Dense(rows), layout=None)) if can_explain else None
             if tried is None or self.highest_likelihood - tried.highest_likelihood > allowed:
                 leaving //= 2
                 continue
@@ -150,207 +136,162 @@ class Region:
             values, shares = values[some], tried.best
         return found
 
-    def _among(self, values: Indices) -> Region | None:
-        """Return the region among some of the values; None where they cannot explain all reports."""
-        rows = self.evidence.channel.select(values)
-        if not bool((rows[:, self.evidence.counts > 0] > 0).any(axis=0).all()):
-            return None
-        return Region.of(Evidence(Dense(rows), self.evidence.counts, self.evidence.log_offset))
-
-    def ends(self, weights: FloatArray, fall: float) -> tuple[float, float]:
+    def ends(self, weights: FloatArray, drop: float) -> tuple[float, float]:
         """Return the lowest and the highest answer to a query where L falls by no more nats than this."""
-        return self.lowest(weights, fall), -self.lowest(-weights, fall)
-
-    def lowest(self, weights: FloatArray, fall: float, least: float | None = None) -> float:
-        """Return the lowest answer alone.
-
-        The least weight of any value is given where there are more values than those of the evidence: such as explain
-        no report, so that they gain nothing, and the proof above holds for them as well.
-        """
-        return finish(self.search(weights, fall, least))
-
-    def search(
-        self,
-        weights: FloatArray,
-        fall: float,
-        least: float | None = None,
-        enough: float = math.inf,
-        known: float = math.inf,
-    ) -> Search[float]:
-        """Do as :meth:`lowest`, and let others find the points of the path: see :data:`Search`.
-
-        It also ends once it is known whether the lowest answer reaches `enough`, and once it is known to reach `known`.
-        """
-        base = float(weights.min()) if least is None else min(least, float(weights.min()))
-        span = float(weights.max()) - base
-        if span == 0 or known <= base:  # no answer is lower
-            return base
-        ends = (enough - base) / span, (known - base) / span
-        share = yield from self._search_share((weights - base) / span, fall, *ends)
-        return base + span * share
-
-    def _search_share(self, shares: FloatArray, fall: float, enough: float, known: float) -> Search[float]:
-        """Return the lowest answer to a query between 0 and 1: the highest bound that a point of the path proves.
-
-        The root of twice the fall grows with the tilt from 0, at first in proportion, so it is what is interpolated.
-        """
-        fall = max(fall, LEAST_FALL)
-        now, wanted = float(shares @ self.best), math.sqrt(2 * fall)
-        if now <= NOTHING:
-            return 0.0
-        below, above, proven = (0.0, 0.0), (math.inf, math.inf), 0.0
-        tilt = wanted / math.sqrt(self.evidence.total * max(now * (1 - now), 1 / self.evidence.total))
-        if 0 < known < now:
-            # The end is near what is known. There a parabola through it has the slope 2 fall / (now - known), which is
-            # that of the bound, n tilt / (1 + tilt known).
-            steep = 2 * fall / (self.evidence.total * (now - known))
-            tilt = steep / (1 - steep * known) if steep * known < NEARLY_ALL else tilt
-        for number in range(1, MOST_STEPS + 1):
-            point = yield self, shares, tilt
-            root = math.sqrt(2 * point.fall)
-            proven = max(proven, point.bound(fall, self.evidence.total))
-            if abs(root - wanted) <= CLOSE * wanted or (root < wanted and point.answer <= NOTHING):
-                break
-            if proven >= min(enough, known) or (root < wanted and point.answer < enough < math.inf):
-                break
-            below, above = ((tilt, root), above) if root < wanted else (below, (tilt, root))
-            if below[0] >= STEEPEST or above[0] - below[0] <= NARROW * below[0]:
-                break
-            tilt = min(_halfway(below, above) if number % 3 == 0 else _between(below, above, wanted), STEEPEST)
-        return proven
-
-    def point(self, shares: FloatArray, tilt: float, phi: FloatArray, certificate: float) -> PathPoint:
-        """Return the point of the path where all has been gained that the tilt pays for, from the best phi."""
-        theta = phi / (1 + tilt * shares)
-        return self._judge(shares, tilt, theta / float(theta.sum()), certificate)
-
-    def filled_point(self, shares: FloatArray, tilt: float, keep: float, other: float) -> PathPoint:
-        """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
-
-        Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w,
-        which is again in proportion to 1 + tilt u, for another tilt.
-        """
-        from confide.solvers.maximum import fill_water
-
-        prices = 1 + tilt * shares
-        theta = fill_water(self.evidence.frequencies / prices, keep, other)
-        flat = other * float(self.evidence.ratio(self.evidence.channel.push(theta)).sum())
-        level = (1 - flat) / float(prices @ theta)  # because g . theta = 1
-        tilt = float(np.ptp(prices)) * level / (flat + level)
-        return self._judge(shares, tilt, theta, 0.0)
-
-    def _judge(self, shares: FloatArray, tilt: float, theta: FloatArray, certificate: float) -> PathPoint:
-        fall = self.highest_likelihood - self.evidence.log_likelihood(theta)
-        return PathPoint(tilt, float(shares @ theta), max(0.0, fall), certificate)
+        low, high = lowest([self, self], [weights, -weights], drop).tolist()
+        return low, -high
 
 
-@dataclass(frozen=True)
-class PathPoint:
-    """A point of the path.
+def lowest(
+    regions: Sequence[Region],
+    weights: Sequence[FloatArray] | FloatArray,
+    drop: float,
+    least: FloatArray | float = math.inf,
+    enough: FloatArray | float = math.inf,
+    known: FloatArray | float = math.inf,
+) -> FloatArray:
+    """Return the lowest answer to each of many questions: the highest bound that a point of its path proves.
 
-    Attributes
+    All questions go along their paths together, and points over one channel are found side by side.
+
+    Parameters
     ----------
-    tilt
-        Where it lies.
-    answer
-        What its distribution answers, between 0 and 1.
-    fall
-        How far its log-likelihood is below the highest.
-    certificate
-        By how many nats it may have missed the path.
+    regions, weights
+        Of each question, the region that the answer is looked for in, and the weight of each value.
+    drop
+        By how many nats L may fall.
+    least
+        The least weight of any value, where there are more values than those of the evidence: such as explain no
+        report, so that they gain nothing, and the proof above holds for them as well.
+    enough, known
+        A question ends once it is settled whether its answer reaches `enough`, or that it reaches `known`.
     """
+    count, drop = len(regions), max(drop, 1e-9)  # a smaller fall cannot be told from none
+    bases = np.minimum(least, np.array([float(one.min()) for one in weights]))
+    spans = np.array([float(one.max()) for one in weights]) - bases
+    going = np.flatnonzero((spans > 0) & (known > bases))  # of the others no answer is lower
+    shares = {place: (weights[place] - bases[place]) / spans[place] for place in going.tolist()}
+    needed, reached = ((one - bases) / np.where(spans > 0, spans, 1.0) for one in (enough, known))
+    now, totals, tilts, proven = np.zeros(count), np.ones(count), np.zeros(count), np.zeros(count)
+    for place in going.tolist():
+        now[place] = shares[place] @ regions[place].best
+        totals[place] = regions[place].evidence.total
+    wanted = math.sqrt(2 * drop)
+    going = going[now[going] > NOTHING]
+    for place in going.tolist():
+        tilts[place] = _first_tilt(now[place], totals[place], drop, reached[place])
+    # On both sides of the tilt that is looked for: the nearest one known, and the root of twice its fall. This grows
+    # with the tilt from 0, at first in proportion, so it is what is interpolated.
+    below, above = np.zeros((count, 2)), np.full((count, 2), math.inf)
+    for number in range(1, 31):
+        if not going.size:
+            break
+        points = find_points([(regions[place], shares[place], tilts[place]) for place in going.tolist()])
+        roots, answers = np.sqrt(2 * points.falls), points.answers
+        proven[going] = np.maximum(proven[going], points.bounds(drop, totals[going]))
+        is_below = roots < wanted
+        # The bound that a point proves is off by half the square of CLOSE: by one part in twenty thousand.
+        is_done = (np.abs(roots - wanted) <= CLOSE * wanted) | (is_below & (answers <= NOTHING))
+        is_done |= proven[going] >= np.minimum(needed[going], reached[going])
+        is_done |= is_below & (answers < needed[going]) & (needed[going] < math.inf)
+        for side, some in ((below, is_below), (above, ~is_below)):
+            side[going[some]] = np.stack([tilts[going[some]], roots[some]], axis=1)
+        low, high = below[going, 0], above[going, 0]
+        going = going[~(is_done | (low >= STEEPEST) | (high - low <= 1e-9 * low))]
+        for place in going.tolist():
+            is_halved = number % 3 == 0  # no shape of the path can make that slow
+            tilts[place] = min(_next_tilt(below[place], above[place], wanted, is_halved=is_halved), STEEPEST)
+    found: FloatArray = bases + spans * proven
+    return found
 
-    tilt: float
-    answer: float
-    fall: float
-    certificate: float
 
-    def bound(self, fall: float, total: float) -> float:
-        """Return what no answer can be below where the log-likelihood falls by no more than `fall`; see above."""
-        left = (fall - self.fall + self.certificate) / total
-        return ((1 + self.tilt * self.answer) * math.exp(-left) - 1) / self.tilt
+def _first_tilt(now: float, total: float, drop: float, known: float) -> float:
+    """Return the tilt to begin with: that of a share without noise or, where an end is nearly known, the one there."""
+    steep = 2 * drop / (total * (now - known)) if 0 < known < now else math.inf
+    if steep * known < 0.9:
+        # A parabola through that end has the slope 2 drop / (now - known) there, which is that of the bound,
+        # n tilt / (1 + tilt known).
+        return steep / (1 - steep * known)
+    return math.sqrt(2 * drop) / math.sqrt(total * max(now * (1 - now), 1 / total))
 
 
-def _between(below: tuple[float, float], above: tuple[float, float], wanted: float) -> float:
+def _next_tilt(below: FloatArray, above: FloatArray, wanted: float, *, is_halved: bool) -> float:
     """Return the tilt to try next: where a power of the tilt that passes through both points meets the wanted root.
 
     While only one side is known the root is taken to be in proportion to the tilt, and a little more is asked for, so
     that the other side gets known as well.
     """
-    if math.isinf(above[0]):
-        return below[0] * min(10.0, 1.1 * wanted / max(below[1], 1e-9))
-    if below[0] == 0:
-        return above[0] * max(0.9 * wanted / above[1], 0.02)
-    if below[1] < UNMOVED * wanted:  # at a corner of the simplex a small tilt moves nothing
-        return _halfway(below, above)
-    part = math.log(wanted / below[1]) / math.log(above[1] / below[1])
-    return float(below[0] * (above[0] / below[0]) ** min(max(part, 0.05), 0.95))
+    low, low_root, high, high_root = (float(one) for one in (*below, *above))
+    # At a corner of the simplex a small tilt moves nothing.
+    if is_halved or (low > 0 and math.isfinite(high) and low_root < 0.01 * wanted):
+        return 2 * low if math.isinf(high) else (low + high) / 2
+    if math.isinf(high):
+        return low * min(10.0, 1.1 * wanted / max(low_root, 1e-9))
+    if low == 0:
+        return high * max(0.9 * wanted / high_root, 0.02)
+    part = math.log(wanted / low_root) / math.log(high_root / low_root)
+    return float(low * (high / low) ** min(max(part, 0.05), 0.95))
 
 
-def _halfway(below: tuple[float, float], above: tuple[float, float]) -> float:
-    """Return the middle, which no shape of the path can make slow."""
-    return 2 * below[0] if math.isinf(above[0]) else (below[0] + above[0]) / 2
+class PathPoints(NamedTuple):
+    """Points of paths, one each: tilts, answers, falls below the highest L, and by how many nats each may be off."""
+
+    tilts: FloatArray
+    answers: FloatArray
+    falls: FloatArray
+    certificates: FloatArray
+
+    def bounds(self, drop: float, totals: FloatArray | float) -> FloatArray:
+        """Return what no answer can be below where the log-likelihood falls by no more than `drop`; see above."""
+        left = (drop - self.falls + self.certificates) / totals
+        bounds: FloatArray = ((1 + self.tilts * self.answers) * np.exp(-left) - 1) / self.tilts
+        return bounds
 
 
-def finish(search: Search[Answer]) -> Answer:
-    """Run one search to its end."""
-    return finish_all([search])[0]
-
-
-def finish_all(searches: Sequence[Search[Answer]], progress: Progress | None = None) -> list[Answer]:
-    """Run many searches to their ends, a point of each at a time; the points over one channel are found side by side.
-
-    The progress hears how many are done.
-    """
-    answers: dict[int, Answer] = {}
-    waiting: dict[int, tuple[Region, FloatArray, float]] = {}
-
-    def go_on(place: int, point: PathPoint | None) -> None:
-        try:
-            search = searches[place]
-            waiting[place] = next(search) if point is None else search.send(point)
-        except StopIteration as end:
-            answers[place] = end.value
-
-    for place in range(len(searches)):
-        go_on(place, None)
-    while waiting:
-        places, asked = list(waiting), list(waiting.values())
-        waiting.clear()
-        for place, point in zip(places, find_points(asked), strict=True):
-            go_on(place, point)
-        if progress is not None:
-            progress(len(answers))
-    return [answers[place] for place in range(len(searches))]
-
-
-def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> list[PathPoint]:
-    """Return one point for each region, query and tilt."""
-    points: dict[int, PathPoint] = {}
-    others = []
-    for place, (region, shares, tilt) in enumerate(asked):
-        alike = region.evidence.channel.keep_and_other
-        if alike is None:
-            others.append(place)
-        else:
-            points[place] = region.filled_point(shares, tilt, *alike)
+def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints:
+    """Return one point for each region, query between 0 and 1, and tilt."""
+    found = np.empty((4, len(asked)))
+    others = [place for place, (region, *_) in enumerate(asked) if region.evidence.channel.keep_and_other is None]
     factors = [1 / (1 + asked[place][2] * asked[place][1]) for place in others]
     regions = [asked[place][0] for place in others]
-    found = _maxima([one.evidence for one in regions], factors, [one.best for one in regions])
-    for place, (phi, certificate) in zip(others, found, strict=True):
-        region, shares, tilt = asked[place]
-        points[place] = region.point(shares, tilt, phi, certificate)
-    return [points[place] for place in range(len(asked))]
+    solved = _maxima([one.evidence for one in regions], factors, [one.best for one in regions])
+    maxima = dict(zip(others, solved, strict=True))
+    for place, (region, shares, tilt) in enumerate(asked):
+        if place in maxima:
+            phi, certificate = maxima[place]
+            theta, reached = phi / (1 + tilt * shares), tilt
+            theta = theta / float(theta.sum())
+        else:
+            (theta, reached), certificate = _fill(region.evidence, shares, tilt), 0.0
+        fall = region.highest_likelihood - region.evidence.log_likelihood(theta)
+        found[:, place] = reached, shares @ theta, max(0.0, fall), certificate
+    return PathPoints(*found)
+
+
+def _fill(evidence: Evidence, shares: FloatArray, tilt: float) -> tuple[FloatArray, float]:
+    """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
+
+    Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w, which
+    is again in proportion to 1 + tilt u, for another tilt.
+    """
+    from confide.solvers.maximum import fill_water
+
+    keep, other = evidence.channel.keep_and_other or (1.0, 0.0)
+    prices = 1 + tilt * shares
+    theta = fill_water(evidence.frequencies / prices, keep, other)
+    flat = other * float(evidence.ratio(evidence.channel.push(theta)).sum())
+    level = (1 - flat) / float(prices @ theta)  # because g . theta = 1
+    return theta, float(np.ptp(prices)) * level / (flat + level)
 
 
 def _maxima(
-    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], best: Sequence[FloatArray] = ()
+    evidence: Sequence[Evidence], factors: Sequence[FloatArray] = (), best: Sequence[FloatArray] = ()
 ) -> list[tuple[FloatArray, float]]:
-    """Return the maximum of each, over a channel whose rows may be rescaled, and its certificate.
+    """Return the maximum of each, and its certificate.
 
-    `best` has the maxima without the factors, where these are known.
+    The rows of each channel may be rescaled by factors; `best` has the maxima without these then.
     """
-    from confide.solvers.maxima import can_solve_together
+    from confide.solvers.maximum import can_solve_together, maxima
 
     together: dict[object, list[int]] = {}
     for place, one in enumerate(evidence):
@@ -358,43 +299,98 @@ def _maxima(
         together.setdefault(key, []).append(place)
     found: dict[int, tuple[FloatArray, float]] = {}
     for key, places in together.items():
-        some = [evidence[place] for place in places]
-        scales = [factors[place] for place in places]
         if key == (places[0],):
-            solved = [_maximum(some[0], scales[0], best[places[0]] if best else None)]
-        else:
-            solved = _side_by_side(some, scales, [best[place] for place in places] if best else None)
-        found |= zip(places, solved, strict=True)
+            (place,) = places
+            found[place] = _maximum(evidence[place], *(one[place] if one else None for one in (factors, best)))
+            continue
+        channel, counts = evidence[places[0]].channel, np.array([evidence[place].counts for place in places])
+        tolerances = np.array([max(TOLERANCE, 4 * evidence[place].resolution) / 2 for place in places])
+        scales = start = None
+        if factors:
+            scales = np.array([factors[place] for place in places])
+            start = np.array([best[place] for place in places]) / scales
+            start /= start.sum(axis=1, keepdims=True)
+        solved = maxima(channel.dense(), counts, tolerances, channel.layout, start=start, factors=scales)
+        for row, place in enumerate(places):
+            is_proven = solved.certificates[row] <= 2 * tolerances[row]
+            alone = None if is_proven else _maximum(evidence[place], factors[place] if factors else None)
+            found[place] = alone or (solved.distributions[row], float(solved.certificates[row]))
     return [found[place] for place in range(len(evidence))]
-
-
-def _side_by_side(
-    evidence: Sequence[Evidence], factors: Sequence[FloatArray | None], best: Sequence[FloatArray] | None
-) -> list[tuple[FloatArray, float]]:
-    from confide.solvers.maxima import maxima
-
-    channel, counts = evidence[0].channel, np.array([one.counts for one in evidence])
-    tolerances = np.array([max(TOLERANCE, 4 * one.resolution) / 2 for one in evidence])
-    scales = None if factors[0] is None else np.array(factors)
-    start = None
-    if best is not None and scales is not None:
-        start = np.array(best) / scales
-        start /= start.sum(axis=1, keepdims=True)
-    found = maxima(channel.dense(), counts, tolerances, channel.layout, start=start, factors=scales)
-    pairs = zip(found.distributions, found.certificates.tolist(), strict=True)
-    return [
-        (theta, certificate) if certificate <= 2 * tolerance else _maximum(one, scale)
-        for (theta, certificate), tolerance, one, scale in zip(pairs, tolerances, evidence, factors, strict=True)
-    ]
 
 
 def _maximum(
     evidence: Evidence, factors: FloatArray | None, best: FloatArray | None = None
 ) -> tuple[FloatArray, float]:
-    if factors is not None and best is not None:
-        nearby = maximise_nearby(evidence, best, factors)
-        if nearby is not None:
-            return nearby
+    nearby = None if factors is None or best is None else maximise_nearby(evidence, best, factors)
+    if nearby is not None:
+        return nearby
     scaled = evidence if factors is None else Evidence(evidence.channel.rescaled(factors), evidence.counts)
     theta = MLE(tolerance=max(TOLERANCE, 4 * evidence.resolution)).solve(scaled).distribution
     return theta, scaled.certificate(theta)
+
+
+# Points of a path on a long line: a query that steps at a few places moves the best explanation near these alone.
+#
+# Far from a step all rows of a stretch are rescaled alike, so that its part of the best explanation of all stays the
+# best one, up to its weight. The noise forgets in a few multiples of 1 / epsilon. So values near a step are free, each
+# stretch between is one composite, and the outputs inside it, which nothing else explains, are one. That is a small
+# problem; how far its solution is from the maximum of the large one, the certificate over all values says, so nothing
+# is taken on trust.
+
+
+def maximise_nearby(evidence: Evidence, best: FloatArray, factors: FloatArray) -> tuple[FloatArray, float] | None:
+    """Return the maximum over a long line whose rows are rescaled by steps, and its certificate; None if not found so.
+
+    `best` is the maximum without the factors.
+    """
+    line, size = evidence.channel.line, factors.size
+    if line is None or size <= LONG or not 0 < line.ratio < 1:
+        return None
+    steps = (np.flatnonzero(np.diff(factors)) + 1).tolist()
+    for reach in (5.0, 10.0):  # nats by which the noise has died out where values are no longer free, tried in turn
+        # By 18 nats outputs know nothing of what lies beyond.
+        near, far = (math.ceil(nats / -math.log(line.ratio)) for nats in (reach, 18.0))
+        edges = [0, *(edge for step in steps for edge in (step - near, step + near)), size]
+        pairs = zip(edges[::2], edges[1::2], strict=True)
+        stretches = [(start, stop) for start, stop in pairs if stop - start > 2 * far]
+        if size - sum(stop - start for start, stop in stretches) > MOST_FREE:
+            return None
+        theta = _solve_nearby(evidence, best, factors, stretches, far)
+        scaled = Evidence(evidence.channel.rescaled(factors), evidence.counts)
+        certificate = scaled.certificate(theta)
+        if certificate <= PROVEN:
+            return theta, certificate
+    return None
+
+
+def _solve_nearby(
+    evidence: Evidence, best: FloatArray, factors: FloatArray, stretches: list[tuple[int, int]], far: int
+) -> FloatArray:
+    """Solve with one composite for each stretch, and put the parts together."""
+    size = best.size
+    free, kept = np.ones(size, dtype=bool), np.ones(size, dtype=bool)
+    for start, stop in stretches:
+        free[start:stop] = False
+        kept[start + far * (start > 0) : stop - far * (stop < size)] = False
+    values, outputs = np.flatnonzero(free), np.flatnonzero(kept & (evidence.counts > 0))
+    rows = [
+        np.hstack([evidence.channel.block(values, outputs), np.zeros((values.size, len(stretches)))])
+        * factors[values, None]
+    ]
+    masses, lumps = [], []
+    for place, (start, stop) in enumerate(stretches):
+        part = np.zeros(size)
+        part[start:stop] = best[start:stop]
+        masses.append(max(float(part.sum()), 1e-300))
+        inside = np.eye(len(stretches))[place]
+        rows.append(np.hstack([factors[start] * evidence.channel.push(part)[outputs] / masses[-1], inside])[None, :])
+        lumps.append(float(evidence.counts[start:stop][~kept[start:stop]].sum()))
+    counts = np.concatenate([evidence.counts[outputs], lumps])
+    seen = counts > 0
+    small = Evidence(Dense(np.vstack(rows)[:, seen], Layout((values.size + len(stretches),))), counts[seen])
+    found = MLE(tolerance=max(PROVEN / 5, 4 * small.resolution)).solve(small).distribution
+    theta = np.zeros(size)
+    theta[values] = found[: values.size]
+    for (start, stop), mass, weight in zip(stretches, masses, found[values.size :], strict=True):
+        theta[start:stop] = best[start:stop] * weight / mass
+    return theta

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.alphabets import Alphabet, Grid, Indices, Integers, Selection
-from confide.alphabets.planes import LARGEST_LATTICE
+from confide.alphabets.geometry import LARGEST_LATTICE
 from confide.channels.base import FloatArray
 from confide.limits import LARGEST_INTEGER, MOST_STORED
 

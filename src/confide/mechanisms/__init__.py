@@ -1,5 +1,6 @@
-"""Mechanisms, which blur a value on a person's device. A new one joins surveys by standing in MECHANISMS."""
+"""Mechanisms, which blur a value on a person's device. confide.register adds one of your own."""
 
+from confide.kinds import Kinds
 from confide.mechanisms.base import Mechanism, truncated
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.exponential import Exponential
@@ -19,30 +20,33 @@ from confide.mechanisms.taxicab import Taxicab, TruncatedTaxicab
 from confide.mechanisms.unary import Rappor, Unary, UnaryEncoding
 from confide.mechanisms.wrapped_geometric import WrappedGeometric
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    mechanism.kind: mechanism
-    for mechanism in (
-        RandomizedResponse,
-        Rappor,
-        Unary,
-        TruncatedGeometric,
-        Geometric,
-        TruncatedLaplace,
-        Laplace,
-        Exponential,
-        WrappedGeometric,
-        TruncatedTaxicab,
-        Taxicab,
-        TruncatedPlanarGeometric,
-        PlanarGeometric,
-        TruncatedPlanarLaplace,
-        PlanarLaplace,
-        FromMatrix,
-        Product,
-        Remapped,
-        TwoRounds,
-    )
-}
+MECHANISMS: Kinds[type[Mechanism]] = Kinds(
+    Mechanism,
+    {
+        one.kind: one
+        for one in (
+            RandomizedResponse,
+            Rappor,
+            Unary,
+            TruncatedGeometric,
+            Geometric,
+            TruncatedLaplace,
+            Laplace,
+            Exponential,
+            WrappedGeometric,
+            TruncatedTaxicab,
+            Taxicab,
+            TruncatedPlanarGeometric,
+            PlanarGeometric,
+            TruncatedPlanarLaplace,
+            PlanarLaplace,
+            FromMatrix,
+            Product,
+            Remapped,
+            TwoRounds,
+        )
+    },
+)
 """Every mechanism by its name in a survey file."""
 
 __all__ = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -34,8 +35,20 @@ class Mechanism(ABC):
     things make it better: a `channel` with faster products, and `facts`, which theory would otherwise compute.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str] = ""
     """Name of the mechanism in a survey file."""
+
+    title: ClassVar[str] = ""
+    """Name in a sentence; made from :attr:`kind` if left out."""
+
+    about: ClassVar[str] = ""
+    """What it does to a value, in a line."""
+
+    suits: ClassVar[str] = ""
+    """Kind of alphabet that its example has; the first that it takes if left out."""
+
+    example: ClassVar[str | Mapping[str, str]] = ""
+    """Settings of an example beside its kind, in TOML; by alphabet where they differ, an epsilon if left out."""
 
     alphabet: Alphabet
 
@@ -104,6 +117,26 @@ class Mechanism(ABC):
         What each name means is specified (docs/device.md).
         """
         return {}
+
+    def at(self, epsilon: float) -> Mechanism:
+        """Return the same mechanism with another epsilon.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it has no epsilon of its own, as one that is made of others or of a matrix.
+
+        >>> from confide import Categories, RandomizedResponse
+        >>> RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0).at(2.0).guarantee
+        LocalDP(epsilon=2.0)
+        """
+        if "epsilon" not in getattr(self, "__dataclass_fields__", {}):
+            raise InvalidParameterError(
+                f"{self!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
+                f"people alone; or plan with a mechanism that takes an epsilon."
+            )
+        changed: Mechanism = replace(self, epsilon=epsilon)  # type: ignore[type-var]  # it is a dataclass
+        return changed
 
     def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)
         """Return the mechanism of some attributes alone: what it reports is what this one reports of them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -34,7 +34,24 @@ class Product(Mechanism):
     1.5
     """
 
-    kind: ClassVar[str] = "product"
+    kind = "product"
+    about = "each attribute is blurred by a mechanism of its own"
+    example: ClassVar[Mapping[str, str]] = {
+        "attributes": """\
+
+[mechanism.age]                # for each attribute any mechanism that takes its values; what they promise adds up
+kind = "truncated-geometric"
+epsilon = 0.05
+
+[mechanism.visits]
+kind = "randomized-response"
+epsilon = 1.0
+
+[mechanism.region]
+kind = "randomized-response"
+epsilon = 1.0
+""",
+    }
     names: tuple[str, ...]
     mechanisms: tuple[Mechanism, ...]
 
@@ -129,7 +146,35 @@ class Remapped(Mechanism):
     (25, 16)
     """
 
-    kind: ClassVar[str] = "remapped"
+    kind = "remapped"
+    about = "reports of another mechanism, moved to the nearest of other outputs"
+    example: ClassVar[Mapping[str, str]] = {
+        "integers": """\
+
+[mechanism.mechanism]          # any mechanism of finitely many reports; what it promises stands
+kind = "truncated-geometric"
+epsilon = 0.05
+
+[mechanism.outputs]            # a report beside these becomes the nearest of them
+kind = "integers"
+low = 18
+high = 80
+unit = "year"
+""",
+        "grid": """\
+
+[mechanism.mechanism]          # any mechanism of finitely many reports; what it promises stands
+kind = "truncated-planar-geometric"
+epsilon = 1.0
+
+[mechanism.outputs]            # a report beside these becomes the nearest of them
+kind = "grid"
+rows = 18
+columns = 12
+spacing = 0.5
+unit = "km"
+""",
+    }
     mechanism: Mechanism
     outputs: Alphabet
     mapping: tuple[int, ...] | None = None

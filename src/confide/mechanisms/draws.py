@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -342,11 +342,8 @@ def _scores(mechanism: Mechanism, value: int, chances: FloatArray) -> tuple[Floa
 @lru_cache(maxsize=8)
 def _with_larger_epsilon(mechanism: Mechanism) -> Mechanism | None:
     """Return the same mechanism with a slightly larger epsilon, if it has one and reports in the same outputs."""
-    epsilon = getattr(mechanism, "epsilon", None)
-    if not is_dataclass(mechanism) or "epsilon" not in {one.name for one in fields(mechanism)} or epsilon is None:
-        return None
     try:
-        larger = replace(mechanism, epsilon=(1 + STEP) * epsilon)
+        larger = mechanism.at((1 + STEP) * getattr(mechanism, "epsilon", math.nan))
     except ConfideError:
         return None
     return larger if larger.report_alphabet == mechanism.report_alphabet and larger.has_channel else None

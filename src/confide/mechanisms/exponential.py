@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,8 @@ class Exponential(Mechanism):
            [0.09 , 0.245, 0.665]])
     """
 
-    kind: ClassVar[str] = "exponential"
+    kind = "exponential"
+    about = "any value, a near one more likely than a far one"
     alphabet: Alphabet
     epsilon: float
 

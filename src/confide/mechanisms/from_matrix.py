@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -52,7 +53,19 @@ class FromMatrix(Mechanism):
     (Integers(0, 2), 0.9163)
     """
 
-    kind: ClassVar[str] = "matrix"
+    kind = "matrix"
+    title = "a mechanism given by its matrix"
+    about = "your own probabilities; the guarantee is computed from them"
+    example: ClassVar[Mapping[str, str]] = {
+        "categories": """\
+matrix = [                     # one row for each value, one column for each report; rows sum to 1
+    [0.8, 0.1, 0.1],
+    [0.1, 0.8, 0.1],
+    [0.1, 0.1, 0.8],
+]
+# outputs = { kind = "categories", values = ["a", "b", "c"] }   # what the columns are; the alphabet if left out
+""",
+    }
     alphabet: Alphabet
     matrix: NDArray[np.float64] = field(repr=False)
     outputs: Alphabet | None = None

@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers
+from confide.alphabets import Alphabet, Indices, LineGeometry
 from confide.channels import TwoSidedExponential
 from confide.counts import Counts, add_up
 from confide.evidence import Evidence
@@ -40,15 +39,16 @@ class Geometric(UnboundedLineMechanism):
     Integers()
     """
 
-    kind: ClassVar[str] = "geometric"
-    alphabet: Integers
+    kind = "geometric"
+    about = "noise is added; any whole number may be reported"
+    alphabet: Alphabet
     epsilon: float
 
     def __post_init__(self) -> None:
         self._check()
 
     @property
-    def report_alphabet(self) -> Integers:
+    def report_alphabet(self) -> Alphabet:
         """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet.between(None, None)
 
@@ -72,7 +72,7 @@ class Geometric(UnboundedLineMechanism):
         return Proof(reason, "corollary consistency2", {"lambda times spacing": rate, "-log a": constant})
 
     def _truncated(self, outputs: Alphabet | None) -> TruncatedGeometric | None:
-        if outputs is None or isinstance(outputs, Integers):
+        if outputs is None or isinstance(outputs.geometry, LineGeometry):
             return TruncatedGeometric(self.alphabet, self.epsilon, outputs)
         return None
 
@@ -129,10 +129,11 @@ class TruncatedGeometric(TruncatedLineMechanism):
     1.28
     """
 
-    kind: ClassVar[str] = "truncated-geometric"
-    alphabet: Integers
+    kind = "truncated-geometric"
+    about = "noise is added, and the sum clamped to the alphabet"
+    alphabet: Alphabet
     epsilon: float
-    outputs: Integers | None = None
+    outputs: Alphabet | None = None
 
     def __post_init__(self) -> None:
         self._check()

@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers, Line
+from confide.alphabets import Alphabet, Indices, Line, LineGeometry
 from confide.channels import ScatteredExponential, TwoSidedExponential
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -34,8 +33,9 @@ class Laplace(UnboundedLineMechanism):
     Line()
     """
 
-    kind: ClassVar[str] = "laplace"
-    alphabet: Integers
+    kind = "laplace"
+    about = "continuous noise is added; reports are real numbers"
+    alphabet: Alphabet
     epsilon: float
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Laplace(UnboundedLineMechanism):
         )
 
     def _truncated(self, outputs: Alphabet | None) -> TruncatedLaplace | None:
-        if outputs is None or isinstance(outputs, Integers):
+        if outputs is None or isinstance(outputs.geometry, LineGeometry):
             return TruncatedLaplace(self.alphabet, self.epsilon, outputs)
         return None
 
@@ -123,10 +123,11 @@ class TruncatedLaplace(TruncatedLineMechanism):
            [0.112, 0.192, 0.697]])
     """
 
-    kind: ClassVar[str] = "truncated-laplace"
-    alphabet: Integers
+    kind = "truncated-laplace"
+    about = "continuous noise is added, then rounded and clamped"
+    alphabet: Alphabet
     epsilon: float
-    outputs: Integers | None = None
+    outputs: Alphabet | None = None
 
     def __post_init__(self) -> None:
         self._check()

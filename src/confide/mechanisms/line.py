@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers, Selection
+from confide.alphabets import Alphabet, Indices, Integers, LineGeometry
 from confide.channels import Dense, Embedded, ScatteredExponential, TwoSidedExponential
 from confide.counts import Counts
 from confide.errors import InvalidParameterError
@@ -54,7 +54,7 @@ DISTANCE_DOMINANCE = Proof(
 class LineMechanism(Mechanism):
     """A mechanism on whole numbers whose epsilon is per unit of distance."""
 
-    alphabet: Integers
+    alphabet: Alphabet
     epsilon: float
 
     @property
@@ -105,7 +105,7 @@ class LineMechanism(Mechanism):
 class UnboundedLineMechanism(LineMechanism):
     """Noise on a line with unbounded reports: P(z | x) is a constant times e^(-decay |z - x|)."""
 
-    alphabet: Integers
+    alphabet: Alphabet
     epsilon: float
 
     def _check(self) -> None:
@@ -128,11 +128,11 @@ class UnboundedLineMechanism(LineMechanism):
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
         """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
-        if isinstance(part, Integers):
+        if isinstance(part.geometry, LineGeometry):
             return replace(self, alphabet=part).observe(counts)
         self.refuse_strays(counts)
         places = part.coordinates[:, 0]
-        if not isinstance(part, Selection) or (np.diff(places) <= 0).any():
+        if part.selected_from is None or (np.diff(places) <= 0).any():
             raise InvalidParameterError(f"A part of {self.alphabet!r} must be in increasing order; got {part!r}.")
         reports = counts.reports.astype(np.float64)
         inside = np.clip(reports, places[0], places[-1])
@@ -148,10 +148,10 @@ class TruncatedLineMechanism(LineMechanism):
     outputs. For ranges on a line that is the same as clamping to the outputs at once.
     """
 
-    outputs: Integers | None
+    outputs: Alphabet | None
 
     @property
-    def report_alphabet(self) -> Integers:
+    def report_alphabet(self) -> Alphabet:
         """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet if self.outputs is None else self.outputs
 
@@ -181,7 +181,7 @@ class TruncatedLineMechanism(LineMechanism):
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
         """See :meth:`Mechanism.observe_within`; a range that holds all reports has a piece of the channel."""
-        if not self._is_plain or not isinstance(part, Integers):
+        if not self._is_plain or not isinstance(part.geometry, LineGeometry):
             return super().observe_within(counts, part)
         self.refuse_strays(counts)
         places = part.locate(counts.reports)
@@ -239,7 +239,7 @@ class TruncatedLineMechanism(LineMechanism):
         return not self._is_uneven and self.alphabet.span == self.report_alphabet.span
 
     @cached_property
-    def _box(self) -> Integers:
+    def _box(self) -> Alphabet:
         if self._is_uneven:
             return Integers(0, int(self._lattice[1][-1]))
         (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
@@ -300,7 +300,7 @@ class TruncatedLineMechanism(LineMechanism):
                 f"other outputs. Leave them out."
             )
 
-    def _check_outputs(self, outputs: Integers) -> None:
+    def _check_outputs(self, outputs: Alphabet) -> None:
         self._refuse_uneven_outputs()
         require_line(outputs, f"The outputs of {type(self).__name__}")
         (low, high), (first, last) = self.alphabet.span, outputs.span
@@ -328,5 +328,5 @@ def lattice_of(positions: Sequence[Fraction]) -> tuple[Fraction, Indices]:
 
 def require_line(alphabet: object, name: str) -> None:
     """Refuse anything but whole numbers on a line, or values with places along one."""
-    if not isinstance(alphabet, Alphabet) or (not isinstance(alphabet, Integers) and alphabet.positions is None):
+    if not isinstance(alphabet, Alphabet) or not isinstance(alphabet.geometry, LineGeometry):
         raise InvalidParameterError(f"{name} needs whole numbers on a line, Integers(low, high); got {alphabet!r}.")

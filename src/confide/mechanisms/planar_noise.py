@@ -101,7 +101,8 @@ class PlanarGeometric(EuclideanNoise):
     Lattice()
     """
 
-    kind: ClassVar[str] = "planar-geometric"
+    kind = "planar-geometric"
+    about = "noise alike in all directions; any cell of the plane may be reported"
     alphabet: Grid | Lattice
     epsilon: float
 
@@ -171,7 +172,8 @@ class PlanarLaplace(EuclideanNoise):
     Plane()
     """
 
-    kind: ClassVar[str] = "planar-laplace"
+    kind = "planar-laplace"
+    about = "continuous noise alike in all directions; reports are real rows and columns, or coordinates"
     alphabet: Grid | Lattice
     epsilon: float
 
@@ -312,7 +314,8 @@ class TruncatedPlanarGeometric(TruncatedKernelMechanism):
     True
     """
 
-    kind: ClassVar[str] = "truncated-planar-geometric"
+    kind = "truncated-planar-geometric"
+    about = "noise alike in all directions, then the nearest cell"
     alphabet: Grid
     epsilon: float
     outputs: Grid | None = None
@@ -334,7 +337,8 @@ class TruncatedPlanarLaplace(TruncatedKernelMechanism):
     True
     """
 
-    kind: ClassVar[str] = "truncated-planar-laplace"
+    kind = "truncated-planar-laplace"
+    about = "continuous noise alike in all directions, then the nearest cell"
     alphabet: Grid
     epsilon: float
     outputs: Grid | None = None

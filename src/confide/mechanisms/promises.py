@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, LineAlphabet, PlaneAlphabet
+from confide.alphabets import Alphabet
 from confide.errors import InvalidParameterError
 from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
@@ -355,7 +355,7 @@ def _is_own_pair(alphabet: Alphabet, guarantee: Guarantee, left: int) -> NDArray
     if isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Uneven):
         next_one: NDArray[np.bool_] = np.arange(count) == 0  # along a line, whatever the gaps
         return next_one
-    is_lattice = isinstance(alphabet, LineAlphabet | PlaneAlphabet) and isinstance(guarantee, MetricPrivacy)
+    is_lattice = alphabet.geometry.dimensions > 0 and isinstance(guarantee, MetricPrivacy)
     if not is_lattice or not isinstance(guarantee.metric, Euclidean | Manhattan):  # type: ignore[attr-defined]
         return np.ones(count, dtype=bool)
     values = alphabet.decode(np.arange(left, alphabet.size)).astype(np.int64).reshape(count + 1, -1)

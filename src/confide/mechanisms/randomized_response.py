@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +31,10 @@ class RandomizedResponse(Mechanism):
            [0.269, 0.731]])
     """
 
-    kind: ClassVar[str] = "randomized-response"
+    kind = "randomized-response"
+    suits = "categories"
+    title = "k-ary randomized response"
+    about = "the truth, or with some probability any other value alike"
     alphabet: Alphabet
     epsilon: float
 

@@ -7,7 +7,7 @@ two of them differ, so that nobody can be followed by a report that never change
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -64,7 +64,35 @@ class TwoRounds(Mechanism):
     ('epsilon 0.5371', 'epsilon 2.197')
     """
 
-    kind: ClassVar[str] = "two-rounds"
+    kind = "two-rounds"
+    about = "blurred once and for all by a secret of the person, and what comes out anew in every report"
+    example: ClassVar[Mapping[str, str]] = {
+        "categories": """\
+
+[mechanism.permanent]          # drawn once for a value, from a secret of the person: what it promises holds for any
+kind = "unary"                 # number of reports of the same value
+keep = 0.75
+flip = 0.25
+
+[mechanism.fresh]              # drawn anew in every report, from the bits above
+kind = "unary"
+keep = 0.75
+flip = 0.5
+""",
+        **{
+            alphabet: f"""\
+
+[mechanism.permanent]          # drawn once for a value, from a secret of the person: what it promises holds for any
+kind = "{kind}"   # number of reports of the same value
+epsilon = 0.05
+
+[mechanism.fresh]              # drawn anew in every report, from what came out above
+kind = "{kind}"
+epsilon = 0.02
+"""
+            for alphabet, kind in (("integers", "truncated-geometric"), ("grid", "truncated-taxicab"))
+        },
+    }
     permanent: Mechanism
     fresh: Mechanism
 

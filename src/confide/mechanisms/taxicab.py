@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,8 @@ class Taxicab(UnboundedPlaneMechanism):
     Lattice(spacing=0.5, unit='km')
     """
 
-    kind: ClassVar[str] = "taxicab"
+    kind = "taxicab"
+    about = "noise on row and column; any cell of the plane may be reported"
     alphabet: Grid | Lattice
     epsilon: float
 
@@ -153,7 +153,8 @@ class TruncatedTaxicab(TruncatedPlaneMechanism):
     metric privacy, 1 per km: any report is at most e^(1 x distance) times as likely under one value as another
     """
 
-    kind: ClassVar[str] = "truncated-taxicab"
+    kind = "truncated-taxicab"
+    about = "noise on row and column, each clamped to the grid"
     alphabet: Grid
     epsilon: float
     outputs: Grid | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,7 +182,10 @@ class Rappor(UnaryEncoding):
     (2, 3)
     """
 
-    kind: ClassVar[str] = "rappor"
+    kind = "rappor"
+    suits = "categories"
+    title = "the RAPPOR mechanism"
+    about = "a bit for each value, set for the true one, then each flipped at random"
     alphabet: Alphabet
     epsilon: float
 
@@ -247,7 +250,14 @@ class Unary(BitEncoding):
     'epsilon 2.197'
     """
 
-    kind: ClassVar[str] = "unary"
+    kind = "unary"
+    suits = "categories"
+    title = "unary encoding"
+    about = "a bit for each value, that of the true one set with one probability, any other with another"
+    example = """\
+keep = 0.75                    # the bit of the true value is set with this probability
+flip = 0.25                    # and any other with this one: any two values are told apart by a factor of at most 9
+"""
 
     def __init__(self, alphabet: Alphabet, keep: float, flip: float) -> None:
         check_positive("keep", keep)

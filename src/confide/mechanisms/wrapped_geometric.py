@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import ClassVar
 
 from confide.alphabets import Circle, Indices
 from confide.channels import WrappedExponential
@@ -31,7 +30,8 @@ class WrappedGeometric(Mechanism):
     0.5
     """
 
-    kind: ClassVar[str] = "wrapped-geometric"
+    kind = "wrapped-geometric"
+    about = "noise is added, and goes around the circle"
     alphabet: Circle
     epsilon: float
 

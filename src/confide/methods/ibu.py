@@ -189,8 +189,7 @@ def best_numbers_of_steps(
 ) -> list[int]:
     """Do as :func:`best_number_of_steps` for many rows of counts over one channel, each with its folds and total."""
     shares = np.concatenate([one.learned for one in folds])
-    ones = np.ones(len(shares))
-    em = EM(RowStack(channel, shares, ones, 0 * ones, 0 * ones), start)
+    em = EM(RowStack.of_shares(channel, shares), start)
     race = _Race(np.array([one.judged for one in folds]), totals)
     race.score(em.step)
     for step in islice(em, limit):

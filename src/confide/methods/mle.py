@@ -123,7 +123,7 @@ class MLE(Method):
         progress: Progress | None = None,
     ) -> list[Solution]:
         """See :meth:`Method.solve_many`; rows over a small channel are solved side by side."""
-        from confide.solvers.maxima import can_solve_together, maxima
+        from confide.solvers.maximum import can_solve_together, maxima
 
         channel = evidence.channel
         if self.solver != "auto" or not can_solve_together(channel) or counts.shape[0] < FEWEST_ROWS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from confide.alphabets import Alphabet
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
-from confide.em import EM, Monitor, RowStack, uniform
+from confide.em import Monitor, RowStack, take_steps, uniform
 from confide.errors import InvalidParameterError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Progress, Solution
@@ -170,5 +169,4 @@ def _search(evidence: Evidence, rows: FloatArray) -> FloatArray:
     """Return the nearest mixture of each row of counts of values: to the end for a few of them, nearly for many."""
     if len(rows) <= FEW:
         return np.array([one.distribution for one in NEARLY.solve_many(evidence, rows)])
-    *_, last = islice(EM(RowStack.over(evidence, rows), uniform(evidence.channel.shape[0])), STEPS)
-    return last.theta
+    return take_steps(RowStack.over(evidence, rows), uniform(evidence.channel.shape[0]), STEPS).theta

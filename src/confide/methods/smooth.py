@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from confide.channels import Channel, Dense
 from confide.channels.base import FloatArray, Layout
-from confide.em import EM, Monitor, RowStack, Status
+from confide.em import Monitor, RowStack, Status, normalised, take_steps
 from confide.errors import SolverError
 from confide.evidence import Evidence
 from confide.methods.base import Method, Progress, Solution
@@ -174,8 +173,7 @@ def why_not_smooth(evidence: Evidence) -> str:
 def fit_all(evidence: Evidence, progress: Callable[[FloatArray], None]) -> tuple[Problem, list[PriorFit]]:
     """Return the fits along all paths, after the uniform distribution."""
     from confide.solvers import smooth_prior
-    from confide.solvers.smooth_edges import add_edges
-    from confide.solvers.smooth_spikes import add_spikes
+    from confide.solvers.smooth_features import add_edges, add_spikes
 
     problem = smooth_prior.Problem.of(evidence, layout_of(evidence))
     fits = [smooth_prior.stay_uniform(problem)]
@@ -227,13 +225,7 @@ def turn_to_reporters(rows: RowStack, populations: FloatArray) -> FloatArray:
     theta_x g_x, one EM step. Under strong noise g is nearly one; without noise one step gives the reports themselves,
     as it should. The population is not known but estimated, which the further steps make up for.
     """
-    *_, last = islice(EM(rows, populations, _normalised), STEPS_TO_REPORTERS)
-    return last.theta
-
-
-def _normalised(rows: FloatArray) -> FloatArray:
-    normalised: FloatArray = rows / rows.sum(axis=1, keepdims=True)
-    return normalised
+    return take_steps(rows, populations, STEPS_TO_REPORTERS, normalised).theta
 
 
 def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> FloatArray:

@@ -1,4 +1,7 @@
-"""The default: several candidate methods, mixed in the shares that explain held-out reports best."""
+"""The default: several candidate methods, mixed in the shares that explain held-out reports best.
+
+Planes of very many cells are solved for square blocks of them, then brought to the cells by a few steps of EM.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,21 @@ from typing import ClassVar
 
 import numpy as np
 
+from confide.alphabets import Alphabet
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
+from confide.channels.blocks import Blocks
 from confide.checks import check_count
-from confide.em import EM, Monitor, RowStack, Status, uniform
+from confide.em import EM, Monitor, RowStack, Status, normalised, uniform
 from confide.evidence import Evidence
 from confide.methods.base import Choice, Method, Progress, Solution
-from confide.methods.blocks import blocks_of, solve_in_blocks
 from confide.methods.ibu import IBU, Folds, best_numbers_of_steps
-from confide.methods.inversion import Inversion
+from confide.methods.inversion import Inversion, Pooled, Shares
 from confide.methods.mle import MLE
-from confide.methods.pooled import Pooled, Shares
 from confide.methods.smooth import (
     LARGEST_UNORDERED,
     SMALL_MATRIX,
+    STEPS_TO_REPORTERS,
     Smooth,
     believe,
     fit_all,
@@ -33,6 +37,54 @@ from confide.methods.smooth import (
     why_not_smooth,
 )
 from confide.wording import counted
+
+MANY_CELLS = 150_000
+"""Cells from which on they are solved for in blocks: more than a smooth prior is fitted to."""
+
+MOST_BLOCKS = 15_000
+"""Blocks at most: few enough for the smooth prior to have a knot every few of them, and for the maximum."""
+
+
+def has_many_cells(alphabet: Alphabet) -> bool:
+    """Whether there are so many values that a plane of them is solved in blocks, if it can be."""
+    return alphabet.is_finite and alphabet.size > MANY_CELLS
+
+
+def blocks_of(evidence: Evidence) -> Blocks | None:
+    """Return the blocks that a plane is solved by; None where it has few enough cells, or none that have a channel."""
+    layout = evidence.channel.layout
+    if layout is None or len(layout.shape) != 2 or layout.places is not None:
+        return None
+    if evidence.channel.shape[0] <= MANY_CELLS or evidence.channel.shape[0] != evidence.channel.shape[1]:
+        return None
+    rows, columns = layout.shape
+    blocks = Blocks.of((rows, columns), MOST_BLOCKS)
+    return None if evidence.channel.in_blocks(blocks.side) is None else blocks
+
+
+def solve_in_blocks(evidence: Evidence, method: Method, blocks: Blocks) -> Solution | None:
+    """Solve for the shares of blocks, draw these smooth, and take the first steps of EM on the cells themselves.
+
+    What is finer than a block is told by the reports alone, as far as these few steps take it up: where noise is weak
+    one step gives the reports, where it is strong there is nothing to be told.
+    """
+    part = evidence.in_blocks(blocks)
+    if part is None:
+        return None
+    found = method.solve(part)
+    cells = turn_to_reporters(RowStack.of(evidence), blocks.smooth(found.distribution))
+    words = f"{describe_blocks(blocks)}, then {STEPS_TO_REPORTERS} steps of EM on the cells"
+    return replace(found, distribution=cells, explanation=f"{found.explanation}; {words}")
+
+
+def describe_blocks(blocks: Blocks) -> str:
+    """Return how cells are joined, in words.
+
+    >>> describe_blocks(Blocks((1000, 1000), 10))
+    'solved for 10,000 blocks of 10 x 10 cells'
+    """
+    return f"solved for {blocks.count:,} blocks of {blocks.side} x {blocks.side} cells"
+
 
 HEAD_START = 8.0
 """Nats that the maximum has to make up to an answer that knows which values are neighbours.
@@ -331,7 +383,7 @@ def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
     distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
     head_start = SHORT_HEAD_START if layout_of(evidence) is None else HEAD_START
     # New reports come from the population, not from those who have reported: the folds are judged without that turn.
-    return Candidate(_name_of_smooth(evidence), Smooth(), distribution, _normalised(np.asarray(parts)), head_start)
+    return Candidate(_name_of_smooth(evidence), Smooth(), distribution, normalised(np.asarray(parts)), head_start)
 
 
 def _name_of_smooth(evidence: Evidence) -> str:
@@ -344,9 +396,9 @@ def _held_out_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -
     first = evidence[0]
     steps = _held_out_steps(evidence, folds)
     shares = np.array([np.vstack([one.frequencies, part.learned]) for one, part in zip(evidence, folds, strict=True)])
-    rows = RowStack.of_shares(first, shares.reshape(-1, shares.shape[-1]))
+    rows = RowStack.of_shares(first.channel, shares.reshape(-1, shares.shape[-1]))
     theta = _after(EM(rows, uniform(first.channel.shape[0])), np.repeat(steps, shares.shape[1]))
-    each = _normalised(theta).reshape(*shares.shape[:2], -1)
+    each = normalised(theta).reshape(*shares.shape[:2], -1)
     return [Candidate(HELD_OUT.name, HELD_OUT, one[0], one[1:]) for one in each]
 
 
@@ -424,8 +476,3 @@ def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: fl
 def _named(tried: Sequence[Choice]) -> str:
     named = sorted((choice for choice in tried if choice.share >= SHOWN), key=lambda choice: -choice.share)
     return " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)
-
-
-def _normalised(rows: FloatArray) -> FloatArray:
-    normalised: FloatArray = rows / rows.sum(axis=1, keepdims=True)
-    return normalised

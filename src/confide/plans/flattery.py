@@ -10,15 +10,13 @@ from confide.mechanisms import Mechanism
 from confide.plans.curves import Curve
 from confide.plans.guesses import family_of
 from confide.plans.measures import Distance, Prediction
-from confide.plans.rivals import epsilon_of, with_epsilon
+from confide.plans.rivals import epsilon_of
 from confide.plans.shapes import ALIKE, UNIFORM
 from confide.plans.simulations import FEWEST_REPEATS, Simulation
 
 LOW = 0.5
 """A guess with less than this part of the usual error of the family flatters; docs/planning.md has the measurements."""
 
-NEAR_UNIFORM = 0.05
-"""And one this close to uniform in total variation, where methods start and what they are drawn to."""
 
 RISE = 1.05
 USUAL_RISE = 1.2
@@ -80,7 +78,8 @@ def find_flattery(
     is_comparable = isinstance(simulation.measure, Distance) and usual > 0
     low = prediction.mean / usual if is_comparable else None
     rise, usual_rise = _rises(others, mechanism, people, by_epsilon, usual)
-    is_uniform = bool(abs(vector - 1 / vector.size).sum() / 2 < NEAR_UNIFORM)
+    # 0.05: and one this close to uniform in total variation, where methods start and what they are drawn to.
+    is_uniform = bool(abs(vector - 1 / vector.size).sum() / 2 < 0.05)
     found = Flattery(is_uniform, shapes, low, rise, usual_rise)
     return found if is_uniform or found.is_low or found.is_backward else None
 
@@ -98,5 +97,5 @@ def _rises(
     rise = curve.predictions[0].mean / curve.points[epsilon].mean
     if rise >= RISE:
         return rise, None
-    stronger = with_epsilon(mechanism, curve.places[0])
+    stronger = mechanism.at(curve.places[0])
     return rise, median(one.predict(stronger, people).mean for one in others) / usual

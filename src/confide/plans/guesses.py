@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 CURE = "Correct these rows, or set them aside with --rejects rejects.csv; in Python with rejects=..."
 
-PARQUET = ".parquet"
 
 PROBABILITY = "probability"
 """The column of a file that `confide estimate -o estimate.csv` writes."""
@@ -199,7 +198,7 @@ def _from_file(path: Path, mechanism: Mechanism, name: str, rejects: str | Path 
     alphabet = mechanism.alphabet
     if path.suffix.lower() == ".json":
         found = _read_json(path)
-    elif path.suffix.lower() != PARQUET and _holds_estimate(path, alphabet, name):
+    elif path.suffix.lower() != ".parquet" and _holds_estimate(path, alphabet, name):
         if rejects is not None:
             raise InvalidParameterError(
                 f"rejects is for a file of values; {path} is an estimate, of which every row is needed. Leave it out."

@@ -24,10 +24,9 @@ from confide.plans.rivals import (
     epsilon_of,
     most_people,
     usual_mechanism,
-    with_epsilon,
     within,
 )
-from confide.plans.searches import Answer, Question, solve
+from confide.plans.searches import Answer, Goal, solve
 from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
 from confide.queries import Query
 from confide.shapes import Shape
@@ -250,10 +249,10 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
         Simulation(one, measure, solver, int(times), int(seed), kept, follow, shape=declared) for one in believed
     ]
     choose_rivals(base, mechanisms)  # refused now rather than after a long search
-    answers = {} if target is None else solve(simulations, Question(base, people, target))
+    answers = {} if target is None else solve(simulations, Goal(base, people, target))
     answer = max(answers.values(), key=lambda one: one.value, default=None)
     number = int(answer.value) if answer is not None and answer.unknown == "people" else int(people or 0)
-    settled = with_epsilon(base, answer.value) if answer is not None and answer.unknown == "epsilon" else base
+    settled = base.at(answer.value) if answer is not None and answer.unknown == "epsilon" else base
     outlooks = _look_out(simulations, settled, number, answers)
     worst = outlooks[-1]
     own = next(one for one in simulations if one.guess is worst.guess)
@@ -355,7 +354,7 @@ def _settle_mechanism(mechanism: object, epsilon: float | None) -> tuple[Mechani
         raise InvalidParameterError(
             f"A plan needs a mechanism such as TruncatedGeometric, or an alphabet; got {type(mechanism).__name__}."
         )
-    return (mechanism if epsilon is None else with_epsilon(mechanism, epsilon)), True
+    return (mechanism if epsilon is None else mechanism.at(epsilon)), True
 
 
 def _check_question(people: int | None, epsilon: float | None, target: float | None, *, has_epsilon: bool) -> None:
@@ -427,7 +426,7 @@ def _along_epsilon(simulations: Sequence[Simulation], mechanism: Mechanism, peop
     wanted = [epsilon if factor == 1 else float(f"{factor * epsilon:.3g}") for factor in EPSILON_FACTORS]
     places = sorted({one for one in wanted if one == epsilon or low <= one <= high})
     # One mechanism a place, shared by all guesses: its channel is made once.
-    varied = [mechanism if one == epsilon else with_epsilon(mechanism, one) for one in places]
+    varied = [mechanism if one == epsilon else mechanism.at(one) for one in places]
     table = [[simulation.predict(one, people) for one in varied] for simulation in simulations]
     return [Curve("epsilon", tuple(places), tuple(row)) for row in table]
 

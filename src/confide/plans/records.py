@@ -13,11 +13,11 @@ from confide.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Outlook, Plan, Rival
-from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise, with_epsilon
+from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise
 from confide.plans.searches import Answer
 from confide.theory.identification import pool_identification
 from confide.theory.shapes import bring
-from confide.theory.words import remark_on
+from confide.theory.verdicts import remark_on
 from confide.wording import counted, listed, plural, with_unit
 
 BROKEN = 0.001
@@ -55,12 +55,13 @@ def headline(plan: Plan) -> str:
 
 def remarks(plan: Plan) -> list[str]:
     """Return what else there is to know, a sentence or two each."""
+    # Say what is not compared, unless there is nothing of the kind: on categories the two promises are one.
     found = [
         remark_on(pool_identification((plan.mechanism,))),
         _own_error(plan),
         _by_epsilon(plan),
         _comparison(plan),
-        _different_promises(plan),
+        ("" if not plan.rivals or isinstance(plan.mechanism.alphabet, Categories) else NOT_THE_SAME),
         _family(plan),
         _span(plan),
         _shape(plan),
@@ -234,7 +235,7 @@ def _by_epsilon(plan: Plan) -> str:
     below = max((place for place in points if place < epsilon), default=None)
     above = min((place for place in points if place > epsilon), default=None)
     parts = [
-        f"{label} promise, {promise(with_epsilon(plan.mechanism, place))}, {expected(plan.measure, points[place])}"
+        f"{label} promise, {promise(plan.mechanism.at(place))}, {expected(plan.measure, points[place])}"
         for label, place in (("a stronger", below), ("a weaker", above))
         if place is not None
     ]
@@ -255,11 +256,6 @@ def _comparison(plan: Plan) -> str:
     else:
         verdict = f"{plan.mechanism.kind} does best; next is {kind} with {expected(plan.measure, best)}"
     return f"At the same promise and with as many people, {verdict}."
-
-
-def _different_promises(plan: Plan) -> str:
-    """Say what is not compared, unless there is nothing of the kind: on categories the two promises are one."""
-    return "" if not plan.rivals or isinstance(plan.mechanism.alphabet, Categories) else NOT_THE_SAME
 
 
 def flattery_in_words(plan: Plan) -> str:

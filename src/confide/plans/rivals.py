@@ -86,7 +86,8 @@ def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tu
     if kinds is None or kinds == ALL:
         found = [_build(kind, mechanism.alphabet, epsilon) for kind in MECHANISMS if kind != mechanism.kind]
         same = [one for one in found if one is not None and _same_promise(one, mechanism)]
-        return tuple(one for one in same if kinds == ALL or _is_quick(one))
+        # Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct.
+        return tuple(one for one in same if kinds == ALL or (has_matrix(one) or one.report_alphabet.is_listable))
     named = [kinds] if isinstance(kinds, str) else list(kinds)
     return tuple(_require(kind, mechanism, epsilon) for kind in dict.fromkeys(named) if kind != mechanism.kind)
 
@@ -99,11 +100,6 @@ def _check_kinds(kinds: object) -> None:
             f"mechanisms must be a list of names, {ALL!r}, None for the quick ones or () for none; got {kinds!r}. The "
             f"names are {', '.join(MECHANISMS)}."
         )
-
-
-def _is_quick(mechanism: Mechanism) -> bool:
-    """Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct."""
-    return has_matrix(mechanism) or mechanism.report_alphabet.is_listable
 
 
 def _require(kind: str, mechanism: Mechanism, epsilon: float) -> Mechanism:
@@ -172,22 +168,6 @@ def most_people(mechanism: Mechanism) -> int:
 def epsilon_of(mechanism: Mechanism) -> float | None:
     """Return the mechanism's epsilon; None where it is made of others, or of a matrix."""
     return getattr(mechanism, "epsilon", None) if _takes_epsilon(mechanism) else None
-
-
-def with_epsilon(mechanism: Mechanism, epsilon: float) -> Mechanism:
-    """Return the same mechanism with another promise.
-
-    >>> from confide import Categories, RandomizedResponse
-    >>> with_epsilon(RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0), 2.0).guarantee
-    LocalDP(epsilon=2.0)
-    """
-    if not _takes_epsilon(mechanism):
-        raise InvalidParameterError(
-            f"{mechanism!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
-            f"people alone; or plan with a mechanism that takes an epsilon."
-        )
-    changed: Mechanism = replace(mechanism, epsilon=epsilon)  # type: ignore[type-var]  # all are dataclasses
-    return changed
 
 
 def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:

@@ -11,7 +11,7 @@ from confide.errors import UnreachableTargetError
 from confide.mechanisms import Mechanism
 from confide.plans.curves import FLAT, fit_slope, near
 from confide.plans.measures import Prediction
-from confide.plans.rivals import epsilon_bounds, most_people, with_epsilon
+from confide.plans.rivals import epsilon_bounds, most_people
 from confide.plans.simulations import Simulation
 from confide.wording import with_unit
 
@@ -19,14 +19,9 @@ LEAST_PEOPLE = 10
 USUAL_PEOPLE = 10_000.0
 """Fewest people that a plan looks at, and the start of its search for their number."""
 
-MOST_STEPS = 16
-"""Settings that a search looks at; three to six do for a power law, closing in on a jump takes the rest."""
 
 CLOSE = 0.005
 """A simulated error this close to the target, relative to it, is the target; or within a quarter of its own error."""
-
-USUAL_SLOPE = -0.4
-"""Slope of a first step: between -0.5 of randomized response and -0.3 of ages at 0.05 per year (docs/planning.md)."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,8 @@ class Search:
         """
         visited: dict[float, Prediction] = {}
         place = self._tidy(start)
-        for _ in range(MOST_STEPS):
+        # 16: settings that a search looks at; three to six do for a power law, closing in on a jump takes the rest.
+        for _ in range(16):
             visited[place] = self.evaluate(place)
             if self._is_met(visited[place]):
                 break
@@ -143,7 +139,9 @@ class Search:
         if edge == self._tidy(self.bounds[int(is_above)]):
             raise self._refusal(edge, visited[edge], is_above=is_above)
         slope = fit_slope(visited)
-        exponent = min(slope.exponent if slope is not None and slope.exponent < 0 else USUAL_SLOPE, -0.1)
+        # -0.4: slope of a first step: between -0.5 of randomized response and -0.3 of ages at 0.05 per year
+        # (docs/planning.md).
+        exponent = min(slope.exponent if slope is not None and slope.exponent < 0 else -0.4, -0.1)
         # A little beyond where the power law puts the target, so that it is enclosed; by a factor of 1.3 at least and
         # of 64 at most, for the slope of two noisy points may be anything.
         reach = 1.15 * abs(self._gap(visited[edge]) / exponent)
@@ -184,7 +182,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Question:
+class Goal:
     """A target, and what it is looked for along: epsilon where the people are given, else people.
 
     Attributes
@@ -218,7 +216,7 @@ class Question:
         """Return the expected error at a place."""
         if self.people is None:
             return simulation.predict(self.mechanism, int(place))
-        return simulation.predict(with_epsilon(self.mechanism, place), self.people)
+        return simulation.predict(self.mechanism.at(place), self.people)
 
     def search(self, simulation: Simulation, start: float) -> Answer:
         """Return what the target takes if the truth is this simulation's guess."""
@@ -235,7 +233,7 @@ class Question:
         return Answer(self.unknown, self.target, least, least, least, is_least=True)
 
 
-def solve(simulations: Sequence[Simulation], question: Question) -> dict[str, Answer]:
+def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer]:
     """Return what the target takes, by the name of the guess; of a family, for its two ends alone."""
     if len(simulations) == 1:
         only = simulations[0]
@@ -245,9 +243,7 @@ def solve(simulations: Sequence[Simulation], question: Question) -> dict[str, An
     return {best: fewest, worst: most}
 
 
-def _find_end(
-    simulations: Sequence[Simulation], question: Question, start: float, *, is_worst: bool
-) -> tuple[str, Answer]:
+def _find_end(simulations: Sequence[Simulation], question: Goal, start: float, *, is_worst: bool) -> tuple[str, Answer]:
     """Return the shape that takes the most, or the least, and what it takes.
 
     Curves of different shapes may cross. So the shape that is the worst at the start is solved for, and where another

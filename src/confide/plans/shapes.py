@@ -20,8 +20,6 @@ Spiky and rough are both needed: at 0.05 per year a few strong spikes are the ha
 people, against 1.4 for many weak ones), at 0.2 per year many weak ones (0.7 against 0.4).
 """
 
-GOLDEN = (math.sqrt(5) - 1) / 2
-"""Multiples of it, less their whole parts, spread over the unit interval without a pattern."""
 
 ALIKE = 1e-6
 """Shapes closer than this in total variation are one: two humps on two values are uniform."""
@@ -88,7 +86,8 @@ def _spikes(size: int, number: int) -> FloatArray:
     """Return uneven spikes scattered over the values, and nothing between them; one in all."""
     ranks = np.arange(1.0, number + 1)
     spikes = np.zeros(size)
-    np.add.at(spikes, (ranks * GOLDEN % 1 * size).astype(np.int64), ranks**-0.5)
+    # (math.sqrt(5) - 1) / 2: multiples of it, less their whole parts, spread over the unit interval without a pattern.
+    np.add.at(spikes, (ranks * ((math.sqrt(5) - 1) / 2) % 1 * size).astype(np.int64), ranks**-0.5)
     return _as_shares(spikes)
 
 

@@ -21,12 +21,12 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.counts import Counts, tally
+from confide.estimates import recover
 from confide.mechanisms import Mechanism
 from confide.methods import MLE, Method
 from confide.plans.guesses import Guess
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.rivals import has_matrix, promise
-from confide.recovery import recover
 from confide.shapes import Shape
 from confide.wording import counted, digest
 

@@ -20,8 +20,6 @@ from confide.alphabets import (
     Grid,
     Indices,
     Integers,
-    LineAlphabet,
-    PlaneAlphabet,
     Selection,
 )
 from confide.checks import as_distribution
@@ -112,15 +110,15 @@ def _count_reports(counts: Counts) -> str:
 
 def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indices | None:
     """Return the number of the value nearest to each report, where reports lie among the values."""
-    if isinstance(values, Integers) and isinstance(outputs, LineAlphabet):
+    if isinstance(values, Integers) and outputs.geometry.dimensions == 1:
         low, high = values.span
         return values.encode(np.rint(counts.reports).clip(low, high))
-    if isinstance(values, Grid) and isinstance(outputs, PlaneAlphabet):
+    if isinstance(values, Grid) and outputs.geometry.dimensions == 2:
         first = np.array([values.first_row, values.first_column])
         cells = np.rint(counts.reports).clip(first, first + values.shape - 1)
         nearest: Indices = nearest_cells(values.box, values)[values.box.encode(cells)]
         return nearest
-    if isinstance(values, Selection) and isinstance(outputs, LineAlphabet | PlaneAlphabet):
+    if isinstance(values, Selection) and outputs.geometry.dimensions:
         from scipy.spatial import cKDTree
 
         points = counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)

@@ -15,7 +15,7 @@ from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
 from confide.plans.records import expected
-from confide.plans.rivals import promise, with_epsilon
+from confide.plans.rivals import promise
 from confide.present.summary import Listing, Part, Picture, Section
 from confide.wording import counted, listed
 
@@ -132,9 +132,7 @@ def tell_tradeoff(plan: Plan) -> str:
     told = [f"{plan.people:,} people with {promise(plan.mechanism)}: expected {_error(plan, plan.prediction)}"]
     told.append(f"by people {_ends(plan, plan.by_people, lambda place: f'{int(place):,}')}")
     if plan.by_epsilon is not None:
-        told.append(
-            f"by privacy {_ends(plan, plan.by_epsilon, lambda place: promise(with_epsilon(plan.mechanism, place)))}"
-        )
+        told.append(f"by privacy {_ends(plan, plan.by_epsilon, lambda place: promise(plan.mechanism.at(place)))}")
     rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction is not None}
     best = min(rivals, key=lambda kind: rivals[kind].mean, default="")
     if best and rivals[best].mean < plan.prediction.mean:

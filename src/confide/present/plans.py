@@ -10,7 +10,7 @@ from confide.figures import draw_tradeoff
 from confide.plans import records as words_of
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.rivals import promise, with_epsilon
+from confide.plans.rivals import promise
 from confide.present import summary as say
 from confide.present.pictures import tell_tradeoff
 from confide.present.summary import NONE, Bullets, Cell, Listing, Part, Picture, Row, Section, Summary
@@ -109,7 +109,7 @@ def _tradeoff(plan: Plan) -> Section:
     for along, curve in (("people", plan.by_people), ("epsilon", plan.by_epsilon)):
         rows = []
         for place, one in ({} if curve is None else curve.points).items():
-            said = f"{int(place):,}" if along == "people" else promise(with_epsilon(plan.mechanism, place))
+            said = f"{int(place):,}" if along == "people" else promise(plan.mechanism.at(place))
             marked = _marked(said, is_plan=place == (plan.people if along == "people" else plan.epsilon))
             ends = words_of.range_cell(plan, along, place) if plan.outlooks else ()
             rows.append([marked, *_cells(plan, one), *ends])

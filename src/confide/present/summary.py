@@ -25,8 +25,7 @@ from confide.origins import Noise, Origin
 from confide.surveys import Survey
 from confide.theory.fit import Fit, FitVerdict
 from confide.theory.shapes import ShapeFit
-from confide.theory.verdicts import Finding
-from confide.theory.words import remark_on
+from confide.theory.verdicts import Finding, remark_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,8 +3,8 @@
 The logarithm f of theta has a Gaussian prior around the uniform distribution with the precision Q = alpha P + r I. P is
 the roughness (squared differences of some order), alpha its weight, and the little r keeps f from drifting where P says
 nothing. The likelihood is the one of the evidence with its total left free, n (q . log(theta M) - sum(theta)), whose
-maximum sums to one by itself, or nearly so. With g = M (q / y) and D = diag(theta) the slope in f is
-n theta (g - 1) - Q (f - f0), and the curvature n D M diag(q / y^2) M' D + Q, up to a diagonal that vanishes at g = 1.
+maximum sums to one by itself, or nearly so. With g = M (q / y) and D = diag(theta) the slope in f is n theta (g - 1) -
+Q (f - f0), and the curvature n D M diag(q / y^2) M' D + Q, up to a diagonal that vanishes at g = 1.
 
 How much each alpha deserves to be believed follows from its evidence, the probability of the reports once f is
 integrated out, by Laplace's approximation around the mode:
@@ -13,6 +13,11 @@ integrated out, by Laplace's approximation around the mode:
 
 It is not a concave problem: there is no certificate that a mode is the highest. The path from strong to weak alpha,
 each fit started from the one before, keeps to the mode that grows out of the smoothest answer.
+
+Newton's equations of a fit are factored once. Under randomized response M = a I + b 11', so that with w = n q / y^2 the
+curvature of the likelihood, D M diag(w) M' D, is a diagonal and two columns, diag(a^2 theta^2 w) + U S U': U = [theta
+w, theta], S = [[0, a b], [a b, b^2 sum(w)]]. Beside a prior on differences it is a band, which is factored in O(k), and
+the columns follow by Woodbury's formula.
 """
 
 from __future__ import annotations
@@ -21,16 +26,219 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpbtrf, dpbtrs, dpotrf, dpotrs
 
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.checks import read_only
 from confide.evidence import Evidence
-from confide.solvers.smooth_knots import Knots, roughness
-from confide.solvers.smooth_systems import BandedCurvature, DenseCurvature, System, as_band
+
+STENCILS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}
+"""Differences of the first, second and third order."""
+
+TWIST = (1.0, -1.0, -1.0, 1.0)
+"""The mixed second difference over the four corners of a square."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """Some places of a box, evenly spaced along each axis; between them functions are straight.
+
+    Attributes
+    ----------
+    layout
+        How the knots lie; the layout of the values themselves where every value is a knot.
+    size
+        How many there are.
+    weights
+        One row a knot, one column a value: how much of the knot's height the value gets. None where every value is a
+        knot.
+    """
+
+    layout: Layout
+    size: int
+    weights: FloatArray | None
+
+    @classmethod
+    def over(cls, layout: Layout, size: int, most: int) -> Knots:
+        """Return every value as a knot, or at most so many knots where there are more values.
+
+        >>> Knots.over(Layout((7,)), 7, 4).weights
+        array([[1. , 0.5, 0. , 0. , 0. , 0. , 0. ],
+               [0. , 0.5, 1. , 0.5, 0. , 0. , 0. ],
+               [0. , 0. , 0. , 0.5, 1. , 0.5, 0. ],
+               [0. , 0. , 0. , 0. , 0. , 0.5, 1. ]])
+        """
+        if size <= most:
+            return cls(layout, size, None)
+        shape = _fewer(layout.shape, most)
+        weights: FloatArray = np.ones((1, 1))
+        for length, count in zip(layout.shape, shape, strict=True):
+            weights = np.kron(weights, _hats(length, count)).astype(np.float64)
+        places: slice | Indices = slice(None) if layout.places is None else layout.places
+        return cls(Layout(shape), math.prod(shape), weights[:, places])
+
+    def spread(self, heights: FloatArray) -> FloatArray:
+        """Return the heights of all values from those of the knots."""
+        return heights if self.weights is None else heights @ self.weights
+
+    def gather(self, slopes: FloatArray) -> FloatArray:
+        """Return how a sum over values changes with the height of each knot, from how it changes with each value's.
+
+        Both this and :meth:`spread` take one function, or several, one a row.
+        """
+        return slopes if self.weights is None else slopes @ self.weights.T
+
+
+def _fewer(shape: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """Shrink all sides alike until at most so many places are left; a side keeps four places if it has them."""
+    shrink = (most / math.prod(shape)) ** (1 / len(shape))
+    return tuple(max(min(length, 4), int(length * shrink)) for length in shape)
+
+
+def _hats(length: int, count: int) -> FloatArray:
+    """Return for each of so many knots on a line how much of it each place gets."""
+    places = np.arange(length) * ((count - 1) / max(length - 1, 1))
+    hats: FloatArray = np.maximum(0.0, 1.0 - np.abs(places - np.arange(count)[:, None]))
+    return hats
+
+
+def roughness(layout: Layout, size: int, order: int) -> FloatArray:
+    """Return the matrix P for which f' P f is the sum of the squared differences of f, along every axis.
+
+    Differences of the second order on a plane include the mixed one, twice, so that no direction is preferred: the
+    thin plate. A difference that would reach over a hole, or past the rim, does not count.
+
+    >>> roughness(Layout((3,)), 3, 2)
+    array([[ 1., -2.,  1.],
+           [-2.,  4., -2.],
+           [ 1., -2.,  1.]])
+    """
+    box = _number_of_each_place(layout, size)
+    penalty = np.zeros((size, size))
+    for axis in range(box.ndim):
+        _add(penalty, _windows(box, axis, order + 1), STENCILS[order])
+    if box.ndim == 2 and order == 2:
+        corners = np.stack([box[:-1, :-1], box[:-1, 1:], box[1:, :-1], box[1:, 1:]], axis=-1)
+        _add(penalty, corners.reshape(-1, 4), tuple(math.sqrt(2) * weight for weight in TWIST))
+    return penalty
+
+
+def _number_of_each_place(layout: Layout, size: int) -> Indices:
+    """Return the box of the layout with the number of the value that stands at each place, -1 where none does."""
+    box = np.full(math.prod(layout.shape), -1, dtype=np.int64)
+    box[slice(None) if layout.places is None else layout.places] = np.arange(size)
+    return box.reshape(layout.shape)
+
+
+def _windows(box: Indices, axis: int, width: int) -> Indices:
+    """Return all runs of so many places along an axis, one a row."""
+    if box.shape[axis] < width:
+        return np.zeros((0, width), dtype=np.int64)
+    runs = np.lib.stride_tricks.sliding_window_view(box, width, axis=axis)
+    return runs.reshape(-1, width)
+
+
+def _add(penalty: FloatArray, windows: Indices, stencil: tuple[float, ...]) -> None:
+    """Add the square of one difference for each window that has no hole."""
+    whole = windows[(windows >= 0).all(axis=1)]
+    for left, one in enumerate(stencil):
+        for right, other in enumerate(stencil):
+            np.add.at(penalty, (whole[:, left], whole[:, right]), one * other)
+
+
+class System(Protocol):
+    """A symmetric positive definite matrix, factored."""
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Solve for one right side, or for one a column."""
+
+    @property
+    def log_determinant(self) -> float:
+        """The logarithm of the determinant."""
+
+
+class DenseCurvature:
+    """A matrix of which the lower half is given, and which rounding may have made singular."""
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self.factor = factorise(matrix)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """See :meth:`System.solve`."""
+        return solve_by(self.factor, right)
+
+    @property
+    def log_determinant(self) -> float:
+        """See :attr:`System.log_determinant`."""
+        return 2 * float(np.log(self.factor.diagonal()).sum())
+
+
+class BandedCurvature:
+    """A band and a few columns: B + U S U'."""
+
+    def __init__(self, band: FloatArray, columns: FloatArray, middle: FloatArray) -> None:
+        self.factor, info = dpbtrf(band, lower=1)
+        ridge = 1e-14 * float(band[0].max())
+        while info != 0:  # rounding has made it singular
+            band[0] += ridge
+            ridge *= 100
+            self.factor, info = dpbtrf(band, lower=1)
+        self.columns, self.solved = columns, dpbtrs(self.factor, columns, lower=1)[0]
+        self.inner = np.eye(middle.shape[0]) + middle @ (columns.T @ self.solved)
+        self.middle = middle
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """See :meth:`System.solve`; H^-1 r = B^-1 r - B^-1 U (I + S U' B^-1 U)^-1 S U' B^-1 r."""
+        plain: FloatArray = dpbtrs(self.factor, right, lower=1)[0]
+        inside = np.linalg.solve(self.inner, self.middle @ (self.columns.T @ plain))
+        solution: FloatArray = plain - self.solved @ inside
+        return solution
+
+    @property
+    def log_determinant(self) -> float:
+        """See :attr:`System.log_determinant`."""
+        band = 2 * float(np.log(self.factor[0]).sum())
+        return band + float(np.linalg.slogdet(self.inner)[1])
+
+
+def as_band(matrix: FloatArray, width: int) -> FloatArray:
+    """Return the lower band of a symmetric matrix, one row a diagonal, as LAPACK stores it.
+
+    >>> as_band(np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]]), 1)
+    array([[ 2.,  2.,  2.],
+           [-1., -1.,  0.]])
+    """
+    size = matrix.shape[0]
+    band = np.zeros((width + 1, size))
+    for below in range(width + 1):
+        band[below, : size - below] = matrix.diagonal(-below)
+    return band
+
+
+def factorise(matrix: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a matrix whose lower half is given, and which rounding may have made singular."""
+    ridge = 0.0
+    for _ in range(12):
+        regular = matrix.copy()
+        regular.flat[:: matrix.shape[0] + 1] += ridge
+        factor, info = dpotrf(regular, lower=1, overwrite_a=1)
+        if info == 0:
+            break
+        ridge = max(100 * ridge, 1e-14 * float(matrix.diagonal().max()))
+    result: FloatArray = factor
+    return result
+
+
+def solve_by(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve for each column on the right, by a Cholesky factor."""
+    solution: FloatArray = dpotrs(factor, right, lower=1)[0]
+    return solution
+
 
 Progress = Callable[[FloatArray], None]
 """Called after each step with the outputs y = theta M reached."""
@@ -109,9 +317,9 @@ class PriorFit:
     log_evidence
         The log-probability of the reports under this prior.
     spikes
-        Shares of single values beside the smooth part, which is exp(f); see :mod:`confide.solvers.smooth_spikes`.
+        Shares of single values beside the smooth part, which is exp(f); see :mod:`confide.solvers.smooth_features`.
     span
-        The values beyond which nobody is, and which alone have heights; see :mod:`confide.solvers.smooth_edges`.
+        The values beyond which nobody is, and which alone have heights; see :mod:`confide.solvers.smooth_features`.
     """
 
     order: int

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import FloatArray
-from confide.solvers.smooth_prior import LONGEST_STEP, FreeSpikes, PriorFit, Problem, free_spikes
-from confide.solvers.smooth_systems import factorise, solve_by
+from confide.solvers.smooth_prior import LONGEST_STEP, FreeSpikes, PriorFit, Problem, factorise, free_spikes, solve_by
 
 ENOUGH = 0.02
 """A step that promises fewer nats than this is not taken: less is not seen in how replicates spread."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from confide import datasets
-from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, LineAlphabet, Places
+from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, Places
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.files.records import alphabet_record
 from confide.limits import MOST_PEOPLE
@@ -144,7 +144,7 @@ def labels_of(alphabet: Alphabet, places: Sequence[int] | None = None) -> list[s
 def _positions(alphabet: Alphabet) -> list[float] | None:
     if isinstance(alphabet, Bins):
         return [float(one) for one in alphabet.middles]
-    if isinstance(alphabet, LineAlphabet | Circle):
+    if alphabet.geometry.dimensions == 1 or isinstance(alphabet, Circle):
         if alphabet.positions is not None:
             return [float(one) for one in alphabet.positions]
         found: list[float] = alphabet.coordinates[:, 0].tolist()

@@ -17,12 +17,11 @@ from confide.diagnosis import diagnose
 from confide.diagnosis.answers import why_undivided
 from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.errors import ConfideError
-from confide.estimates import Estimate
+from confide.estimates import Estimate, recover
 from confide.explanations import describe_mechanism, explain_choices
 from confide.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.intervals import Interval, Windows
 from confide.methods import METHODS, Stacked
-from confide.recovery import recover
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
 from confide.studio.asking import chosen_methods, chosen_queries
 from confide.studio.drafts import python_text, values_record

@@ -11,8 +11,8 @@ from confide.plans import METHOD, Answer, Curve, Plan, Simulation
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
 from confide.plans.planning import refuse_idle_target
 from confide.plans.records import answer_in_words, remarks
-from confide.plans.rivals import choose_rivals, epsilon_of, with_epsilon
-from confide.plans.searches import Question
+from confide.plans.rivals import choose_rivals, epsilon_of
+from confide.plans.searches import Goal
 from confide.studio.answers import require_drawable
 from confide.studio.drafts import Draft, read_draft
 from confide.studio.workers import Tell
@@ -38,7 +38,7 @@ def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     if target is None or unknown == "error":
         return _record(_simulation(draft, measure, tell), draft.survey.mechanism, draft.people, None)
     refuse_idle_target(target, measure, [draft.truth])
-    asked = Question(draft.survey.mechanism, None if unknown == "people" else draft.people, target)
+    asked = Goal(draft.survey.mechanism, None if unknown == "people" else draft.people, target)
     first = _answered(_simulation(draft, measure, tell, FEW), draft, asked, asked.start)
     if not first["is_reached"]:  # more repeats take minutes to say the same
         return first
@@ -47,7 +47,7 @@ def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     return _answered(_simulation(draft, measure, tell), draft, asked, start)
 
 
-def _answered(simulation: Simulation, draft: Draft, asked: Question, start: float) -> dict[str, Any]:
+def _answered(simulation: Simulation, draft: Draft, asked: Goal, start: float) -> dict[str, Any]:
     """Return what a target takes, searched for from a start on."""
     mechanism, people = draft.survey.mechanism, draft.people
     try:
@@ -56,7 +56,7 @@ def _answered(simulation: Simulation, draft: Draft, asked: Question, start: floa
         expected = _expected(simulation.measure, error.floor)
         return _planned(str(error), mechanism, people, expected, simulation.repeats, is_reached=False)
     people = int(answer.value) if asked.people is None else people
-    mechanism = mechanism if asked.people is None else with_epsilon(mechanism, answer.value)
+    mechanism = mechanism if asked.people is None else mechanism.at(answer.value)
     return _record(simulation, mechanism, people, answer)
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from confide.alphabets import Alphabet, BitVectors, Grid
 from confide.declarations import toml_value
 from confide.errors import InvalidParameterError
-from confide.explanations import ABOUT, describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
+from confide.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
 from confide.guarantees import LocalDP, MetricPrivacy
-from confide.mechanisms import Mechanism
+from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.base import truncated
 from confide.plans.rivals import epsilon_bounds, most_people, suiting
 from confide.present.estimates import summarise_reports
@@ -71,7 +71,7 @@ def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  #
 
 
 def _named(kind: str, name: str) -> dict[str, str]:
-    return {"kind": kind, "name": name, "remark": ABOUT[kind]}
+    return {"kind": kind, "name": name, "remark": MECHANISMS[kind].about}
 
 
 @lru_cache(32)

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 
 from confide import datasets
+from confide.estimates import estimate
 from confide.mechanisms import TruncatedGeometric
 from confide.pages import estimate_page  # noqa: F401 - loaded here, so that no worker has to
-from confide.recovery import estimate
 from confide.studio import working  # noqa: F401 - as above
 from confide.studio.previews import preview
 from confide.studio.templates import TEMPLATES
@@ -19,6 +19,6 @@ for _template in TEMPLATES:
 
 with warnings.catch_warnings(action="ignore"):
     _ages = datasets.adult_ages()
-    _mechanism = TruncatedGeometric(_ages.alphabet, 0.2)  # type: ignore[arg-type]  # ages are whole numbers
+    _mechanism = TruncatedGeometric(_ages.alphabet, 0.2)
     _answer = estimate(_mechanism.simulate_counts(np.asarray(_ages.histogram) // 20, rng=0), _mechanism)
     _answer.statistics()  # what an estimate loads when it is first asked, is loaded

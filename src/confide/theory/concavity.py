@@ -43,11 +43,6 @@ SLACKNESS = "complementary slackness"
 MOST_PEOPLE = 10**15
 """People up to whom it is asked how many are enough."""
 
-SURELY = 1e-6
-"""Share, in its own unit, above which it is no slack of a linear program."""
-
-MOST_CLASSES = 8
-"""Classes of the same rows that are looked at, those with the largest shares first."""
 
 Step = Callable[[FloatArray], FloatArray]
 
@@ -287,8 +282,10 @@ def _twins(best: MaximumSet) -> Indices | None:
     """Return values that no report seen tells apart, and that have a share together in every best explanation."""
     inside = best.point[best.free]
     classes = [members for members in best.flat.twins if inside[members].sum() > 0]
-    for members in sorted(classes, key=lambda one: -float(inside[one].sum()))[:MOST_CLASSES]:
-        if best.least_share(members) > SURELY:
+    # 8: classes of the same rows that are looked at, those with the largest shares first.
+    for members in sorted(classes, key=lambda one: -float(inside[one].sum()))[:8]:
+        # 1e-6: share, in its own unit, above which it is no slack of a linear program.
+        if best.least_share(members) > 1e-6:
             return best.free[members]
     return None
 

@@ -39,17 +39,82 @@ from confide.counts import Counts, merge
 from confide.em import EM, RowStack, uniform
 from confide.evidence import Evidence
 from confide.mechanisms import Mechanism
-from confide.theory.directions import Directions
 from confide.theory.likely_subsets import likely_subset_of
+
+DEGREES = 4
+"""Polynomials on a line: mean, spread, skew and peak; more differ by what no noise lets through."""
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Functions of the value in whose directions groups are compared.
+
+    Attributes
+    ----------
+    theta
+        The distribution of all people, about.
+    functions
+        One row each.
+    weights
+        How much each counts.
+    slope
+        How much the mean of the values rises along the first one; None off the line.
+    """
+
+    theta: FloatArray
+    functions: FloatArray
+    weights: FloatArray
+    slope: float | None = None
+
+    @classmethod
+    def over(cls, alphabet: Alphabet, theta: FloatArray) -> Directions:
+        """Choose functions that suit the values: by their order, by their coordinates, or one by one.
+
+        >>> from confide import Categories
+        >>> Directions.over(Categories(["red", "green", "blue"]), np.array([0.2, 0.5, 0.3])).functions
+        array([[0., 1., 0.],
+               [0., 0., 1.]])
+        """
+        values = alphabet.decode(np.arange(alphabet.size))
+        if values.dtype.kind not in "iuf":
+            # 30: categories that have a direction of their own, the commonest ones.
+            common = np.argsort(-theta, kind="stable")[: min(30, theta.size - 1)]
+            return cls(theta, _indicators(common, theta.size), np.ones(common.size))
+        if values.ndim == 1:
+            first, *others = _polynomials(values, theta)
+            slope = float(theta @ (values * first) - (theta @ values) * (theta @ first))
+            return cls(theta, np.array([first, *others]), 1 / np.arange(1.0, DEGREES + 1), slope)
+        axes = [_polynomials(axis, theta)[:2] for axis in values.reshape(theta.size, -1).T]
+        linear, bent = [one for one, _ in axes], [two for _, two in axes]
+        mixed = [linear[0] * one for one in linear[1:]]
+        weights = [1.0] * len(linear) + [0.5] * (len(mixed) + len(bent))
+        return cls(theta, np.array([*linear, *mixed, *bent]), np.array(weights))
+
+    def scores(self, channel: Channel) -> FloatArray:
+        """Return E[f | report] for every output of a channel, one row each; 0 for one that cannot be."""
+        outputs = channel.push(self.theta)
+        expected = channel.push(self.theta * self.functions)
+        scores: FloatArray = np.divide(expected, outputs, out=np.zeros_like(expected), where=outputs > 0)
+        return scores.T
+
+
+def _indicators(places: Indices, size: int) -> FloatArray:
+    rows = np.zeros((places.size, size))
+    rows[np.arange(places.size), places] = 1.0
+    return rows
+
+
+def _polynomials(values: FloatArray, theta: FloatArray) -> list[FloatArray]:
+    """Return Legendre's polynomials of the rank that each value has among all people, between -1 and 1."""
+    distinct, places = np.unique(values, return_inverse=True)
+    shares = np.bincount(places, theta, distinct.size)
+    ranks = (np.cumsum(shares) - shares / 2)[places]
+    return [np.polynomial.Legendre.basis(degree)(2 * ranks - 1) for degree in range(1, DEGREES + 1)]
+
 
 LEVEL = 0.03
 """The false discovery rate that is asked for. What is promised is 5 in 100; simulated p-values scatter a little."""
 
-STEPS = 50
-"""EM steps to the distribution of all people, which only decides where the test looks: p-values are right for any."""
-
-INDEPENDENT = 1e-9
-"""The part of a direction's variance that the ones before must leave for it to count."""
 
 FEWEST, RESOLUTION = 2000, 20
 """Simulated groups at the least; and how many of them should lie beyond the smallest p-value that can matter."""
@@ -60,8 +125,6 @@ MOST_DRAWN, ALL_DRAWN, CHUNK = 10_000_000, 120_000_000, 300_000
 MOST_NUMBERED = 4_000_000
 """Reports that are numbered to be drawn from: of more, that many stand for all."""
 
-MOST_STORED = 50_000_000
-"""Entries of a matrix, distinct reports times values, up to which the distribution of all people is looked for."""
 
 LARGE = 20_000
 """Reports past which means of scores, all of them bounded, are normal as far as anyone can tell."""
@@ -77,8 +140,6 @@ TAIL = 50
 LARGE_PART = 0.02
 """The part of all reports from which on a group that differs is set aside before the others are compared."""
 
-SEEN_WITH = 0.8
-"""Probability with which a difference that `visible` names would have shown."""
 
 NUMBERED, MOST_EXACT = 32, 10**9
 """Cells, and reports, up to which groups are drawn without replacement, each size by itself."""
@@ -391,7 +452,8 @@ class _Comparison:
         told = sum(spread * layer.covariance[0, 0] for spread, layer in zip(spreads, self.layers, strict=True))
         if slope is None or not told > 0:
             return None
-        needed = NormalDist().inv_cdf(1 - self.level / (2 * self.groups)) + NormalDist().inv_cdf(SEEN_WITH)
+        # 0.8: probability with which a difference that `visible` names would have shown.
+        needed = NormalDist().inv_cdf(1 - self.level / (2 * self.groups)) + NormalDist().inv_cdf(0.8)
         return needed * slope / math.sqrt(told)
 
 
@@ -414,7 +476,8 @@ def _whitening(covariance: FloatArray) -> FloatArray:
         row = np.eye(size)[place]
         row = row - (whitening @ covariance[:, place]) @ whitening
         left = float(row @ covariance @ row)
-        if left > INDEPENDENT * max(float(covariance[place, place]), 1e-300):
+        # 1e-9: the part of a direction's variance that the ones before must leave for it to count.
+        if left > 1e-9 * max(float(covariance[place, place]), 1e-300):
             whitening[place] = row / math.sqrt(left)
     return whitening
 
@@ -438,10 +501,14 @@ def _layers(pools: Mapping[GroupKey, Sequence[Part]], apart: Collection[GroupKey
 
 def _everybody(everybody: Mapping[Mechanism, Counts], part: Alphabet | None, size: int) -> FloatArray:
     """Return about the distribution of all people; the uniform one where bit vectors are too many to store."""
-    if max(counts.reports.shape[0] for counts in everybody.values()) * size > MOST_STORED:
+    # 50_000_000: entries of a matrix, distinct reports times values, up to which the distribution of all people is
+    # looked for.
+    if max(counts.reports.shape[0] for counts in everybody.values()) * size > 50_000_000:
         return uniform(size)
     pooled = Evidence.pool([_observe(mechanism, counts, part) for mechanism, counts in everybody.items()])
-    *_, last = islice(EM(RowStack.of(pooled), uniform(size)), STEPS)
+    # 50: EM steps to the distribution of all people, which only decides where the test looks: p-values are right for
+    # any.
+    *_, last = islice(EM(RowStack.of(pooled), uniform(size)), 50)
     return last.distribution(0)
 
 

@@ -22,14 +22,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from confide.alphabets import Alphabet, unbounded
-from confide.channels import ColumnStack
+from confide.alphabets import Alphabet, Categories, unbounded
+from confide.channels import ColumnStack, Embedded
 from confide.channels.base import Channel, FloatArray, Indices
+from confide.checks import as_distribution, read_only
+from confide.counts import Counts
+from confide.errors import InvalidParameterError
+from confide.evidence import Evidence
+from confide.mechanisms import FromMatrix
 from confide.mechanisms.base import Mechanism, require_mechanism
+from confide.methods import MLE
 from confide.queries import Query, as_weights
 from confide.theory.spectra import ROUNDING, Spectrum, find_classes, is_storable, left_vectors, spectrum_of
 from confide.theory.verdicts import Finding, Verdict, all_of
@@ -37,23 +43,6 @@ from confide.theory.verdicts import Finding, Verdict, all_of
 THEOREM = "theorem identification"
 COLUMN_SPACE = "column space of the mechanism"
 
-SHOWN = 512
-"""Values up to which singular values are shown although a lemma has decided already."""
-
-LARGEST_DIAGONAL = 20_000
-"""Values up to which rows are computed one by one to look at their diagonal."""
-
-LARGEST_COMPARED = 25_000_000
-"""Entries of a channel up to which its rows are compared, by a few products: a tenth of a second where it is stored."""
-
-LARGEST_DECOMPOSED = 250_000_000
-"""Values times values times outputs up to which all singular values are computed: about a quarter of a second."""
-
-REMEMBERED = 128
-"""Pools whose finding is kept, the latest ones."""
-
-OUTSIDE = 1e3
-"""A query is not in the span where this many times more of it lies outside than rounding can put there."""
 
 BLURRED = 1e-7
 """Share of a query past which, if rounding alone may put it outside the span, nothing is said."""
@@ -158,7 +147,8 @@ def keeps_most(channel: Channel) -> bool:
     A row then holds more on its diagonal than in all its other entries together (Levy and Desplanques).
     """
     values, outputs = channel.shape
-    if values != outputs or values > LARGEST_DIAGONAL:
+    # 20_000: values up to which rows are computed one by one to look at their diagonal.
+    if values != outputs or values > 20_000:
         return False
     for start in range(0, values, 64):
         block = np.arange(start, min(start + 64, values))
@@ -205,7 +195,8 @@ def _remapped(mechanism: Mechanism, remap: Indices, judge: Judge | None) -> Find
 def _with_spectrum(found: Finding, mechanism: Mechanism) -> Identification:
     """Add singular values to a lemma where they cost little: they say how much noise the way back adds."""
     alphabet = mechanism.alphabet
-    if not mechanism.has_channel or alphabet.size > SHOWN or not is_storable(mechanism.channel):
+    # 512: values up to which singular values are shown although a lemma has decided already.
+    if not mechanism.has_channel or alphabet.size > 512 or not is_storable(mechanism.channel):
         return Identification(found.verdict, found.reason, found.source, found.numbers)
     spectrum = spectrum_of(mechanism.channel)
     numbers = {**found.numbers, **spectrum.numbers()}
@@ -232,7 +223,8 @@ def _how(spectrum: Spectrum) -> str:
     return f"{THEOREM}, by {'singular values' if spectrum.is_complete else 'iterative singular values'}"
 
 
-@lru_cache(maxsize=REMEMBERED)
+# 128: pools whose finding is kept, the latest ones.
+@lru_cache(maxsize=128)
 def pool_identification(mechanisms: tuple[Mechanism, ...]) -> Finding:
     """Decide whether people who use these mechanisms, over one alphabet, reveal the distribution between them.
 
@@ -264,10 +256,14 @@ def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
     outputs = sum(one.report_alphabet.size for one in mechanisms)
     if outputs < values.size:
         return _without_arrays(too_few(values.size, outputs))
-    if values.size * outputs > LARGEST_COMPARED:
+    # 25_000_000: entries of a channel up to which its rows are compared, by a few products: a tenth of a second where
+    # it is stored.
+    if values.size * outputs > 25_000_000:
         return _not_checked(values.size, outputs)
     channel = mechanisms[0].channel if len(mechanisms) == 1 else ColumnStack(tuple(one.channel for one in mechanisms))
-    is_small = values.size**2 * outputs <= LARGEST_DECOMPOSED
+    # 250_000_000: values times values times outputs up to which all singular values are computed: about a quarter of a
+    # second.
+    is_small = values.size**2 * outputs <= 250_000_000
     return _without_arrays(channel_identification(channel) if is_small else _compare(channel))
 
 
@@ -354,8 +350,128 @@ def _decide_query(parts: FloatArray, spectrum: Spectrum) -> Finding:
         return Finding(
             Verdict.YES, "It is a combination of the mechanism's columns, to rounding.", COLUMN_SPACE, numbers
         )
-    if unclear > OUTSIDE * blur and spectrum.independence is Verdict.NO and spectrum.is_sharp:
+    # 1e3: a query is not in the span where this many times more of it lies outside than rounding can put there.
+    if unclear > 1e3 * blur and spectrum.independence is Verdict.NO and spectrum.is_sharp:
         reason = f"A share of {unclear:.3g} of it lies outside the mechanism's columns."
         return Finding(Verdict.NO, reason, COLUMN_SPACE, numbers)
     reason = f"A share of {unclear:.3g} of it seems to lie outside the mechanism's columns, which is not clear enough."
     return Finding(Verdict.TOO_CLOSE, reason, COLUMN_SPACE, numbers)
+
+
+LONGEST_LABEL = 4
+"""Values of a class that are named; of larger classes the first few are, and the rest counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The classes of values with identical rows, X / ~ of the paper, and the mechanism on them.
+
+    Attributes
+    ----------
+    alphabet
+        The values.
+    class_of
+        The number of the class of each value; classes are ordered by their first values.
+    identification
+        Whether the mechanism on the classes is full rank, so that the distribution over the classes is identified.
+    """
+
+    alphabet: Alphabet
+    class_of: Indices
+    identification: Identification
+    mechanism: Mechanism
+
+    @cached_property
+    def size(self) -> int:
+        """Number of classes."""
+        return int(self.class_of.max()) + 1
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether every value stands alone."""
+        return self.size == self.alphabet.size
+
+    @cached_property
+    def classes(self) -> tuple[Indices, ...]:
+        """The numbers of the values in each class."""
+        order = np.argsort(self.class_of, kind="stable")
+        return tuple(np.split(order, np.cumsum(np.bincount(self.class_of))[:-1]))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """A short text for each class."""
+        return tuple(_label(self.alphabet, members) for members in self.classes)
+
+    def merge(self, distribution: FloatArray) -> FloatArray:
+        """Add up a distribution over the values class by class."""
+        known = as_distribution(distribution, self.alphabet.size, "distribution")
+        return np.bincount(self.class_of, known, minlength=self.size).astype(np.float64)
+
+    @cached_property
+    def quotient(self) -> Mechanism:
+        """The mechanism whose values are the classes (the paper's M~)."""
+        if self.is_trivial:
+            return self.mechanism
+        channel = quotient_channel(self.mechanism.channel, self.classes)
+        if not is_storable(channel):
+            raise InvalidParameterError(f"The mechanism on {self.size:,} classes is too large to store.")
+        return FromMatrix(Categories(list(self.labels)), channel.dense(), self.mechanism.report_alphabet)
+
+    def estimate(self, counts: Counts, method: MLE | None = None) -> FloatArray:
+        """Return the maximum-likelihood probability of each class."""
+        evidence = self.mechanism.observe(counts)
+        if not self.is_trivial:
+            channel = quotient_channel(evidence.channel, self.classes)
+            evidence = Evidence(channel, evidence.counts, evidence.log_offset)
+        return read_only((method or MLE()).solve(evidence).distribution)
+
+
+def partition(mechanism: Mechanism, known: Identification | None = None) -> Partition:
+    """Sort the values into classes that no report can tell apart.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    known
+        What is known of its identification, where that was asked before.
+
+    >>> from confide import Categories, FromMatrix
+    >>> mechanism = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
+    >>> parts = partition(mechanism)
+    >>> parts.labels, parts.identification.verdict
+    (('{1, 3}', '2'), <Verdict.YES: 'yes'>)
+    """
+    require_mechanism("mechanism", mechanism)
+    alphabet = mechanism.alphabet
+    if not alphabet.is_finite:
+        raise unbounded(alphabet)
+    whole = known or identification(mechanism)
+    if whole.is_yes:
+        return _trivial(mechanism, whole)
+    classes = tuple(find_classes(mechanism.channel)) if whole.classes is None else whole.classes
+    if len(classes) == alphabet.size:
+        return _trivial(mechanism, whole)
+    class_of = np.empty(alphabet.size, dtype=np.int64)
+    for number, members in enumerate(classes):
+        class_of[members] = number
+    on_classes = channel_identification(quotient_channel(mechanism.channel, classes))
+    return Partition(alphabet, class_of, on_classes, mechanism)
+
+
+def quotient_channel(channel: Channel, classes: tuple[Indices, ...]) -> Embedded:
+    """Return the channel over the classes: the row of each class's first value."""
+    firsts = np.array([members[0] for members in classes], dtype=np.int64)
+    return Embedded(channel, firsts, np.arange(channel.shape[1]), channel.shape[1])
+
+
+def _trivial(mechanism: Mechanism, known: Identification) -> Partition:
+    return Partition(mechanism.alphabet, np.arange(mechanism.alphabet.size), known, mechanism)
+
+
+def _label(alphabet: Alphabet, members: Indices) -> str:
+    values = alphabet.labels(members)
+    if len(values) == 1:
+        return values[0]
+    more = f", and {len(values) - LONGEST_LABEL:,} more" if len(values) > LONGEST_LABEL else ""
+    return f"{{{', '.join(values[:LONGEST_LABEL])}{more}}}"

@@ -28,7 +28,7 @@ from confide.methods import MLE
 from confide.shapes import Shape
 from confide.theory.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Sight, listed, rarity
 from confide.theory.fit.bits import has_bits
-from confide.theory.fit.cells import CellTable
+from confide.theory.fit.tables import CellTable
 from confide.wording import label_value
 
 SHAPE_IN_DOUBT = "These answers hold only as far as the distribution has the shape, and the reports speak against it."
@@ -42,20 +42,10 @@ AFTERWARDS = (
 ROUNDS = (19, 39, 99)
 """Replicates after which it is asked whether more are needed (Besag and Clifford, 1991)."""
 
-CALM = 0.25
-"""The p-value from which on a round of replicates is the last."""
 
 DRAWN, FEW_DRAWN = 19, 5
 """Surveys with a break that its power is measured on; fewer where each is solved by itself."""
 
-QUIET = 1.0
-"""Nats below which no replicates are drawn for a warning."""
-
-LARGEST_TOGETHER = 512
-"""Values and outputs up to which replicates are solved side by side; beyond, forty are the most."""
-
-HEAPS = (0.05, 0.2)
-"""Share of all people who stand on one value in the breaks that power is told for."""
 
 NEAR, MOST_NEAR = 5.0, 8
 """Of several sets of mixtures, nats below the best and number of those that replicates are solved on.
@@ -65,8 +55,6 @@ Others could only bring the best of the shape nearer, so that the test errs to t
 
 ROUGHLY = MLE(tolerance=0.02, time_limit=60.0)
 
-AS_MANY = 1e4
-"""People whose nats the nearest distribution of a shape is found to."""
 
 WIDTHS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 50.0)
 """Widths of bumps that past data are tried with, in steps of the values."""
@@ -230,12 +218,14 @@ class ShapeExamination:
     @property
     def is_loud(self) -> bool:
         """Whether replicates are worth their time: one constraint alone makes a fall of 1.35 once in twenty times."""
-        return not self.obstacle and self.fall > QUIET
+        # 1.0: nats below which no replicates are drawn for a warning.
+        return not self.obstacle and self.fall > 1.0
 
     @cached_property
     def _is_small(self) -> bool:
         """Whether replicates are solved side by side."""
-        return max(self._free.channel.shape) <= LARGEST_TOGETHER
+        # 512: values and outputs up to which replicates are solved side by side; beyond, forty are the most.
+        return max(self._free.channel.shape) <= 512
 
     def test(self, seed: int = 0) -> ShapeFit:
         """Draw as many replicates as are needed, and look how far the reports stand out among them."""
@@ -248,7 +238,8 @@ class ShapeExamination:
         for number in ROUNDS if self._is_small else ROUNDS[:2]:
             falls = np.append(falls, self.falls(self.draw(theta, number - falls.size, generator)))
             p_value = _chance_of(fall, falls)
-            if p_value >= CALM:
+            # 0.25: the p-value from which on a round of replicates is the last.
+            if p_value >= 0.25:
                 break
         if p_value <= LEVEL:
             verdict = FitVerdict.DOES_NOT_FIT if p_value < SURE else FitVerdict.FITS_POORLY
@@ -262,7 +253,8 @@ class ShapeExamination:
         loud = float(np.quantile(falls, 1 - LEVEL, method="higher"))
         place, sights = self._break_at(theta), []
         label = label_value(self.alphabet.decode(np.array([place])).tolist()[0])
-        for share in HEAPS:
+        # (0.05, 0.2): share of all people who stand on one value in the breaks that power is told for.
+        for share in (0.05, 0.2):
             heaped = (1 - share) * theta
             heaped[place] += share
             drawn = self.draw(heaped, DRAWN if self._is_small else FEW_DRAWN, generator)
@@ -317,7 +309,8 @@ def bring(distribution: FloatArray, shape: Shape, alphabet: Alphabet) -> FloatAr
     kept = support.spread(support.gather(distribution))
     if not kept.sum() > 0:
         raise InvalidParameterError(f"By the shape {shape} nobody has any of the values that this distribution has.")
-    evidence, found = Evidence(Dense(np.eye(alphabet.size)), AS_MANY * kept / kept.sum()), []
+    # 1e4: people whose nats the nearest distribution of a shape is found to.
+    evidence, found = Evidence(Dense(np.eye(alphabet.size)), 1e4 * kept / kept.sum()), []
     for mixture in shape.mixtures(alphabet):
         mixed = evidence.mixed(mixture)
         shares = ROUGHLY.solve(mixed).distribution

@@ -22,11 +22,6 @@ from confide.theory.verdicts import Verdict
 
 ROUNDING = float(np.finfo(np.float64).eps)
 
-CLEARLY_ABOVE = 1e-11
-"""Singular values above this share of the largest are not rounding: channels are computed to about 1e-13."""
-
-CLEARLY_KEPT = 1e-6
-"""Least share of the largest that the other singular values have where rows are called dependent."""
 
 LARGEST_DENSE = 2000
 """Values up to which a matrix is stored and all its singular values are computed: a few seconds."""
@@ -34,8 +29,6 @@ LARGEST_DENSE = 2000
 LARGEST_MATRIX = 40_000_000
 """Entries up to which a matrix is stored for that: 320 MB."""
 
-RESOLVED = 1e-6
-"""The smallest singular value, as a share of the largest, that can be found through products with M M' alone."""
 
 PROBES = 3
 """Random mixtures of columns, or of rows that look dependent, on which it is tested whether rows are the same."""
@@ -124,7 +117,8 @@ class Spectrum:
     @property
     def clear(self) -> float:
         """Size above which a singular value is no rounding for sure."""
-        return max(1e3 * self.rounding, CLEARLY_ABOVE * self.largest)
+        # 1e-11: singular values above this share of the largest are not rounding: channels are computed to about 1e-13.
+        return max(1e3 * self.rounding, 1e-11 * self.largest)
 
     @property
     def independence(self) -> Verdict:
@@ -132,12 +126,15 @@ class Spectrum:
         if self.columns < self.rows:
             return Verdict.NO
         if not self.is_complete:
-            resolved = self.is_settled and self.smallest > RESOLVED * self.largest
+            # 1e-6: the smallest singular value, as a share of the largest, that can be found through products with M M'
+            # alone.
+            resolved = self.is_settled and self.smallest > 1e-6 * self.largest
             return Verdict.YES if resolved else Verdict.TOO_CLOSE
         if self.smallest > self.clear:
             return Verdict.YES
         kept = self.singular_values[self.singular_values > self.rounding]
-        has_gap = self.smallest <= self.rounding and bool(kept.min() > CLEARLY_KEPT * self.largest)
+        # 1e-6: least share of the largest that the other singular values have where rows are called dependent.
+        has_gap = self.smallest <= self.rounding and bool(kept.min() > 1e-6 * self.largest)
         return Verdict.NO if has_gap and self.misfit <= self.digits else Verdict.TOO_CLOSE
 
     @property

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from confide.channels import Channel, Layout
+from confide.channels import Layout
 from confide.departures import Departure, departure
 from confide.evidence import Evidence
 from confide.mechanisms.base import Mechanism
 
 LARGEST = 2000
 """Values up to which it is looked for which epsilon would do: a second on a plane."""
-
-HALVINGS = 9
-"""Steps of that search, which halve the range of log epsilon: two digits are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +64,16 @@ class Uniformity:
         low, high = math.log(mechanism.epsilon), math.log(_largest_epsilon(mechanism))  # type: ignore[attr-defined]
         if high <= low or self._needed_at(math.exp(high)) > self.reports:
             return None
-        for _ in range(HALVINGS):
+        # 9: steps of that search, which halve the range of log epsilon: two digits are shown.
+        for _ in range(9):
             middle = (low + high) / 2
             low, high = (low, middle) if self._needed_at(math.exp(middle)) <= self.reports else (middle, high)
         return math.exp(high)
 
     def _needed_at(self, epsilon: float) -> float:
         """Return how many people would do with another epsilon."""
-        other: Any = replace(self.mechanism, epsilon=epsilon)  # type: ignore[type-var]  # see _can_vary
-        channel: Channel = other.channel
+        other = self.mechanism.at(epsilon)  # type: ignore[union-attr]  # see _can_vary
+        channel = other.channel
         size = channel.shape[0]
         expected = np.maximum(channel.push(np.full(size, 1 / size)), 0.0)
         return departure(Evidence(channel, self.reports * expected, layout=Layout.of(other.alphabet))).people

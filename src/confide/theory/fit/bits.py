@@ -19,8 +19,7 @@ from confide.counts import Counts
 from confide.errors import InvalidCountsError
 from confide.mechanisms import Mechanism
 from confide.theory.fit.answers import LEVEL, Fit, FitVerdict, Outlier, Sight
-from confide.theory.fit.causes import BOTS, FACTORS_TRIED, HONEST, TWICE, noncentral_power
-from confide.theory.fit.cells import name_of, scaled
+from confide.theory.fit.tables import BOTS, FACTORS_TRIED, HONEST, TWICE, name_of, noncentral_power, scaled
 from confide.wording import counted
 
 REPLICATES = 999
