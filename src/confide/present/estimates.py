@@ -390,19 +390,17 @@ def _details(found: Findings) -> list[Line]:
 
 def _bases(found: Findings) -> list[Line]:
     """Return what all intervals rest on, what puts them in doubt, and why some are not there."""
-    bases: dict[str, dict[str, None]] = {}
-    for one in found.answers:
-        kind = "queries" if one.is_share else "mean" if one.question == "mean" else "quantiles"
-        bases.setdefault(one.rests_on, {})[kind] = None
-    divided = [(found.windows, "windows")]
-    divided += [(windows, "single attributes") for _, windows in (found.marginals or {}).values()]
-    bands = [] if found.band is None else [(found.band, "single values")]
-    rest_on = [(one.rests_on, kind) for windows, kind in divided[:1] if windows is not None for one in windows.answers]
-    rest_on += [(band.rests_on, kind) for band, kind in bands]
-    rest_on += [(one.rests_on, kind) for windows, kind in divided[1:] if windows is not None for one in windows.answers]
-    for basis, kind in (*rest_on, *((one.band.rests_on, "cross tables") for one in found.crosses)):
-        bases.setdefault(basis, {})[kind] = None
-    words = [f"of {listed(list(kinds))} rest on {basis}" for basis, kinds in bases.items()]
+    marginals = [windows for _, windows in (found.marginals or {}).values()]
+    divided = [(found.windows, "windows"), *((one, "single attributes") for one in marginals)]
+    rest_on = [(one.rests_on, _kind(one)) for one in found.answers]
+    rest_on += [(one.rests_on, kind) for windows, kind in divided if windows is not None for one in windows.answers]
+    rest_on += [] if found.band is None else [(found.band.rests_on, "single values")]
+    rest_on += [(one.band.rests_on, "cross tables") for one in found.crosses]
+    bases: dict[str, list[str]] = {}
+    for basis, kind in rest_on:
+        if kind not in (kinds := bases.setdefault(basis, [])):
+            kinds.append(kind)
+    words = [f"of {listed(kinds)} rest on {basis}" for basis, kinds in bases.items()]
     words += [f"of windows are left out: {found.undivided}"] if found.undivided else []
     lines = [*zip(("Intervals", *[""] * len(words)), words, strict=False)]
     lines += [("But", doubt) for doubt in _doubts(found)] if bases else []
@@ -410,6 +408,10 @@ def _bases(found: Findings) -> list[Line]:
         more = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
         lines.append(("", more))
     return lines
+
+
+def _kind(answer: Interval) -> str:
+    return "queries" if answer.is_share else "mean" if answer.question == "mean" else "quantiles"
 
 
 def _doubts(found: Findings) -> list[str]:
