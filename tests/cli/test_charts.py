@@ -9,8 +9,9 @@ import pytest
 from tests.cli.conftest import Call, assert_refused
 
 import confide as cf
-from confide.cli.terminal import choose_bars, note_not_identified, window_bars
 from confide.intervals import Windows
+from confide.present.summary import caution_identification
+from confide.present.terminal import choose_bars, window_bars
 from confide.theory.verdicts import Finding, Verdict
 
 
@@ -70,12 +71,10 @@ def test_answers_are_printed_from_low_to_high(call: Call) -> None:
 
 
 @pytest.mark.parametrize(("verdict", "is_noted"), [(Verdict.YES, False), (Verdict.NO, True), (None, False)])
-def test_only_a_plain_no_is_noted_loudly(
-    verdict: Verdict | None, is_noted: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_a_plain_no_is_noted_loudly(verdict: Verdict | None, is_noted: bool) -> None:
     open_verdict = next(one for one in Verdict if one not in (Verdict.YES, Verdict.NO))
-    note_not_identified(Finding(verdict or open_verdict, "Some reason.", "theorem identification"))
-    assert ("Not identified" in capsys.readouterr().out) == is_noted
+    found = caution_identification(Finding(verdict or open_verdict, "Some reason.", "theorem identification"))
+    assert [one.title for one in found] == ["Not identified"] * is_noted
 
 
 def test_a_diagnosis_lists_the_least_certain_values_first(call: Call, folder: Path) -> None:

@@ -10,7 +10,6 @@ import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
-from confide.cli.groups import show_group_reports
+from confide.cli.terminal import console
 from confide.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
 from confide.files.counts_files import read_counts
 from confide.files.groups import GroupedCounts, Key, estimate_file
@@ -26,6 +25,9 @@ from confide.files.records import group_reports_record
 from confide.files.rows import Account
 from confide.groups import GroupReports, recover_pools
 from confide.pages import groups_page
+from confide.present.groups import summarise_group_reports
+from confide.present.summary import Summary
+from confide.present.terminal import show_summary
 from confide.theory.differences import differences
 
 Pool = list[tuple[cf.Counts, cf.Mechanism]]
@@ -279,7 +281,7 @@ def test_every_cell_of_the_terminal_is_that_of_the_group_alone(
 
 
 def test_the_download_has_the_groups_that_the_table_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.pages.groups.MOST_ROWS", 2)
+    monkeypatch.setattr("confide.present.groups.MOST_ROWS", 2)
     groups, answers = asked("words")
     (file,) = Tables(groups_page(groups, answers)).files
     assert {row["town"] for row in csv.DictReader(io.StringIO(file))} == set(SIZES)
@@ -294,8 +296,7 @@ def test_groups_before_an_estimate_have_each_their_own_row(capsys: pytest.Captur
         assert one["difference"]["p_value"] == seen.differences[key].p_value
         assert one["fit"]["p_value"] == seen.fits.groups[key].p_value
         assert one["is_too_small"] is (key in seen.too_small)
-    counts: Any = SimpleNamespace(heading=SimpleNamespace(by=("town",)), groups=seen.pools)
-    show_group_reports(seen, counts)
+    show_summary(Summary("Towns", sections=[summarise_group_reports(seen, ("town",), 0)]), console())
     lines = [line.split() for line in capsys.readouterr().out.partition("against the others")[2].splitlines()]
     rows = [line for line in lines if line and line[0] in {*SIZES, "bots", "few"}]
     assert [line[0] for line in rows] == ["bots", "Graz", "Oslo", "Bern", "Rome", "Ulm", "few"]

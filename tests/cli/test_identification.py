@@ -9,8 +9,9 @@ import pytest
 from tests.cli.conftest import Call
 from tests.cli.test_diagnose import TWINS
 
-from confide.cli.terminal import show_note
+from confide.cli.terminal import console
 from confide.methods import METHODS
+from confide.present.terminal import show_note
 
 pytestmark = pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
 
@@ -116,7 +117,7 @@ def test_what_was_not_checked_is_a_remark(call: Call, folder: Path) -> None:
 def test_a_note_has_a_frame_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
-    show_note("Not identified", "What it is.", "What to do.")
+    show_note(console(), "Not identified", "What it is.", "What to do.")
     out = capsys.readouterr().out
     assert "Not identified" in out
     assert "╭" in out

@@ -15,8 +15,8 @@ from tests.cli.surveys import HALVES
 
 import confide as cf
 from confide.cli.estimate import _take_background
-from confide.cli.terminal import _map
 from confide.geojson import read_areas
+from confide.present.terminal import draw_map
 from confide.surveys import load_survey
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
@@ -107,7 +107,7 @@ def test_a_grid_that_is_too_wide_is_shown_by_squares_of_cells() -> None:
     shares[grid.encode([(98, 298)])] = 0.3
     shares[0] = 0.3
     console = Console(width=80, record=True, file=StringIO())
-    console.print(_map(grid, shares, blocks=True, width=80))
+    console.print(draw_map(grid, shares, blocks=True, width=80))
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= 80
     assert "8 x 8 cells a mark" in lines[0]

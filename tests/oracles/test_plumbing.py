@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import csv
 import json
 import re
@@ -29,7 +28,6 @@ from confide.checks import as_distribution
 from confide.cli import demo
 from confide.cli.audit import audit_record
 from confide.cli.datasets import dataset_record
-from confide.cli.diagnose import _class_lines
 from confide.cli.main import app
 from confide.cli.repetition import repetition_record
 from confide.collector import client
@@ -54,18 +52,21 @@ from confide.files import (
     metadata,
     read_heading,
     sheets,
+    shown_order,
     write_text,
 )
 from confide.files.rows import Account
 from confide.geojson import read_areas
-from confide.pages import findings, story
-from confide.pages import groups as group_pages
-from confide.pages.diagnosis import _around
-from confide.pages.findings import tell_residuals
-from confide.pages.plan import _epsilon_rows
+from confide.pages.markup import render
 from confide.plans import Rival
 from confide.plans.measures import choose_measure
 from confide.plans.records import plan_csv
+from confide.present import estimates as estimate_summaries
+from confide.present import groups as group_summaries
+from confide.present import pictures
+from confide.present.diagnoses import around, joined_classes
+from confide.present.plans import summarise_plan
+from confide.present.summary import Cell, Listing, Section
 from confide.shapes import Shape
 from confide.studio import answers, jobs, looks, outlooks, previews, workers
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
@@ -325,8 +326,8 @@ def test_an_export_does_not_replace_its_own_survey(tmp_path: Path) -> None:
 
 def test_values_that_stand_alone_are_no_class() -> None:
     mechanism = cf.FromMatrix(cf.Categories(["a", "b", "c"]), [[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
-    (line,) = _class_lines(cf.diagnose(None, mechanism))
-    assert "a, b" in line
+    ((label, size, _),) = joined_classes(cf.diagnose(None, mechanism))
+    assert ("a, b" in label, size) == (True, 2)
 
 
 def test_the_most_reports_of_one_person_are_those_of_the_survey_that_has_most() -> None:
@@ -424,15 +425,20 @@ def test_a_collectors_diagnosis_takes_the_shape_for_granted() -> None:
 
 def test_residuals_are_told_with_their_sign() -> None:
     outputs = cf.Integers(5, 7)
-    assert "report 6, seen more often by 3.0" in tell_residuals(outputs, np.array([0.5, 3.0, -1.0]), "report")
-    assert "report 5, seen less often by 4.0" in tell_residuals(outputs, np.array([-4.0, 3.0, -1.0]), "report")
+    assert "report 6, seen more often by 3.0" in pictures.tell_residuals(outputs, np.array([0.5, 3.0, -1.0]), "report")
+    assert "report 5, seen less often by 4.0" in pictures.tell_residuals(outputs, np.array([-4.0, 3.0, -1.0]), "report")
 
 
 def test_the_promise_of_the_plan_is_marked_among_others() -> None:
     made = given()
     assert made.by_epsilon is not None
-    marked = [row[0] for row in _epsilon_rows(made, made.by_epsilon) if "(the plan)" in row[0]]
-    assert [re.sub("<.*?>", "", one) for one in marked] == ["0.5 per year (the plan)"]
+    survey = cf.Survey(made.mechanism, "age", "Ages")
+    *_, section = summarise_plan(survey, made).sections
+    assert isinstance(section, Section)
+    *_, by_epsilon = section.parts
+    assert isinstance(by_epsilon, Listing)
+    firsts = [row[0] for row in by_epsilon.rows if isinstance(row[0], Cell)]
+    assert [one.words for one in firsts if one.is_strong] == ["0.5 per year (the plan)"]
 
 
 def test_a_rival_has_its_own_epsilon() -> None:
@@ -442,10 +448,10 @@ def test_a_rival_has_its_own_epsilon() -> None:
 
 
 def test_bits_of_all_chunks_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story, "CHUNK", 1)
+    monkeypatch.setattr(estimate_summaries, "CHUNK", 1)
     rappor = cf.Rappor(cf.Integers(0, 2), 1.0)
     counts = cf.tally(rappor.report_alphabet.decode([1, 6]), counts=[3, 1])  # bits 100 and 011
-    noisy = story.summarise_reports(cf.Survey(rappor, "value", "Bits"), counts)
+    noisy = estimate_summaries.summarise_reports(cf.Survey(rappor, "value", "Bits"), counts)
     assert noisy is not None
     assert noisy.shares.tolist() == [0.75, 0.25, 0.25]
 
@@ -631,11 +637,11 @@ def test_the_studios_datasets_count_people() -> None:
 def test_pictures_are_told_from_low_to_high() -> None:
     line = cf.Integers(0, 4)
     panel = Panel("Truth", np.array([0.3, 0.2, 0.1, 0.2, 0.2]), role=Role.TRUTH)
-    assert "half lie between mark 0 and mark 3" in findings.tell_panel(panel, line, "mark")
-    ranges = findings.tell_ranges(cf.Categories(["a", "b"]), np.array([0.1, 0.3]), np.array([0.6, 0.4]), "x")
+    assert "half lie between mark 0 and mark 3" in pictures.tell_panel(panel, line, "mark")
+    ranges = pictures.tell_ranges(cf.Categories(["a", "b"]), np.array([0.1, 0.3]), np.array([0.6, 0.4]), "x")
     assert "between 10% and 60%" in ranges
     assert "between 30% and 40%" in ranges
-    by_people = findings.tell_tradeoff(given()).split("by people ")[1].split(";")[0]
+    by_people = pictures.tell_tradeoff(given()).split("by people ")[1].split(";")[0]
     assert re.fullmatch(r"from EMD 0\.8.* at 100 to EMD 0\.2.* at 1,600", by_people), by_people
 
 
@@ -644,20 +650,19 @@ def test_the_download_of_groups_names_its_ends_and_large_groups_come_first() -> 
     counts = {("Oslo",): cf.tally(["yes", "no"], [60, 40]), ("Rome",): cf.tally(["yes", "no"], [300, 700])}
     groups = SurveyGroups(cf.estimate_groups(counts, survey.mechanism, cf.IBU()).estimates, survey, ("town",))
     asked = GroupAnswers(ask_groups(groups, ["answer == yes"], 0.95))
-    link = re.search(r"base64,([^\"]+)", group_pages._download(groups, asked, list(groups)))
-    assert link is not None
+    file = group_summaries._download(groups, asked).content
     (question,) = asked.questions
-    for row, key in zip(csv.DictReader(base64.b64decode(link[1]).decode().splitlines()), groups, strict=True):
+    for row, key in zip(csv.DictReader(file.splitlines()), shown_order(groups.ranked), strict=True):
         found = asked.questions[question][key]
         numbers = [float(row[name]) for name in (question, f"{question} low", f"{question} high")]
         assert numbers == pytest.approx([found.estimate, found.low, found.high])
-    rows = group_pages.group_reports_section(groups.seen, ["town"])
+    rows = render(group_summaries.summarise_group_reports(groups.seen, ["town"], 0, is_page=True))
     assert rows.index("Rome") < rows.index("Oslo")
 
 
 def test_a_group_is_marked_at_its_answer_and_all_groups_by_a_line() -> None:
-    drawn = group_pages._Forest(0.0, 1.0, 0.5).draw(between(0.25, 0.3, 0.75))
-    width = group_pages.WIDTH
+    places = group_summaries._place(between(0.25, 0.3, 0.75), (0.0, 1.0, 0.5))
+    drawn, width = render(Listing([""], [[Cell("", places=places)]])), 120
     assert f'<line x1="{0.5 * width:.1f}" x2="{0.5 * width:.1f}"' in drawn
     assert f'<line x1="{0.25 * width:.1f}" x2="{0.75 * width:.1f}"' in drawn
     assert f'<circle cx="{0.3 * width:.1f}"' in drawn
@@ -665,7 +670,7 @@ def test_a_group_is_marked_at_its_answer_and_all_groups_by_a_line() -> None:
 
 def test_a_map_around_reports_holds_their_rows_and_columns() -> None:
     reports = np.array([[row, column] for row in range(10, 13) for column in range(-4, 6)])
-    found = _around(cf.Lattice(), cf.tally(reports))
+    found = around(cf.Lattice(), cf.tally(reports))
     assert isinstance(found, cf.Grid)
     assert (found.rows, found.columns, found.first_row, found.first_column) == (3, 10, 10, -4)
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import csv
+import re
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.table import Table
+from rich.console import Console
 from tests.collector.asking import serving
 from tests.plans.test_records import LINE, SHARES, expect, given
 from typer.testing import CliRunner
 
 import confide as cf
 from confide import groups as grouping
-from confide.cli import attributes, audit, groups
+from confide.cli import audit, groups
 from confide.cli.main import app
 from confide.collector.stores import open_store
 from confide.em import Status
@@ -29,6 +32,9 @@ from confide.plans import Curve, Guess
 from confide.plans.flattery import Flattery
 from confide.plans.planning import Outlook
 from confide.plans.records import plan_csv, plan_record, range_cell, remarks
+from confide.present.estimates import tabulate_cross
+from confide.present.summary import Summary
+from confide.present.terminal import show_summary
 from confide.shapes import Shape
 
 pytest.importorskip("matplotlib")
@@ -156,7 +162,10 @@ def test_rows_of_a_cross_table_have_an_entry_for_each_column() -> None:
         return Band(alphabet, shares, shares - 0.01, shares + 0.02, 0.95, "")
 
     sums = {name: band(both.part(name), both.margin(shares, name)) for name in both.names}
-    rows = attributes._grid(Table(), CrossTable(both.names, band(both, shares), sums))
+    table = tabulate_cross(CrossTable(both.names, band(both, shares), sums))
+    out = StringIO()
+    show_summary(Summary("", sections=[table]), Console(file=out, width=120))
+    rows = [re.split(r"\s{2,}", line.strip()) for line in out.getvalue().splitlines()[-4:-1]]
     assert [[one.split(" ")[0] for one in row] for row in rows] == [
         ["f", "10.0", "20.0", "30.0", "60.0"],
         ["m", "5.0", "15.0", "20.0", "40.0"],
@@ -167,9 +176,11 @@ def test_rows_of_a_cross_table_have_an_entry_for_each_column() -> None:
 
 def test_an_audit_has_ratio_and_bound_of_the_permanent_round() -> None:
     worst = some(log_ratio=0.4, bound=0.5)
-    result = some(worst=worst, holds=True, faults=(), extent=some(value="every pair"))
-    record = audit._lasting_record(some(mechanism=some(lasting="2 per value")), result)
-    assert (record["guarantee"], record["log_ratio"], record["bound"]) == ("2 per value", 0.4, 0.5)
+    lasting = some(worst=worst, holds=True, faults=(), extent=some(value="every pair"))
+    yes = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)
+    found = replace(cf.audit(yes), lasting=lasting)
+    record = audit.audit_record(cf.Survey(yes, "answer", "A question"), found)["any_number_of_reports"]
+    assert (record["holds"], record["log_ratio"], record["bound"]) == (True, 0.4, 0.5)
 
 
 def test_a_store_lists_accepted_reports_beside_the_rejected(tmp_path: Path) -> None:

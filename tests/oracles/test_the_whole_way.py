@@ -24,7 +24,7 @@ from confide.counting import merge_files, read_reports
 from confide.files import estimate_file, read_counts, report_columns
 from confide.files.groups import GroupAnswers, SurveyGroups, ask_groups
 from confide.files.records import groups_csv, groups_record
-from confide.pages.groups import groups_page
+from confide.pages import groups_page
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 

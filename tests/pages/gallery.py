@@ -11,12 +11,14 @@ from tests.reproduction.tiny import run_tiny
 
 import confide as cf
 from confide.cli.demo import METHODS
+from confide.figures import to_svg
 from confide.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.pages import diagnosis_page, estimate_page, groups_page, plan_page
 from reproduction import EXPERIMENTS as ALL_EXPERIMENTS
 from reproduction import Comparison, Folder, Run
 from reproduction.page import reproduction_page
 from reproduction.runner import draw_pictures
+from reproduction.simplex import draw_simplex
 
 EVIL = "<script>alert('x')</script> & a rather long name of a drink"
 DRINKS = ("tea", "coffee", "water", "milk", EVIL, "juice of freshly pressed oranges", "beer", "wine", "none")
@@ -96,7 +98,16 @@ def triangle() -> str:
     """Return a diagnosis of three values of which two cannot be told apart."""
     mechanism = cf.FromMatrix(cf.Categories(["cat", "dog", "fox"]), [[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]])
     counts = cf.tally(mechanism.report_alphabet.decode([0, 1]), counts=[520, 480])
-    return diagnosis_page(cf.Survey(mechanism, "animal", "Animals"), cf.diagnose(counts, mechanism))
+    made = cf.diagnose(counts, mechanism)
+    page = diagnosis_page(cf.Survey(mechanism, "animal", "Animals"), made)
+    # The likelihood over the triangle, whose shades no other page has.
+    evidence = mechanism.observe(counts)
+    drawn = draw_simplex(
+        mechanism.alphabet.labels(),
+        lambda points: np.array([evidence.log_likelihood(point) for point in points]),
+        made.maximum_set.point[None, :],
+    )
+    return page.replace("</main>", f"<figure>{to_svg(drawn, 'The likelihood of every distribution')}</figure></main>")
 
 
 def misfit() -> str:

@@ -12,9 +12,10 @@ import pytest
 from tests.pages.test_estimate_page import assess, case
 
 import confide as cf
-from confide.figures import Panel, draw_distributions, draw_path, draw_simplex, draw_windows, palette, style, to_svg
+from confide.figures import Panel, draw_distributions, draw_path, draw_windows, palette, style, to_svg
 from confide.figures.palette import COLORS, METHODS, SCALES, colors_of, light, on_dark, ordered
 from confide.pages import diagnosis_page, estimate_page
+from reproduction.simplex import draw_simplex
 
 MODES = {"light": 0, "dark": 1}
 WORDS = ("ink", "faint", "stacked", "good", "warning")

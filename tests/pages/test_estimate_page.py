@@ -14,8 +14,8 @@ import pytest
 import confide as cf
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError
 from confide.pages import estimate_page
-from confide.pages.estimate import MOST_ROWS
-from confide.pages.markup import MOST_ENTRIES
+from confide.present.estimates import MOST_ROWS
+from confide.present.summary import MOST_ENTRIES
 
 pytestmark = pytest.mark.slow
 

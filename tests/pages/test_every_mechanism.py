@@ -9,8 +9,8 @@ from tests.pages.test_estimate_page import Reader
 
 import confide as cf
 from confide.pages import estimate_page
-from confide.pages.markup import MOST_ENTRIES
-from confide.pages.story import summarise_reports
+from confide.present.estimates import summarise_reports
+from confide.present.summary import MOST_ENTRIES
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,10 @@ from confide.alphabets import Alphabet
 from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
 from confide.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.intervals import Band, CrossTable, Interval
-from confide.pages import diagnosis as diagnosis_module
-from confide.pages import diagnosis_page, estimate_page, groups_page, pictures
-from confide.pages.story import describe_ends, gather, summarise, summarise_reports
+from confide.pages import diagnosis_page, estimate_page, groups_page, markup
+from confide.present import estimates
+from confide.present.estimates import Findings, summarise_reports, tabulate_cross
+from confide.present.summary import between
 
 Shown = list[tuple[Alphabet, list[Panel]]]
 
@@ -30,8 +31,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
         drawn.append((alphabet, list(panels)))
         return draw_sheet(alphabet, panels, name)
 
-    monkeypatch.setattr(pictures, "draw_sheet", record)
-    monkeypatch.setattr(diagnosis_module, "draw_sheet", record)
+    monkeypatch.setattr(markup, "draw_sheet", record)
     return drawn
 
 
@@ -49,7 +49,7 @@ def test_a_cross_table_has_each_share_in_its_row_and_column() -> None:
 
     cells = [0.01, 0.02, 0.03, 0.14, 0.25, 0.55]
     totals = {"sex": band(both.alphabets[0], [0.06, 0.94]), "town": band(both.alphabets[1], [0.15, 0.27, 0.58])}
-    shown = pictures.show_cross(CrossTable(("sex", "town"), band(both, cells), totals))
+    shown = markup.render(tabulate_cross(CrossTable(("sex", "town"), band(both, cells), totals)))
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown, re.S)]
     assert rows[0] == ["sex \\ town", "Bern", "Oslo", "Rome", "all"]
     found = [[re.sub(r"<br>.*", "", cell) for cell in row] for row in rows[1:]]
@@ -116,7 +116,7 @@ def test_the_ceiling_is_the_lowest_that_is_proven(monkeypatch: pytest.MonkeyPatc
         ceilings.append(ceiling)
         return draw_path(*arguments, ceiling=ceiling, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pictures, "draw_path", record)
+    monkeypatch.setattr(estimates, "draw_path", record)
     estimate_page(survey, counts, outcomes)
     proven = [one.estimate.log_likelihood + one.estimate.certificate for one in outcomes]
     assert ceilings == [min(proven)] * 2  # for a screen and for a telephone
@@ -124,8 +124,8 @@ def test_the_ceiling_is_the_lowest_that_is_proven(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_answer_stands_before_its_low_and_its_high_end() -> None:
-    assert describe_ends(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, "")) == ["10.00%", "5.00%", "20.00%"]
-    assert describe_ends(Interval("mean", 40.0, 38.5, 41.5, 0.95, "", is_share=False)) == ["40", "38.5", "41.5"]
+    assert between(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, ""), 2) == ("10.00%", "5.00% to 20.00%")
+    assert between(Interval("mean", 40.0, 38.5, 41.5, 0.95, "", is_share=False), 2) == ("40", "38.5 to 41.5")
 
 
 def test_quartiles_stand_in_order() -> None:
@@ -133,15 +133,15 @@ def test_quartiles_stand_in_order() -> None:
     outcomes = assess(survey, counts, cf.Inversion("project"))
     below = np.cumsum(outcomes[0].estimate.distribution)
     low, middle, high = (int(np.searchsorted(below, share)) for share in (0.25, 0.5, 0.75))
-    words = summarise(gather(survey, counts, outcomes, None, None))
+    words = estimates._in_words(Findings(survey, counts, tuple(outcomes)))
     assert re.search(rf"between \D*{low}\D* and \D*{high}\D*, and the median is \D*{middle}\D*\.$", words), words
 
 
 def test_those_who_tie_are_closest_together() -> None:
     survey, counts, truth = case("line")
-    story = gather(survey, counts, judged(assess(survey, counts, cf.IBU(), cf.MLE())), truth, None)
-    assert story.closest == [0]
-    assert gather(survey, counts, judged(assess(survey, counts, cf.IBU()))[:1] * 2, truth, None).closest == [0, 1]
+    different, same = (judged(assess(survey, counts, *methods)) for methods in ((cf.IBU(), cf.MLE()), (cf.IBU(),)))
+    assert Findings(survey, counts, tuple(different), truth).closest == [0]
+    assert Findings(survey, counts, (*same[:1], *same[:1]), truth).closest == [0, 1]
 
 
 def test_bits_and_moved_reports_are_weighed_by_how_often_they_came() -> None:

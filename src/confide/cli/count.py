@@ -12,7 +12,6 @@ import typer
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import (
     console,
-    noise_lines,
     say,
     say_exactly,
     show_json,
@@ -36,6 +35,7 @@ from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects
 from confide.files.rows import first_few
 from confide.files.sums import Sums
+from confide.present.summary import describe_noise
 from confide.surveys import load_survey
 from confide.wording import counted
 
@@ -185,7 +185,7 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
     distinct = several if sums.rows != 1 else several.replace("pairs", "pair").replace("reports", "report")
     pairs = [
         ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
-        *noise_lines(origin, unknown),
+        *describe_noise(origin, unknown),
         *promise_line(heading),
         ("Distinct", f"{sums.rows:,} {distinct}"),
     ]

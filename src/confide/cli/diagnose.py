@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.numbers import as_share
-from confide.cli.terminal import (
-    console,
-    noise_lines,
-    note_poor_fit,
-    progress,
-    say,
-    say_exactly,
-    show,
-    show_json,
-    show_pairs,
-)
+from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
 from confide.cli.usage import (
     USUAL_LEVEL,
     AsJson,
@@ -46,7 +36,6 @@ from confide.cli.usage import (
 )
 from confide.counting import ReportInput
 from confide.diagnosis import Diagnosis, QueryAnswer
-from confide.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files import (
     CountsFile,
@@ -59,15 +48,12 @@ from confide.files import (
     write_text,
 )
 from confide.intervals import check_level
+from confide.present.diagnoses import summarise_diagnosis
+from confide.present.summary import Section, caution_fits
+from confide.present.terminal import show_summary
 from confide.queries import Query
 from confide.shapes import Shape
 from confide.surveys import Survey, load_survey
-from confide.theory.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from confide.groups import GroupReports
 
 EXAMPLES = (
     "confide diagnose survey.toml",
@@ -79,9 +65,6 @@ FORMATS = (".html", ".json")
 
 LONG = 2_000
 """Values past which intervals take long: 20,000 took a quarter of a minute."""
-
-MOST_LINES = 15
-"""Values, or classes, that are listed; --json has all of them."""
 
 
 def diagnose(  # noqa: PLR0913 - one argument an option
@@ -175,10 +158,9 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         write_text(path, content)
     if as_json:
         show_json(_record(contract, gathered, diagnosis, answers))
-        note_poor_fit(diagnosis.fit, as_json=True)
-        note_poor_fit(diagnosis.shape_fit, as_json=True)
+        warn_of(caution_fits(diagnosis.fit, diagnosis.shape_fit))
     else:
-        _show_in_words(contract, gathered, diagnosis, answers)
+        _show(contract, gathered, diagnosis, answers)
         for path in outputs:
             say_exactly(f"Wrote {path}")
     end_strictly(diagnosis.fit, diagnosis.shape_fit, strict=strict)
@@ -195,8 +177,9 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
     strict: bool,
 ) -> None:
     """Diagnose all groups together, then say of each how large it is, whether it fits and whether it differs."""
-    from confide.cli.groups import show_group_reports
     from confide.groups import GroupReports
+    from confide.pages import diagnosis_page
+    from confide.present.groups import summarise_group_reports
 
     pools = counts.pools
     if counts.heading.is_pooled:
@@ -210,32 +193,26 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
         diagnosis = _diagnose(survey, gathered, *asked)
         answers = [diagnosis.query(one, survey.name) for one in queries]
         record = _record(survey, gathered, diagnosis, answers) | group_reports_record(seen, counts.heading.by)
+        told = summarise_group_reports(seen, counts.heading.by, 0, is_page=True)
         contents = [
             to_json(record) + "\n"
             if path.suffix.lower() == ".json"
-            else _groups_page(survey, diagnosis, answers, seen, counts)
+            else diagnosis_page(survey, diagnosis, answers, groups=[told])
             for path in outputs
         ]
     for output, content in zip(outputs, contents, strict=True):
         write_text(output, content)
     if as_json:
         show_json(record)
-        note_poor_fit(seen.fits, as_json=True)
+        if seen.fits.is_bad:
+            warn(seen.fits.headline)
     else:
-        _show_in_words(survey, gathered, diagnosis, answers)
-        show_group_reports(seen, counts)
+        empty = len(counts.groups) - len(seen.pools)
+        told = summarise_group_reports(seen, counts.heading.by, empty)
+        _show(survey, gathered, diagnosis, answers, groups=[told])
         for output in outputs:
             say_exactly(f"Wrote {output}")
     end_strictly(diagnosis.fit, diagnosis.shape_fit, seen.fits, strict=strict)
-
-
-def _groups_page(
-    survey: Survey, diagnosis: Diagnosis, answers: list[QueryAnswer], seen: GroupReports, counts: CountsFile
-) -> str:
-    from confide.pages import diagnosis_page
-    from confide.pages.groups import group_reports_section
-
-    return diagnosis_page(survey, diagnosis, answers, groups=group_reports_section(seen, counts.heading.by))
 
 
 def _gather(path: Path, given: Path, survey: Survey, column: list[str] | None, rejects: Path | None) -> ReportInput:
@@ -275,102 +252,13 @@ def _render(
     return diagnosis_page(survey, diagnosis, answers, () if gathered is None else gathered.notes)
 
 
-def _show_in_words(
-    survey: Survey, gathered: ReportInput | None, diagnosis: Diagnosis, answers: list[QueryAnswer]
+def _show(
+    survey: Survey,
+    gathered: ReportInput | None,
+    diagnosis: Diagnosis,
+    answers: list[QueryAnswer],
+    groups: Sequence[Section] = (),
 ) -> None:
-    from confide.explanations import describe_mechanism, describe_repetition
-
+    source, notes = ("", ()) if gathered is None else (gathered.description, gathered.notes)
     say(survey.title, style="bold")
-    note_poor_fit(diagnosis.fit)
-    note_poor_fit(diagnosis.shape_fit)
-    told = told_in_words(diagnosis)
-    if told:
-        say()
-        say("What these reports tell", style="bold")
-        show_pairs([("-", sentence) for sentence in told])
-    if answers:
-        say()
-        show_pairs([(answer.query, str(answer)) for answer in answers])
-    say()
-    say("What any number of reports would reveal", style="bold")
-    show_pairs([("-", sentence) for sentence in verdict_in_words(diagnosis)])
-    _show_lists(survey, diagnosis)
-    say()
-    say("What it rests on", style="bold")
-    source = [("Mechanism", describe_mechanism(survey)), ("Promise of the survey", describe_repetition(survey))]
-    if gathered is not None:
-        source += [("Reports", f"{gathered.counts.total:,.10g}, from {gathered.description}")]
-        source += noise_lines(gathered.counts.origin, gathered.notes)
-    show_pairs([*source, *evidence_in_words(diagnosis)])
-
-
-def _show_lists(survey: Survey, diagnosis: Diagnosis) -> None:
-    parts = diagnosis.partition
-    if parts is not None and not parts.is_trivial:
-        say()
-        say("Values that no report tells apart", style="bold")
-        for label in _class_lines(diagnosis)[:MOST_LINES]:
-            say(f"  {label}")
-        _note_rest(len(_class_lines(diagnosis)), "classes")
-    is_listed = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
-    if is_listed and diagnosis.known_maximum is not None and diagnosis.known_maximum.is_small:
-        say()
-        say("Share of each value among all best explanations", style="bold")
-        if not diagnosis.known_maximum.is_exact:
-            say("Outer bounds: the best explanations may not come as far.", style="dim")
-        show(_bounds_table(survey, diagnosis))
-        _note_rest(diagnosis.alphabet.size, "values, the least certain first")
-
-
-def _class_lines(diagnosis: Diagnosis) -> list[str]:
-    """Return each class of several values, with its estimated share where there are reports."""
-    parts, shares = diagnosis.partition, diagnosis.class_shares
-    if parts is None:
-        return []
-    words = [""] * parts.size if shares is None else [f": together {share:.2%}, estimated" for share in shares]
-    lines = zip(parts.labels, parts.classes, words, strict=True)
-    return [f"{label}{share}" for label, members, share in lines if members.size > 1]
-
-
-def _note_rest(count: int, noun: str) -> None:
-    if count > MOST_LINES:
-        say(f"{MOST_LINES} of {count:,} {noun}; --json has all.", style="dim")
-
-
-def _bounds_table(survey: Survey, diagnosis: Diagnosis) -> RenderableType:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    best = diagnosis.maximum_set
-    width = best.highest - best.lowest
-    order = np.argsort(-width, kind="stable")[:MOST_LINES]
-    shown = np.sort(order) if diagnosis.alphabet.size <= MOST_LINES else order
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(Text(survey.name), justify="right", no_wrap=True, max_width=30)
-    for heading in ("lowest", "highest"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("from 0% to 100%", no_wrap=True)
-    labels = diagnosis.alphabet.labels()
-    columns, blocks = max(10, min(50, console().width - 46)), console().encoding.lower().startswith("utf")
-    for index in shown.tolist():
-        low, high = float(best.lowest[index]), float(best.highest[index])
-        table.add_row(
-            Text(labels[index]),
-            f"{low:.2%}",
-            f"{high:.2%}",
-            Text(_bar(low, high, columns, blocks=blocks), style="cyan"),
-        )
-    return table
-
-
-def _bar(low: float, high: float, width: int, *, blocks: bool) -> str:
-    """Return the range from low to high on a line from 0 to 1.
-
-    >>> _bar(0.25, 0.75, 8, blocks=True), _bar(0.5, 0.5, 8, blocks=True)
-    ('··████··', '····█···')
-    """
-    start = min(width - 1, int(low * width))
-    stop = max(start + 1, min(width, round(high * width)))
-    outside, inside = ("·", "█") if blocks else (".", "#")
-    return outside * start + inside * (stop - start) + outside * (width - stop)
+    show_summary(summarise_diagnosis(survey, diagnosis, answers, source=source, notes=notes, groups=groups), console())

@@ -10,22 +10,14 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet
-from confide.cli.answers import Findings, Questions, ask, paths_beside, tables_beside
-from confide.cli.attributes import choose_tables, tabulate
+from confide.alphabets import Alphabet, Grid
+from confide.cli.answers import Questions, ask, choose_tables, paths_beside, record_of, render, tables_beside, tabulate
 from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.failures import NoAnswerError
 from confide.cli.groups import Wanted, estimate_each_group
 from confide.cli.numbers import as_amount, as_count, as_share
-from confide.cli.repetition import warn_over_limit
-from confide.cli.terminal import (
-    note_poor_fit,
-    progress,
-    say,
-    say_exactly,
-    show_json,
-    warn,
-)
+from confide.cli.repetition import promise_line, warn_over_limit
+from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
 from confide.cli.usage import (
     CURE,
     DEFAULT,
@@ -61,17 +53,13 @@ from confide.counts import Counts
 from confide.errors import InvalidParameterError
 from confide.estimates import Estimate
 from confide.explanations import WHEN_ENDED_EARLY
-from confide.files import (
-    Rows,
-    describe_left_out,
-    is_counts_file,
-    read_counts,
-    read_values,
-    write_text,
-)
+from confide.files import Heading, Rows, describe_left_out, is_counts_file, read_counts, read_values, write_text
 from confide.geojson import read_lines
 from confide.intervals import check_level
 from confide.methods import IBU, MLE, Method
+from confide.present.estimates import Findings, summarise_estimate
+from confide.present.summary import caution_fits
+from confide.present.terminal import show_summary
 from confide.surveys import Survey, load_survey
 from confide.theory.likely_subsets import likely_subset
 
@@ -268,24 +256,49 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         questions = Questions(queries, statistics, joint, prospect, windows)
         found = ask(contract, answer, questions, level, has_band=interval is not None)
         tables = tabulate(answer, names, crosses, level, joint=joint)
+    # Of a file of reports, the heading that counts of it would have.
+    heading = gathered.heading or Heading((contract,), (), gathered.account)
     account = None if true_rows is None else true_rows.account
-    finding = Findings(contract, gathered, outcome, found, tables, known, account, tuple(lines))
-    written = _write(outputs, finding, has_tables=bool(marginal or crosses))
+    finding = Findings(
+        contract,
+        gathered.counts,
+        (outcome,),
+        known,
+        "" if account is None else account.description,
+        background=tuple(lines),
+        source=gathered.description,
+        notes=gathered.notes,
+        files=heading.files,
+        promised=promise_line(heading),
+        **found,
+        **tables,
+    )
+    # All are rendered before the first is written, so that a missing package leaves none behind.
+    contents = {path: render(path, finding, gathered, heading) for path in outputs}
+    contents |= tables_beside(outputs, finding) if marginal or crosses else {}
+    for path, content in contents.items():
+        write_text(path, content)
     if as_json:
-        finding.note_undivided()
+        _note_undivided(finding)
         rows = {"rows": gathered.account.record, "truth_rows": None if account is None else account.record}
-        show_json(finding.record | rows)
+        show_json(record_of(finding, gathered, heading) | rows)
     else:
-        finding.show(everything=everything)
-        for path in written:
+        show_summary(summarise_estimate(finding), console(), everything=everything)
+        for path in contents:
             say_exactly(f"Wrote {path}")
-        _say_what_is_left_out(answer, outputs)
+        note = describe_left_out(answer.alphabet) if _maps(outputs) else ""
+        if note:
+            say(note)
     _warn_of_ending(answer, as_json=as_json)
-    warn_over_limit(finding.heading)
-    if as_json:
-        for fit in fits_of_this:
-            note_poor_fit(fit, as_json=True)
+    warn_over_limit(heading)
+    warn_of(caution_fits(*fits_of_this) if as_json else [])
     end_strictly(*fits_of_this, strict=strict)
+
+
+def _note_undivided(found: Findings) -> None:
+    """Say that a map's districts are left out, beside JSON, which has no line for it."""
+    if found.undivided and isinstance(found.alphabet, Grid):
+        say(f"Districts are left out: {found.undivided}.", stderr=True)
 
 
 def _maps(outputs: list[Path]) -> list[Path]:
@@ -302,22 +315,6 @@ def _take_background(
     if background is not None or _maps(outputs):
         survey.alphabet.corners([0])
     return [line for path in (background, *within) if path is not None for line in read_lines(path)]
-
-
-def _write(outputs: list[Path], finding: Findings, *, has_tables: bool) -> list[Path]:
-    """Write all files, tables beside those of the estimate among them, and return their paths."""
-    # All are rendered before the first is written, so that a missing package leaves none behind.
-    contents = {path: finding.render(path) for path in outputs}
-    contents |= tables_beside(outputs, finding.tables) if has_tables else {}
-    for path, content in contents.items():
-        write_text(path, content)
-    return list(contents)
-
-
-def _say_what_is_left_out(answer: Estimate, outputs: list[Path]) -> None:
-    note = describe_left_out(answer.alphabet) if _maps(outputs) else ""
-    if note:
-        say(note)
 
 
 def _warn_of_ending(answer: Estimate, *, as_json: bool) -> None:

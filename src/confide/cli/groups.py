@@ -2,55 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
-from confide.cli.terminal import (
-    TITLE,
-    fit_line,
-    identified_line,
-    noise_lines,
-    note_not_identified,
-    note_poor_fit,
-    progress,
-    progress_bar,
-    say,
-    say_exactly,
-    show,
-    show_json,
-    show_pairs,
-    warn,
-)
+from confide.cli.terminal import console, progress, progress_bar, say_exactly, show_json, warn
 from confide.cli.usage import Statistic
-from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.files import (
     CountsFile,
     GroupAnswers,
-    Key,
     SurveyGroups,
     ask_groups,
     estimate_file,
     groups_csv,
     groups_record,
     label_group,
-    shown_order,
     to_json,
     write_text,
 )
-from confide.groups import GroupReports
-from confide.intervals import Interval, percent
 from confide.methods import Method, Stacked, Status
+from confide.present.groups import summarise_groups
+from confide.present.terminal import show_summary
 from confide.queries import Query
 from confide.surveys import Survey
 from confide.theory.fit import GroupFits
 from confide.wording import counted
 
 USUAL_LEVEL = 0.95
-
-FEW = 20
-"""Groups that are shown unless all are asked for: those that differ, then the largest ones."""
 
 MANY = 500
 """Groups from which on it is said beforehand how long they take: ten seconds and more."""
@@ -99,11 +77,14 @@ def estimate_each_group(counts: CountsFile, survey: Survey, method: Method, want
         write_text(path, content)
     if wanted.as_json:
         show_json(groups_record(found, answers) | {"repetition": repetition_record(counts.heading)})
-        note_poor_fit(fits, as_json=True)
+        if fits.is_bad:
+            warn(fits.headline)
         if found.untold and not found.identification.is_no:
             warn(found.describe_untold(label_group))
     else:
-        _show(found, counts, answers, everything=wanted.everything)
+        promised = promise_line(counts.heading)
+        summary = summarise_groups(found, answers, rows=str(counts.heading.rows), promised=promised)
+        show_summary(summary, console(), everything=wanted.everything)
         for path in wanted.outputs:
             say_exactly(f"Wrote {path}")
     _warn_of_endings(found, groups)
@@ -159,130 +140,9 @@ def _render(path: Path, found: SurveyGroups, answers: GroupAnswers, counts: Coun
     return groups_page(found, answers)
 
 
-def _show(found: SurveyGroups, counts: CountsFile, answers: GroupAnswers, *, everything: bool) -> None:
-    endings = Counter(str(one.status) for one in found.values())
-    told = ", ".join(f"{number:,} by {status}" for status, number in endings.most_common())
-    show_pairs(
-        [
-            *untold_line(found),
-            ("Survey", found.survey.title),
-            ("Reports", f"{found.total:,.10g}: {counts.heading.rows}"),
-            *noise_lines(found.origin),
-            *promise_line(counts.heading),
-            ("Groups", f"{len(found):,}, by {', '.join(found.by)}"),
-            ("Method", f"{found.first.method!r}, each group on its own"),
-            ("Ended", told),
-            *([] if found.fits.is_bad else fit_line(found.fits.together)),
-            ("Differences", difference_line(found)),
-            *identified_line(found.identification),
-        ]
-    )
-    note_poor_fit(found.fits)
-    note_not_identified(found.identification, _title(found), WHEN_GROUPS_ARE_NOT_IDENTIFIED)
-    shown = shown_order(found.ranked, None if everything else FEW)
-    _show_table(found, shown, answers)
-    if len(shown) < len(found):
-        say(f"{FEW} groups, those that differ and the largest; --all shows all {len(found):,}.", style="dim")
-    if answers.main is not None:
-        some = next(iter(answers.questions[answers.main].values()))
-        show_pairs([("Intervals", f"at {percent(some.level)} rest on {some.rests_on}")])
-
-
-def untold_line(found: SurveyGroups) -> list[tuple[str, str]]:
-    """Return the first line of estimates some of which cannot be told from a uniform population."""
-    return [("But", found.describe_untold(label_group))] if found.untold else []
-
-
-def difference_line(found: SurveyGroups) -> str:
-    """Say how many groups differ from the others."""
-    different, groups = found.differences.different, len(found)
-    if groups < 2:
-        return "one group alone has nothing to be compared with"
-    if not different:
-        return f"none seen: none of the {groups:,} groups differs from the others beyond chance"
-    if groups == 2:
-        return "the two groups differ from each other"
-    named = shown_order(different, 3)
-    names = ", ".join(map(label_group, named)) + (", ..." if len(different) > 3 else "")
-    return f"{len(different):,} of {groups:,} groups differ from all the others ({names})"
-
-
-def _title(found: SurveyGroups) -> str:
-    """Return what a note on answers that are some of many is headed, with the groups if not all are."""
-    groups = len(found)
-    return TITLE if found.least_identified == groups else f"{TITLE} in {found.least_identified:,} of {groups:,} groups"
-
-
-def _show_table(found: SurveyGroups, keys: list[Key], answers: GroupAnswers) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(Text(", ".join(found.by)), max_width=40)
-    for heading in ("reports", *(answers.questions or (f"most likely {found.survey.name}", "its share"))):
-        table.add_column(Text(heading), justify="right")
-    table.add_column("against the others")
-    for key in keys:
-        numbers = (f"{found.reports[key]:,.10g}", *_cells(found, key, answers))
-        differs = found.describe_difference(key).split(";")[0].replace("differs from the others", "differs")
-        differs += "" if found[key].is_told else "; cannot be told from uniform"
-        style = "bold" if found.differences[key].is_different else ""
-        table.add_row(*map(Text, (label_group(key), *numbers)), Text(differs, style=style))
-    show(table)
-
-
-def _cells(found: SurveyGroups, key: Key, answers: GroupAnswers) -> list[str]:
-    if answers.questions:
-        return [_in_words(by_group[key]) for by_group in answers.questions.values()]
-    one = found[key]
-    place = int(one.distribution.argmax())
-    return [one.alphabet.labels([place])[0], f"{one.distribution[place]:.2%}"]
-
-
-def _in_words(found: Interval) -> str:
-    """Return an answer with its ends, as shares in percent."""
-    now, low, high = found.texts(1)
-    return f"{now} ({low} to {high})"
-
-
 def _warn_of_endings(found: SurveyGroups, groups: int) -> None:
     early = sum(one.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) for one in found.values())
     if early:
         warn(f"{early:,} of {len(found):,} groups ended before their goal. Raise --iteration-limit.")
     if groups > len(found):
         warn(f"{groups - len(found):,} groups have no reports, and no estimate.")
-
-
-def show_group_reports(seen: GroupReports, counts: CountsFile) -> None:
-    """Show of each group how large it is, whether its reports fit, and whether it differs; the largest first."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    note_poor_fit(seen.fits)
-    small, empty = set(seen.too_small), len(counts.groups) - len(seen.pools)
-    say()
-    say("The groups", style="bold")
-    show_pairs(
-        [
-            ("Groups", f"{len(seen.pools):,}, by {', '.join(counts.heading.by)}"),
-            ("Too small", f"{len(small):,} say next to nothing: a group with all its people at one end would not show"),
-            *([("Empty", f"{empty:,} have no reports")] if empty else []),
-            ("Differences", f"{len(seen.differences.different):,} differ from the others"),
-        ]
-    )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(Text(", ".join(counts.heading.by)), max_width=40)
-    for heading in ("reports", "fit", "against the others"):
-        table.add_column(heading, justify="right" if heading == "reports" else "left")
-    order = sorted(seen.pools, key=lambda key: (not seen.fits.groups[key].is_bad, -seen.reports[key], key))
-    for key in shown_order(order, FEW):
-        differs = "differs" if seen.differences[key].is_different else "no difference seen"
-        told = "too small" if key in small else differs
-        table.add_row(
-            *map(Text, (label_group(key), f"{seen.reports[key]:,.10g}", str(seen.fits.groups[key].verdict), told))
-        )
-    show(table)
-    if len(order) > FEW:
-        say(f"{FEW} of {len(order):,} groups: those that do not fit, then the largest; --json has all.", style="dim")

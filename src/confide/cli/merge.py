@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from confide.cli.repetition import describe_merged, repetition_record, warn_over_limit
-from confide.cli.terminal import noise_lines, say, show_json, show_pairs, warn_of_mixture
+from confide.cli.terminal import say, show_json, show_pairs, warn_of_mixture
 from confide.cli.usage import AsJson, check_outputs
 from confide.counting import merge_files
 from confide.counting.sources import expand
 from confide.errors import InvalidParameterError
+from confide.present.summary import describe_noise
 from confide.wording import counted
 
 EXAMPLES = (
@@ -81,6 +82,6 @@ def merge(
     say(f"Merged {counted(len(counts), 'file')} of counts into {output}.")
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
-    pairs += noise_lines(heading.origin(heading.rows.people))
+    pairs += describe_noise(heading.origin(heading.rows.people))
     pairs += [("Promise of the survey", describe_merged(heading))]
     show_pairs(pairs)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli.numbers import as_amount, as_count
-from confide.cli.terminal import say, say_exactly, show, show_json, ticker
+from confide.cli.terminal import console, say, say_exactly, show_json, ticker
 from confide.cli.usage import (
     AsJson,
     MethodName,
@@ -28,27 +28,17 @@ from confide.cli.usage import (
 from confide.errors import InvalidParameterError
 from confide.files import to_json, write_text
 from confide.plans import METHOD, REPEATS, SHAPE_REPEATS, SHAPES, Plan
-from confide.plans.measures import Prediction
 from confide.plans.planning import expected_surveys
 from confide.plans.planning import plan as make_plan
-from confide.plans.records import (
-    expected,
-    headline,
-    plan_csv,
-    plan_record,
-    range_cell,
-    remarks,
-    solved_cell,
-    trouble_of,
-    width_meaning,
-)
-from confide.plans.rivals import ALL, promise, within
+from confide.plans.records import plan_csv, plan_record
+from confide.plans.rivals import ALL, within
 from confide.plans.simulations import FEWEST_REPEATS
+from confide.present.plans import summarise_plan
+from confide.present.terminal import show_summary
 from confide.surveys import Survey, load_survey
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import RenderableType
 
 EXAMPLES = (
     "confide plan survey.toml --people 50,000    # from the best shape of the truth to the worst",
@@ -67,9 +57,6 @@ TIMED = 4
 
 WORTH_TELLING = 15.0
 """Seconds below which nobody needs to be told."""
-
-MARK = "plan"
-"""Stands behind the plan's own row: where bold letters do not show, as in a pipe, a word does."""
 
 
 def plan(  # noqa: PLR0913 - one argument an option
@@ -203,7 +190,11 @@ def plan(  # noqa: PLR0913 - one argument an option
     if as_json:
         show_json(_record(contract, made))
         return
-    _show_in_words(contract, made)
+    say(contract.title, style="bold")
+    summary = summarise_plan(contract, made)
+    say()
+    say(summary.headline)
+    show_summary(summary, console())
     for path in outputs:
         say_exactly(f"Wrote {path}")
 
@@ -290,88 +281,3 @@ def _render(path: Path, survey: Survey, made: Plan) -> str | Figure:
     from confide.pages import plan_page
 
     return plan_page(survey, made)
-
-
-def _show_in_words(survey: Survey, made: Plan) -> None:
-    say(survey.title, style="bold")
-    say()
-    say(headline(made))
-    if made.outlooks:
-        show(_table_of_shapes(made))
-    show(_table(made))
-    for sentence in [width_meaning(made), *remarks(made)]:
-        if sentence:
-            say(f"- {sentence}")
-    if made.guess.account is not None:
-        say(f"- The guess was read from {made.guess.account.description}.")
-    for rival in made.rivals:
-        if rival.prediction is None:
-            say(f"- {rival.mechanism.kind} could not be simulated: {trouble_of(rival)}")
-
-
-def _table_of_shapes(made: Plan) -> RenderableType:
-    """Return what to expect of every shape, from the best to the worst."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    takes = [] if made.answer is None else ["the target takes"]
-    for column in ("shape of the truth", _heading(made), *takes, ""):
-        table.add_column(column, no_wrap=True)
-    for one in made.outlooks:
-        is_plan, taken = one.guess is made.guess, [] if made.answer is None else [solved_cell(one)]
-        cells = [one.guess.name, expected(made.measure, one.prediction), *taken, "worst" if is_plan else ""]
-        table.add_row(*cells, style="bold" if is_plan else "")
-    return table
-
-
-def _heading(made: Plan) -> str:
-    return "expected half-width" if width_meaning(made) else f"expected {made.measure.name}"
-
-
-def _table(made: Plan) -> RenderableType:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("mechanism", no_wrap=True)
-    table.add_column("people", justify="right", no_wrap=True)
-    table.add_column("promise", no_wrap=True)
-    table.add_column(_heading(made), no_wrap=True)
-    table.add_column("", no_wrap=True, min_width=len(MARK))
-    for section in _sections(made):
-        for people, kind, promised, error, is_plan in section:
-            table.add_row(
-                kind, f"{people:,}", promised, error, MARK if is_plan else "", style="bold" if is_plan else ""
-            )
-        table.add_section()
-    return table
-
-
-Row = tuple[int, str, str, str, bool]
-"""People, mechanism, promise, expected error, and whether this is the plan itself."""
-
-
-def _error(made: Plan, along: str, place: float, one: Prediction) -> str:
-    """Return the expected error at one place of the trade-off; without a guess, from the best shape to the worst."""
-    return range_cell(made, along, place)[0] if made.outlooks else expected(made.measure, one)
-
-
-def _sections(made: Plan) -> list[list[Row]]:
-    """Return the table in three parts: more people, weaker privacy, other mechanisms."""
-    kind, said = made.mechanism.kind, promise(made.mechanism)
-    by_people: list[Row] = [
-        (int(people), kind, said, _error(made, "people", people, one), int(people) == made.people)
-        for people, one in made.by_people.points.items()
-    ]
-    by_epsilon: list[Row] = [
-        (made.people, kind, promise(made.mechanism.at(one)), _error(made, "epsilon", one, there), False)
-        for one, there in ({} if made.by_epsilon is None else made.by_epsilon.points).items()
-        if one != made.epsilon
-    ]
-    others: list[Row] = [
-        (made.people, rival.mechanism.kind, said, expected(made.measure, rival.prediction), False)
-        for rival in made.rivals
-        if rival.prediction is not None
-    ]
-    return [part for part in (by_people, by_epsilon, others) if part]

@@ -48,13 +48,6 @@ from confide.theory.verdicts import Finding, Verdict
 BEYOND_DOUBT = 1e-3
 """P-value of the fit below which no resolution is looked for: intervals would be of another mechanism's reports."""
 
-ANOTHER_MECHANISM = "It would rest on the mechanism, from which they do not come."
-
-MOST_RESOLVED = 50_000
-"""Values up to which a diagnosis looks for the resolution: half a minute for a million, all else three seconds."""
-
-ANOTHER_SHAPE = "It would rest on the shape, against which they speak."
-
 MOST_BITS = 200_000
 """Bits of unlike vectors up to which they are: 10,000 of 20 bits took 8 s, 48,842 of 100 bits over a minute."""
 
@@ -63,9 +56,6 @@ MOST_UNBIDDEN = 2_000
 
 MOST_CELLS_UNBIDDEN = 200
 """The same on a plane, for windows: 280 cells took 14 s of processor, 480 took 55 s, and few of them are read."""
-
-NEARLY_SURE = 0.99
-"""Probability for which the number of people that bit vectors need is given."""
 
 
 @dataclass(frozen=True)
@@ -304,11 +294,11 @@ class Diagnosis:
         """Return why no resolution is looked for; nothing where it is."""
         size = self.mechanism.alphabet.size if self.mechanism.alphabet.is_finite else 0
         if self.fit is not None and self.fit.p_value < BEYOND_DOUBT:
-            return ANOTHER_MECHANISM
-        if size > MOST_RESOLVED:
+            return "It would rest on the mechanism, from which they do not come."
+        if size > 50_000:  # half a minute for a million, where all else takes three seconds
             return f"{size:,} values take long; confide.estimate(...).resolution() finds out."
         if self.shape_fit is not None and self.shape_fit.p_value < BEYOND_DOUBT:
-            return ANOTHER_SHAPE
+            return "It would rest on the shape, against which they speak."
         if self.shape is not None and self.estimate.is_many_shapes:
             return f"It is not looked for under {self.shape}, which is many shapes in one; say where the peak is."
         return ""
@@ -351,10 +341,8 @@ class Diagnosis:
     def __str__(self) -> str:
         from confide.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
 
-        told, evidence = (
-            told_in_words(self),
-            [f"  {question}: {answer}" for question, answer in evidence_in_words(self)],
-        )
+        told = told_in_words(self)
+        evidence = [f"  {question}: {answer}" for question, answer in evidence_in_words(self)]
         return "\n".join([*told, *([""] if told else []), *verdict_in_words(self), "", *evidence])
 
 
@@ -457,7 +445,7 @@ def _judge(
 def _chance(mechanism: Mechanism, counts: Counts | None) -> ConcavityChance | None:
     if mechanism.facts.bits is None:
         return None
-    people = people_for_concavity(mechanism, NEARLY_SURE)
+    people = people_for_concavity(mechanism, 0.99)
     if counts is None:
         return ConcavityChance(people)
     reports = int(counts.total)

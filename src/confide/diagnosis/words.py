@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from confide.diagnosis.answers import Diagnosis
     from confide.theory.maximum_set import MaximumSet
 
-_UNRESOLVED = "Which windows of values they tell is not known. "
-
-WITHOUT_SHAPE = "This is said of all distributions, whether they have the shape or not."
-
 NEAR = 0.1
 """A Euclidean distance between distributions that is small, for an example."""
 
@@ -37,7 +33,11 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
     # Nothing else that is said of the reports means much if they do not come from the mechanism.
     doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
     windows = [] if diagnosis.windows is None else [diagnosis.windows.headline]
-    told = [_UNRESOLVED + diagnosis.why_unresolved] if resolution is None else [*windows, *resolution.sentences]
+    told = (
+        [f"Which windows of values they tell is not known. {diagnosis.why_unresolved}"]
+        if resolution is None
+        else [*windows, *resolution.sentences]
+    )
     days = [] if diagnosis.counts is None or not diagnosis.counts.dependence else [diagnosis.counts.dependence]
     return [str(fit), *doubt, *days, *_of_shape(diagnosis), *told, *_of_reports(diagnosis)]
 
@@ -59,14 +59,14 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
     'This mechanism can reveal the distribution: no two distributions give the same reports.'
     """
     before = _before_reports(diagnosis) if diagnosis.counts is None else []
-    declared = [] if diagnosis.shape is None else [WITHOUT_SHAPE]
+    whole = "This is said of all distributions, whether they have the shape or not."
     return [
         _can_reveal(diagnosis),
         *_classes(diagnosis),
         _converges(diagnosis),
         *before,
         *_of_inversion(diagnosis),
-        *declared,
+        *([] if diagnosis.shape is None else [whole]),
     ]
 
 

@@ -10,7 +10,6 @@ from confide.figures.maps import draw_classes
 from confide.figures.output import to_pdf, to_png, to_svg, to_svg_file
 from confide.figures.panels import Panel, Role
 from confide.figures.paths import draw_path
-from confide.figures.simplex import draw_simplex
 from confide.figures.tradeoffs import draw_tradeoff
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "draw_ranges",
     "draw_residuals",
     "draw_sheet",
-    "draw_simplex",
     "draw_tradeoff",
     "draw_windows",
     "to_pdf",

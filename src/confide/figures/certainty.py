@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 USUAL, LEAST_SCALE = 2.0, 4.0
 # Outputs and values without an order that get a bar: those that stand out most.
 MOST_BARS = 20
-LONGEST_LABEL = 26
 # Part of the axis that the label of a window takes, and by which it may stand above its box, or past the end.
 LABEL_HEIGHT, FAR, EDGE = 0.2, 0.12, 0.04
 # Points that a letter of the two lines of a label takes, about, and the air beside it; part of a figure that is axes.
@@ -103,7 +102,10 @@ def label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
             box = (first + middle - half, first + middle + half, low, low + lines / 2 * LABEL_HEIGHT * top)
             is_inside = left - EDGE * (right - left) <= box[0] and box[1] <= right + EDGE * (right - left)
             is_near = low <= above + FAR * top or place == order[0]
-            if is_inside and is_near and not any(_overlap(box, other) for other in taken):
+            is_free = not any(
+                box[0] < other[1] and other[0] < box[1] and box[2] < other[3] and other[2] < box[3] for other in taken
+            )
+            if is_inside and is_near and is_free:
                 taken.append(box)
                 _write_share(axes, answer, (first + middle, low), has_ends=lines == 2)
                 break
@@ -115,10 +117,6 @@ def _breadth(answer: Interval, *, has_ends: bool) -> float:
     letters = len(_rough(answer.estimate)) + 1
     points = max(BOLD * letters, PLAIN * len(_ends(answer)) if has_ends else 0.0)
     return (points + AIR) / 72
-
-
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _write_share(axes: Axes, answer: Interval, place: tuple[float, float], *, has_ends: bool) -> None:
@@ -170,12 +168,9 @@ def _window_bars(windows: Windows, noisy: FloatArray | None, color: str, width: 
     ends = np.maximum([shares - low, high - shares], 0.0)
     told = f"what they tell, at {100 * windows.level:g}%"
     axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
-    axes.set_yticks(places, [_shorten(one) for one in windows.labels])
-    axes.set_ylim(places.size - 0.4, -0.6)
+    style.lay_bars(axes, style.shorten(windows.labels))
     highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
     axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
-    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-    axes.grid(visible=False, axis="y")
     style.show_percent(axes.xaxis)
     axes.set_xlabel("share of people")
     if sent is not None:
@@ -201,23 +196,21 @@ def draw_ranges(
             figure = style.new_figure(width, 2.9)
             _range_line(figure.add_subplot(), alphabet, lowest, highest, name)
             return figure
-        shown = _widest(lowest, highest)
+        order = np.argsort(lowest - highest, kind="stable")  # of too many, the widest bars
+        shown = np.arange(lowest.size) if lowest.size <= MOST_BARS else order[:MOST_BARS]
         figure = style.new_figure(width, 0.9 + 0.3 * shown.size)
         _range_bars(figure.add_subplot(), alphabet, (lowest[shown], highest[shown]), shown)
     return figure
 
 
 def _range_line(axes: Axes, alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     places = alphabet.coordinates[:, 0]
     air = 0.008 * float(highest.max())  # a share that is known is a hair, not nothing
     axes.bar(places, np.maximum(highest - lowest, air), 0.72, lowest, color=style.MLE, linewidth=0)
     axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
     axes.set_ylim(0, 1.06 * max(float(highest.max()), 1e-9))
     axes.grid(visible=False, axis="x")
-    most = round(1.6 * axes.figure.get_size_inches()[0])  # type: ignore[union-attr]
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
+    style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
     style.show_percent(axes.yaxis)
     axes.set_xlabel(name)
     axes.set_ylabel("share of people")
@@ -231,11 +224,8 @@ def _range_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatA
         axes.annotate(
             _words(left, right), (right, place), (6, 0), textcoords="offset points", va="center", fontsize=style.SMALL
         )
-    axes.set_yticks(places, alphabet.labels(shown))
-    axes.set_ylim(low.size - 0.4, -0.6)
+    style.lay_bars(axes, alphabet.labels(shown))
     axes.set_xlim(0, 1.3 * max(float(high.max()), 1e-9))
-    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-    axes.grid(visible=False, axis="y")
     style.show_percent(axes.xaxis)
     axes.set_xlabel("share of people")
 
@@ -243,12 +233,6 @@ def _range_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatA
 def _words(low: float, high: float) -> str:
     ends = style.percent(round(low, 4)), style.percent(round(high, 4))
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-def _widest(lowest: FloatArray, highest: FloatArray) -> Indices:
-    """Return the numbers of all values in order, or of the widest bars where there are too many."""
-    order = np.argsort(lowest - highest, kind="stable")
-    return np.asarray(np.arange(lowest.size) if lowest.size <= MOST_BARS else order[:MOST_BARS], dtype=np.int64)
 
 
 def draw_residuals(
@@ -262,8 +246,8 @@ def draw_residuals(
     'standard errors'
     """
     with style.styled():
-        if outputs.grid is not None:
-            return _residual_map(outputs.grid, residuals)
+        if isinstance(outputs, Grid):
+            return _residual_map(outputs, residuals)
         if isinstance(outputs.geometry, LineGeometry):
             figure = style.new_figure(width, 2.4)
             _residual_line(figure.add_subplot(), outputs, residuals, name)
@@ -272,8 +256,6 @@ def draw_residuals(
 
 
 def _residual_line(axes: Axes, outputs: Alphabet, residuals: FloatArray, name: str) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     places = outputs.coordinates[:, 0]
     heights = np.nan_to_num(residuals)
     axes.axhspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
@@ -288,15 +270,12 @@ def _residual_line(axes: Axes, outputs: Alphabet, residuals: FloatArray, name: s
     if outputs.has_labels:
         label_values(axes, outputs)
     else:
-        most = round(1.6 * axes.figure.get_size_inches()[0])  # type: ignore[union-attr]
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
+        style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
     axes.set_xlabel(name)
     axes.set_ylabel("standard errors")
 
 
 def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:
-    from matplotlib.ticker import MaxNLocator
-
     longer = max(grid.shape)
     figure = style.new_figure(2.1 * max(grid.columns / longer, 0.35) + 1.6, 2.1 * max(grid.rows / longer, 0.35) + 0.7)
     axes = figure.add_subplot()
@@ -309,7 +288,7 @@ def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:
     image.set_clim(-reach, reach)
     axes.grid(visible=False)
     for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):
-        axis.set_major_locator(MaxNLocator(nbins=6, integer=True, steps=[1, 2, 5, 10]))
+        style.count_ticks(axis, 6)
         axis.set_label_text(label)
     bar = figure.colorbar(image, ax=axes, shrink=0.9)
     bar.outline.set_linewidth(0.5)
@@ -327,16 +306,8 @@ def _residual_bars(outputs: Alphabet, residuals: FloatArray, width: float) -> Fi
     axes.axvline(0, color=style.TRUTH_EDGE, linewidth=0.8)
     colors = [style.NOISY if heights[one] > 0 else style.FAINT for one in shown]
     axes.barh(places, heights[shown], height=0.6, color=colors)
-    axes.set_yticks(places, [_shorten(one) for one in outputs.labels(shown)])
-    axes.set_ylim(places.size - 0.4, -0.6)
+    style.lay_bars(axes, style.shorten(outputs.labels(shown)))
     reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
     axes.set_xlim(-reach, reach)
-    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-    axes.grid(visible=False, axis="y")
     axes.set_xlabel("standard errors")
     return figure
-
-
-def _shorten(label: str) -> str:
-    words = " ".join(label.split())
-    return words if len(words) <= LONGEST_LABEL else f"{words[: LONGEST_LABEL - 1]}…"

@@ -24,17 +24,9 @@ if TYPE_CHECKING:
 
 # Inches of a map's longer side.
 LONGER_SIDE = 3.0
-# The colour scale reaches this many times the peak of the truth; the few cells above it have the darkest colour.
-HEADROOM = 1.5
-# Open ends of the colour bar, by whether something lies below and above.
-EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
 # Inches, high and broad, that the share of a district takes with its error below it, and beside it.
 TWO_LINES, ONE_LINE = (0.33, 0.4), (0.14, 0.62)
-
-CLASS_COLORS = palette.CLASSES[0]
-# Cells up to which each carries the number of its class, for colours come round; cells on a side with lines between.
-MOST_NUMBERS, MOST_LINES = 400, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,23 +95,16 @@ class MapScene:
                 place = _room(district == number, height / tall, breadth / wide)
                 if place is not None:
                     x, y = west + place[1] * (east - west) / columns, south + place[0] * (north - south) / rows
-                    settings: dict[str, Any] = {
-                        "ha": "center",
-                        "va": "center",
-                        "fontsize": style.SMALL,
-                        "linespacing": 1.1,
-                    }
-                    axes.text(x, y, words, color=style.INK, **settings)
+                    settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL}
+                    axes.text(x, y, words, color=style.INK, linespacing=1.1, **settings)
                     break
 
     def _frame(self, axes: Axes, *, has_scale: bool = True) -> None:  # noqa: ARG002  a plane that is nowhere has none
-        from matplotlib.ticker import MaxNLocator
-
         axes.grid(visible=False)
         for side in ("top", "right"):
             axes.spines[side].set_visible(True)
         for axis, label in ((axes.xaxis, self._label("east", "column")), (axes.yaxis, self._label("north", "row"))):
-            axis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
+            style.count_ticks(axis, 5)
             axis.set_label_text(label)
 
     def _draw_background(self, axes: Axes) -> None:
@@ -137,10 +122,8 @@ class MapScene:
         flat = np.argwhere(_differ(picture[:-1], picture[1:]))[:, ::-1] + up
         starts, ends = np.concatenate([upright, flat]), np.concatenate([upright + up, flat + right])
         lines = np.stack([starts, ends], axis=1) * step + np.array([west, south])
-        for color, width in (
-            (style.CARD, 2.4),
-            (style.INK, 1.0),
-        ):  # dark on light cells, and light beside it on dark ones
+        # Dark on light cells, and light beside it on dark ones.
+        for color, width in ((style.CARD, 2.4), (style.INK, 1.0)):
             axes.add_collection(LineCollection(list(lines), colors=color, linewidths=width, capstyle="round"))
 
     def add_key(self, figure: Figure, axes: list[Axes]) -> None:
@@ -155,7 +138,8 @@ class MapScene:
 
     def _bar(self, figure: Figure, axes: Axes | list[Axes], *, into: bool = False, **settings: object) -> None:
         place = {"cax": axes} if into else {"ax": axes}
-        extend = EXTENDED[self._lowest < 0, self._peak > self._highest]
+        # Open ends of the colour bar, by whether something lies below and above.
+        extend = ("neither", "min", "max", "both")[(self._lowest < 0) + 2 * (self._peak > self._highest)]
         bar = figure.colorbar(self._scale(), extend=extend, **place, **settings)  # type: ignore[arg-type]
         style.show_percent(bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis)
         bar.outline.set_linewidth(0.5)
@@ -171,7 +155,8 @@ class MapScene:
     def _highest(self) -> float:
         """End of the colour scale: the highest share, unless a few cells dwarf the truth."""
         truths = [float(panel.distribution.max()) for panel in self.panels if panel.role is Role.TRUTH]
-        return max(1e-12, min([self._peak, *(HEADROOM * truth for truth in truths)]))
+        # It reaches half beyond the peak of the truth; the few cells above that have the darkest colour.
+        return max(1e-12, min([self._peak, *(1.5 * truth for truth in truths)]))
 
     @property
     def _peak(self) -> float:
@@ -281,28 +266,17 @@ class EarthScene(MapScene):
         words = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
         halo = [withStroke(linewidth=3, foreground=style.CARD)]
         start, end, level = 0.05, 0.05 + length / wide, 0.05
-        bar: dict[str, Any] = {
-            "transform": axes.transAxes,
-            "color": style.INK,
-            "path_effects": halo,
-            "clip_on": False,
-            "zorder": 5,
-        }
+        bar: dict[str, Any] = {"transform": axes.transAxes, "color": style.INK, "path_effects": halo, "zorder": 5}
         for x, y in (((start, end), (level, level)), *(((at, at), (level, level + 0.015)) for at in (start, end))):
-            axes.plot(x, y, linewidth=1.4, solid_capstyle="butt", **bar)
+            axes.plot(x, y, linewidth=1.4, solid_capstyle="butt", clip_on=False, **bar)
         # A halo would turn letters into outlines, which nobody can search or copy.
         ground = {"facecolor": style.CARD, "alpha": 0.7, "linewidth": 0, "pad": 0.8}
-        letters: dict[str, Any] = {
-            "ha": "center",
-            "fontsize": style.SMALL,
-            "color": style.INK,
-            "bbox": ground,
-            "zorder": 5,
-        }
-        axes.text((start + end) / 2, level + 0.025, words, va="bottom", transform=axes.transAxes, **letters)
+        letters: dict[str, Any] = {"ha": "center", "fontsize": style.SMALL, "color": style.INK, "bbox": ground}
+        letters |= {"transform": axes.transAxes, "zorder": 5}
+        axes.text((start + end) / 2, level + 0.025, words, va="bottom", **letters)
         arrow = {"arrowstyle": "-|>", "color": style.INK, "linewidth": 1.2, "path_effects": halo}
         axes.annotate("", (0.94, 0.97), (0.94, 0.87), "axes fraction", arrowprops=arrow, zorder=5)
-        axes.text(0.94, 0.855, "N", va="top", transform=axes.transAxes, **letters)
+        axes.text(0.94, 0.855, "N", va="top", **letters)
 
     def _draw_background(self, axes: Axes) -> None:
         from matplotlib.collections import LineCollection
@@ -364,52 +338,38 @@ def draw_classes(grid: Grid, class_of: Indices) -> Figure:
     """
     sizes = np.bincount(class_of)
     numbers = np.cumsum(sizes > 1)  # classes of several, counted from 1
-    shown = np.where(sizes[class_of] > 1, numbers[class_of], 0)
     with style.styled():
-        return _draw_classes(grid, shown)
-
-
-def _add_cells(axes: Axes, corner: tuple[float, float], sides: tuple[int, int]) -> None:
-    """Draw thin lines between cells, while there are few enough for that."""
-    axes.grid(visible=False)
-    if max(sides) <= MOST_LINES:
-        (west, south), (columns, rows) = corner, sides
-        axes.vlines(west + np.arange(1, columns), south, south + rows, color=style.CARD, linewidth=0.7)
-        axes.hlines(south + np.arange(1, rows), west, west + columns, color=style.CARD, linewidth=0.7)
+        return _draw_classes(grid, np.where(sizes[class_of] > 1, numbers[class_of], 0))
 
 
 def _draw_classes(grid: Grid, shown: Indices) -> Figure:
     from matplotlib.colors import BoundaryNorm, ListedColormap
-    from matplotlib.ticker import MaxNLocator
 
     rows, columns = grid.shape
     figure = style.new_figure(0.8 + 2.9 * min(1.0, columns / rows), 0.7 + 2.9 * min(1.0, rows / columns))
     axes = figure.add_subplot()
     axes.set_facecolor(style.HOLE)
-    hues = np.where(shown > 0, 1 + (shown - 1) % len(CLASS_COLORS), 0)
+    hues_of = palette.CLASSES[0]
+    hues = np.where(shown > 0, 1 + (shown - 1) % len(hues_of), 0)
     south, west = grid.first_row - 0.5, grid.first_column - 0.5
-    colors = ListedColormap([style.CARD, *CLASS_COLORS])
+    colors = ListedColormap([style.CARD, *hues_of])
     axes.imshow(
         grid.picture(hues),
         origin="lower",
         extent=(west, west + columns, south, south + rows),
         interpolation="none",
         cmap=colors,
-        norm=BoundaryNorm(np.arange(len(CLASS_COLORS) + 2) - 0.5, len(CLASS_COLORS) + 1),
+        norm=BoundaryNorm(np.arange(len(hues_of) + 2) - 0.5, len(hues_of) + 1),
     )
-    _add_cells(axes, (west, south), (columns, rows))
+    axes.grid(visible=False)
+    if max(rows, columns) <= 60:  # thin lines between cells, while there are few enough for that
+        axes.vlines(west + np.arange(1, columns), south, south + rows, color=style.CARD, linewidth=0.7)
+        axes.hlines(south + np.arange(1, rows), west, west + columns, color=style.CARD, linewidth=0.7)
     for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):
-        axis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
+        style.count_ticks(axis, 8)
         axis.set_label_text(label)
-    if grid.size <= MOST_NUMBERS:
+    if grid.size <= 400:  # colours come round, so each cell carries the number of its class
         for (row, column), number in zip(grid.decode(np.arange(grid.size)).tolist(), shown.tolist(), strict=True):
-            axes.text(
-                column,
-                row,
-                str(number) if number else "",
-                ha="center",
-                va="center",
-                fontsize=style.SMALL,
-                color=style.INK,
-            )
+            settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "color": style.INK}
+            axes.text(column, row, str(number) if number else "", **settings)
     return figure

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 MOST_STEPS = 600
 # More bars than this make a panel taller than a screen; only the largest are shown, and the rest as one.
 MOST_BARS = 20
-LONGEST_LABEL = 22
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
@@ -61,8 +60,6 @@ class LineScene(AxesScene):
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:
         """Draw one panel into empty axes."""
-        from matplotlib.ticker import MaxNLocator
-
         edges = self._edges
         *behind, (curve, is_curve_truth) = _layers(panel)
         for layer, is_truth in behind:
@@ -80,7 +77,7 @@ class LineScene(AxesScene):
         if self.alphabet.has_labels:
             label_values(axes, self.alphabet)
         else:
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
+            style.count_ticks(axes.xaxis, 8)
         style.show_percent(axes.yaxis)
         axes.set_xlabel(self._value_label())
         axes.set_ylabel(share_label(panel.role))
@@ -127,7 +124,7 @@ class LineScene(AxesScene):
             if all(abs(int(step) - other) > 0.16 * heights.size for other in labelled):
                 labelled.append(int(step))
                 is_left = _has_room(heights, int(step), top)
-                _label_peak(axes, self._edges[step : step + 2], _rough_percent(heights[step]), is_left=is_left)
+                _label_peak(axes, self._edges[step : step + 2], heights[step], is_left=is_left)
 
     @cached_property
     def _common_top(self) -> float:
@@ -202,7 +199,7 @@ def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None
         return
     step = -(-alphabet.size // most)
     chosen = np.arange(0, alphabet.size, step)
-    labels = [_shorten(one) for one in alphabet.labels(chosen)]
+    labels = style.shorten(alphabet.labels(chosen), 22)
     is_slanted = max(map(len, labels)) * len(labels) > LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]
     settings: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if is_slanted else {}
     axes.set_xticks(chosen + alphabet.span[0], labels, **settings)
@@ -232,10 +229,6 @@ def _add_steps(axes: Axes, heights: FloatArray, edges: FloatArray, color: str | 
         axes.stairs(heights, edges, edgecolor=color, linewidth=1.6)
 
 
-def _rough_percent(share: float) -> str:
-    return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:,.0f}%"
-
-
 def _has_room(heights: FloatArray, step: int, top: float) -> bool:
     """Whether the left of a cut peak is the better place for its label: the right is the end, or more crowded."""
     reach = max(1, int(0.2 * heights.size))
@@ -245,7 +238,8 @@ def _has_room(heights: FloatArray, step: int, top: float) -> bool:
     return int((left > 0.9 * top).sum()) < int((right > 0.9 * top).sum())
 
 
-def _label_peak(axes: Axes, edges: FloatArray, text: str, *, is_left: bool) -> None:
+def _label_peak(axes: Axes, edges: FloatArray, share: float, *, is_left: bool) -> None:
+    text = f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:,.0f}%"
     place = (float(edges[0]), "right", -3) if is_left else (float(edges[1]), "left", 3)
     axes.annotate(
         f"↑ {text}",
@@ -283,11 +277,8 @@ class BarScene(AxesScene):
         axes.barh(places, self._gather(panel.distribution), height=height, **(_GREY if is_truth else {"color": color}))
         if panel.band is not None:
             self._add_whiskers(axes, panel.distribution, panel.band)
-        axes.set_yticks(places, self._labels)
-        axes.set_ylim(len(places) - 0.4, -0.6)
+        style.lay_bars(axes, self._labels)
         axes.set_xlim(*self._limits)
-        axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-        axes.grid(visible=False, axis="y")
         style.show_percent(axes.xaxis)
         axes.set_xlabel(share_label(panel.role))
         if self._limits[0] < 0:
@@ -323,7 +314,7 @@ class BarScene(AxesScene):
 
     @cached_property
     def _labels(self) -> list[str]:
-        shown = [_shorten(one) for one in self.alphabet.labels(self._shown)]
+        shown = style.shorten(self.alphabet.labels(self._shown), 22)
         others = self.alphabet.size - len(shown)
         return [*shown, f"{others:,} others"] if others else shown
 
@@ -332,8 +323,3 @@ class BarScene(AxesScene):
         if len(self._shown) == self.alphabet.size:
             return shown
         return np.append(shown, distribution.sum() - shown.sum())
-
-
-def _shorten(label: str) -> str:
-    text = " ".join(label.split())
-    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"

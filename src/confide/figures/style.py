@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from confide.errors import MissingExtraError
 from confide.figures import palette
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
@@ -145,6 +146,27 @@ def show_percent(axis: Axis) -> None:
 
     axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share)))
+
+
+def lay_bars(axes: Axes, labels: Sequence[str]) -> None:
+    """Label bars that lie below each other, the first on top."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.grid(visible=False, axis="y")
+
+
+def shorten(labels: Sequence[str], most: int = 26) -> list[str]:
+    """Return each label in one line, of so many letters at most."""
+    lines = [" ".join(one.split()) for one in labels]
+    return [one if len(one) <= most else f"{one[: most - 1]}…" for one in lines]
+
+
+def count_ticks(axis: Axis, most: int) -> None:
+    """Label an axis of whole numbers at round ones, at most so many."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
 
 
 def percent(share: float) -> str:

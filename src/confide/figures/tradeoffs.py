@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-# Places of a curve that all have a label on a telephone; of more, every other one.
-MOST_TICKS = 4
-
 
 def draw_tradeoff(plan: Plan, *, width: float = style.WIDE) -> Figure:
     """Draw the expected error over people and over epsilon, on logarithmic axes, with the plan's own 95 % margins.
@@ -70,8 +67,8 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
     for axes, curve in zip(figure.axes, curves, strict=True):
         mark_decades(axes.xaxis, *axes.get_xlim())
         mark_decades(axes.yaxis, *axes.get_ylim())
-        # Where it was simulated: round numbers in between would collide.
-        places = curve.places[:: 2 if is_narrow and len(curve.places) > MOST_TICKS else 1]
+        # Where it was simulated: round numbers in between would collide; on a telephone every other of more than four.
+        places = curve.places[:: 2 if is_narrow and len(curve.places) > 4 else 1]
         axes.set_xticks(places, [f"{place:,.6g}" for place in places])
         axes.minorticks_off()
     return figure.axes[0]
@@ -106,7 +103,10 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     )
     if plan.answer is not None:
         axes.axhline(plan.answer.target, color=style.FAINT, linewidth=1, linestyle="--", label="target")
-    axes.set_xlabel("people" if curve.along == "people" else _epsilon_label(plan))
+    guarantee, label = plan.mechanism.guarantee, "epsilon"
+    if isinstance(guarantee, MetricPrivacy):
+        label = f"epsilon, per {guarantee.unit or 'unit of distance'}"
+    axes.set_xlabel("people" if curve.along == "people" else label)
     axes.set_title("More people" if curve.along == "people" else "Weaker privacy")
 
 
@@ -135,10 +135,7 @@ def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction], *, is_na
         color = _color(plan) if kind == plan.mechanism.kind else style.TRUTH_EDGE
         bars = [_below((one,)), [one.margin]]
         axes.errorbar([one.mean], [place], xerr=bars, color=color, marker="o", markersize=6, capsize=3)
-    axes.set_yticks(range(len(order)), order)
-    axes.set_ylim(len(order) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0, labelcolor=style.INK)
-    axes.grid(visible=False, axis="y")
+    style.lay_bars(axes, order)
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     shape = f", {plan.guess.name}" if plan.outlooks else ""
@@ -160,10 +157,3 @@ def _below(predictions: tuple[Prediction, ...]) -> list[float]:
 def _error_label(plan: Plan) -> str:
     unit = plan.measure.unit
     return f"expected {plan.measure.name}" + (f" ({plural(unit)})" if unit else "")
-
-
-def _epsilon_label(plan: Plan) -> str:
-    guarantee = plan.mechanism.guarantee
-    if not isinstance(guarantee, MetricPrivacy):
-        return "epsilon"
-    return f"epsilon, per {guarantee.unit or 'unit of distance'}"

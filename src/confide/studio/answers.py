@@ -30,9 +30,9 @@ from confide.files.counts_files import write_counts_file
 from confide.intervals import Interval, Windows
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.methods import METHODS, Stacked
-from confide.pages.story import describe_seconds, summarise_reports
 from confide.plans import as_guess
 from confide.plans.rivals import MOST_DRAWN, has_matrix
+from confide.present.estimates import describe_seconds, summarise_reports
 from confide.sampling import Permanent
 from confide.studio.drafts import Draft, chosen_methods, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
@@ -190,7 +190,8 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "left": [],
         "made": f"{counted(draft.people, 'person')}, {described}, {draft.survey.mechanism.guarantee.terms}",
     }
-    for place, method in enumerate(sorted(chosen, key=_cost)):
+    order = (*QUICK, *SLOW)
+    for place, method in enumerate(sorted(chosen, key=lambda one: order.index(one) if one in order else len(order))):
         tell(place, len(chosen), f"Trying {METHODS[method].name}", found if found["methods"] else None)
         is_late = bool(found["methods"]) and time.perf_counter() > ends  # one method there is, however late
         if math.isfinite(ends) and (method in SLOW or is_late):
@@ -203,11 +204,6 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
 QUICK = ("inversion-project", "inversion-normalize", "rappor-project", "rappor-normalize", "mle", "ibu")
 SLOW = ("smooth", "stacked", "ibu-held-out")
 """Methods, the quickest first: 2 to 20 ms for ages, and 50 ms to a second (`python -m benchmarks.studio`)."""
-
-
-def _cost(method: str) -> int:
-    order = (*QUICK, *SLOW)
-    return order.index(method) if method in order else len(order)
 
 
 def _within(milliseconds: object) -> float:

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from confide.alphabets import LineGeometry
@@ -20,7 +20,7 @@ from confide.errors import ConfideError
 from confide.estimates import Estimate, recover
 from confide.explanations import describe_mechanism, explain_choices
 from confide.files import CountsFile, ask_groups, estimate_file, label_group
-from confide.intervals import Interval, Windows
+from confide.intervals import Interval
 from confide.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
 from confide.studio.drafts import chosen_methods, chosen_queries, python_text, values_record
@@ -28,11 +28,10 @@ from confide.studio.previews import promise_of
 from confide.studio.workers import Tell
 from confide.surveys import Survey
 from confide.theory.fit import FitVerdict
-from confide.theory.verdicts import Finding, without_labels
+from confide.theory.verdicts import without_labels
 
 LEVEL = 0.95
 """How often an interval holds the truth."""
-
 
 KEPT = 4
 """Estimates that a process remembers, so that one more question costs no more than itself."""
@@ -40,10 +39,6 @@ KEPT = 4
 
 MOST_BANDED = 1000
 """Values up to which each gets an interval: a bootstrap of a hundred takes three seconds."""
-
-
-LONGEST_VERDICT, LONGEST_ALONE = 110, 60
-"""Letters of a verdict that is set apart from what follows it, or from nothing: longer ones are a paragraph."""
 
 
 class Kept:
@@ -79,56 +74,35 @@ class Reading:
         return self._found[what]
 
     def has(self, what: str) -> bool:
-        """Return whether it is known already."""
-        return what in self._found
+        """Return whether one of the properties is known already."""
+        return what in self.__dict__
 
-    @property
+    @cached_property
     def estimate(self) -> Estimate:
         """The estimate of the default method."""
-        found: Estimate = self.find(
-            "estimate", lambda: recover([(self.counts, self.survey.mechanism)], Stacked(), shape=self.survey.shape)
-        )
-        return found
+        return recover([(self.counts, self.survey.mechanism)], Stacked(), shape=self.survey.shape)
 
-    @property
+    @cached_property
     def why_not(self) -> str:
         """Why windows and statistics are not looked for; empty where they are."""
-        found: str = self.find("why", lambda: why_undivided(self.estimate, is_bidden=True))
-        return found
+        return why_undivided(self.estimate, is_bidden=True)
 
-    @property
-    def windows(self) -> Windows | None:
-        """The windows whose shares the reports tell."""
-        made = lambda: None if self.why_not else self.estimate.windows(name=self.survey.name)  # noqa: E731
-        found: Windows | None = self.find("windows", made)
-        return found
-
-    @property
-    def known(self) -> dict[str, Any]:
-        """What takes long, where it is known already."""
-        found = {"fit": self.fit} if self.has("fit") else {}
-        return found | ({"windows": self.division} if self.has("windows") else {})
-
-    @property
-    def division(self) -> dict[str, Any]:
-        """The windows as a page draws them, or why there are none."""
-        windows = self.windows
-        if windows is None:
+    @cached_property
+    def windows(self) -> dict[str, Any]:
+        """The windows whose shares the reports tell, as a page draws them, or why there are none."""
+        if self.why_not:
             return {"words": f"Windows are not looked for: {self.why_not}.", "windows": []}
+        windows = self.estimate.windows(name=self.survey.name)
         return {"words": windows.headline, "windows": window_records(windows)}
 
-    @property
+    @cached_property
     def fit(self) -> dict[str, Any]:
         """Whether the reports fit, in words."""
+        fit = self.estimate.fit
+        is_good = None if fit.verdict is FitVerdict.CANNOT_BE_TESTED else fit.verdict is FitVerdict.FITS
+        return {"verdict": str(fit.verdict), "words": str(fit), "is_good": is_good}
 
-        def made() -> dict[str, Any]:
-            fit = self.estimate.fit
-            return {"verdict": str(fit.verdict), "words": str(fit), "is_good": _is_good(fit.verdict)}
-
-        found: dict[str, Any] = self.find("fit", made)
-        return found
-
-    @property
+    @cached_property
     def statistics(self) -> list[Interval]:
         """Median, mean and quartiles, where values are numbers."""
         alphabet = self.estimate.alphabet
@@ -136,14 +110,14 @@ class Reading:
             not isinstance(alphabet.geometry, LineGeometry) or self.why_not
         ):  # the second tests the fit: seconds on a map
             return []
+        found = self.estimate.statistics((0.5, 0.25, 0.75), LEVEL, mean=alphabet.has_mean)
+        order = ["median", "mean"]
+        return sorted(found, key=lambda one: order.index(one.question) if one.question in order else len(order))
 
-        def made() -> list[Interval]:
-            found = self.estimate.statistics((0.5, 0.25, 0.75), LEVEL, mean=alphabet.has_mean)
-            order = ["median", "mean"]
-            return sorted(found, key=lambda one: order.index(one.question) if one.question in order else len(order))
-
-        answers: list[Interval] = self.find("statistics", made)
-        return answers
+    @property
+    def known(self) -> dict[str, Any]:
+        """What takes long, where it is known already."""
+        return {what: self.__dict__[what] for what in ("fit", "windows") if self.has(what)}
 
     def ask(self, query: str) -> dict[str, Any]:
         """Return the answer to a question, or why there is none."""
@@ -184,7 +158,10 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     reading: Reading = READINGS.get((survey.fingerprint, version), lambda: Reading(survey, json.loads(work["record"])))
     steps = Steps(tell, 3 + len(queries) + len(methods) + more)
     steps.next("Estimating")
-    answers = _ask_all(reading, queries, steps)
+    answers = []
+    for query in queries:
+        steps.next(f"Answering {query}")
+        answers.append(reading.ask(query))
     sound = [one["query"] for one in answers if "error" not in one]
     found = _known(reading, version) | {"queries": answers, "code": look_code(survey, sound, methods)}
     if not work.get("more", True):
@@ -192,25 +169,15 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     steps.next("Testing whether the reports fit", None if reading.has("fit") else found)
     found["fit"] = reading.fit
     found |= reading.known | _more(reading, work, sound, methods, steps)
-    steps.next(f"Looking for {_parts(reading)} that can be told apart", None if reading.has("windows") else found)
-    return found | {"windows": reading.division}
-
-
-def _ask_all(reading: Reading, queries: list[str], steps: Steps) -> list[dict[str, Any]]:
-    answers = []
-    for query in queries:
-        steps.next(f"Answering {query}")
-        answers.append(reading.ask(query))
-    return answers
-
-
-def _parts(reading: Reading) -> str:
-    return "districts" if values_record(reading.estimate.alphabet)["plane"] else "windows"
+    parts = "districts" if found["values"]["plane"] else "windows"
+    steps.next(f"Looking for {parts} that can be told apart", None if reading.has("windows") else found)
+    return found | {"windows": reading.windows}
 
 
 def _known(reading: Reading, version: int) -> dict[str, Any]:
     """Return what is known as soon as there is an estimate."""
     survey, record, estimate = reading.survey, reading.record, reading.estimate
+    uniform = str(estimate.uniformity or "There is no uniform population on unbounded values.")
     return {
         "version": version,
         "survey": {
@@ -225,7 +192,7 @@ def _known(reading: Reading, version: int) -> dict[str, Any]:
         "rejected": record["rejected"],
         "promise": promise_of(survey),
         "reports": report_shares(survey, reading.counts, estimate),
-        "uniformity": _uniformity(estimate),
+        "uniformity": {"words": uniform, "is_told": estimate.is_told},
         "distribution": estimate.distribution.tolist(),
         "statistics": [answer_record(one) for one in reading.statistics],
         "details": _details(reading),
@@ -243,38 +210,23 @@ def _more(
     reading: Reading, work: dict[str, Any], queries: list[str], methods: list[str], steps: Steps
 ) -> dict[str, Any]:
     """Return what only some ask for."""
-    found: dict[str, Any] = {"methods": []}
+    found: dict[str, Any] = {"methods": [], "band": None}
     for method in methods:
         steps.next(f"Trying {METHODS[method].name}")
         made = partial(method_shown, reading.survey, reading.counts, method)
         found["methods"].append(reading.find(f"method {method}", made))
     if work.get("band"):
         steps.next("Finding an interval for every value")
-        found["band"] = _banded(reading)
+        if not reading.why_not and reading.estimate.alphabet.size <= MOST_BANDED:
+            band = reading.find("band", lambda: reading.estimate.interval(LEVEL))
+            found["band"] = {"low": band.low.tolist(), "high": band.high.tolist()}
     if work.get("groups") and reading.survey.groups:
         steps.next("Comparing the groups")
         found["groups"], found["differences"] = reading.find(f"groups {queries}", lambda: _groups(reading, queries))
     if work.get("diagnosis"):
         steps.next("Making the diagnosis")
-        found["diagnosis"] = reading.find("diagnosis", lambda: {"words": _diagnosis(reading)})
+        found["diagnosis"] = reading.find("diagnosis", lambda: _diagnosis(reading))
     return found
-
-
-def _is_good(verdict: FitVerdict) -> bool | None:
-    return None if verdict is FitVerdict.CANNOT_BE_TESTED else verdict is FitVerdict.FITS
-
-
-def _uniformity(estimate: Estimate) -> dict[str, Any]:
-    found = estimate.uniformity
-    words = "There is no uniform population on unbounded values." if found is None else str(found)
-    return {"words": words, "is_told": estimate.is_told}
-
-
-def _banded(reading: Reading) -> dict[str, Any] | None:
-    if reading.why_not or reading.estimate.alphabet.size > MOST_BANDED:
-        return None
-    band = reading.find("band", lambda: reading.estimate.interval(LEVEL))
-    return {"low": band.low.tolist(), "high": band.high.tolist()}
 
 
 def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -299,11 +251,11 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
     return shown, differences
 
 
-def _diagnosis(reading: Reading) -> list[dict[str, str]]:
+def _diagnosis(reading: Reading) -> dict[str, Any]:
     """Return each sentence of the diagnosis, with its verdict by itself."""
     survey = reading.survey
     found = diagnose(reading.counts, survey.mechanism, name=survey.name, shape=survey.shape)
-    return [headed(words) for words in (*told_in_words(found), *verdict_in_words(found))]
+    return {"words": [headed(words) for words in (*told_in_words(found), *verdict_in_words(found))]}
 
 
 def headed(words: str) -> dict[str, str]:
@@ -312,40 +264,32 @@ def headed(words: str) -> dict[str, str]:
     >>> headed("These reports fit (p = 0.35). Bots at 0 would not show; least known is age in 40..49.")
     {'head': 'These reports fit (p = 0.35).', 'words': ' Bots at 0 would not show; least known is age 40 to 49.'}
     """
-    plain = _in_plain_words(words)
+    # Questions as people say them: age 36 to 85, age 36.
+    plain = re.sub(r"\b(\w+) in (-?[\d.]*\d)\.\.(-?[\d.]*\d)", r"\1 \2 to \3", words)
+    plain = re.sub(r"\b(\w+) == ", r"\1 ", plain)
     found = re.match(r".*?(?::|[a-z)%]\.)(?= |$)", plain)
     end = found.end() if found else 0
-    if end > (LONGEST_VERDICT if plain[end:] else LONGEST_ALONE):
+    # A verdict with more letters than that, before what follows it or before nothing, is a paragraph.
+    if end > (110 if plain[end:] else 60):
         end = 0
     return {"head": plain[:end], "words": plain[end:]}
 
 
-def _in_plain_words(words: str) -> str:
-    """Return a sentence with questions as people say them: age 36 to 85, age 36."""
-    ranged = re.sub(r"\b(\w+) in (-?[\d.]*\d)\.\.(-?[\d.]*\d)", r"\1 \2 to \3", words)
-    return re.sub(r"\b(\w+) == ", r"\1 ", ranged)
-
-
 def _details(reading: Reading) -> list[dict[str, str]]:
     """Return what only whoever wants to know it opens."""
-    estimate, survey = reading.estimate, reading.survey
+    estimate, survey, known = reading.estimate, reading.survey, reading.estimate.identification
     told = {
         "Method": f"{estimate.method.full_name}; {estimate.ending}",
         "Mixed from": "; ".join(explain_choices(estimate.choices)),
         "Mechanism": describe_mechanism(survey),
         "Promise": str(survey.mechanism.guarantee).replace(" x distance", " × distance"),  # noqa: RUF001
         "Noise": reading.counts.origin.in_short,
-        "Identification": _plainly(estimate.identification),
+        "Identification": f"{known.verdict}: {known.reason} ({without_labels(known.source)})",
         "Dependence": estimate.dependence,
         "Log-likelihood": f"{estimate.log_likelihood:,.2f}",
         "Fingerprint": survey.fingerprint,
     }
     return [{"name": name, "words": words} for name, words in told.items() if words]
-
-
-def _plainly(finding: Finding) -> str:
-    """Return a finding with the theorem behind it by what that says."""
-    return f"{finding.verdict}: {finding.reason} ({without_labels(finding.source)})"
 
 
 def look_code(survey: Survey, queries: Sequence[str], methods: Sequence[str]) -> dict[str, str]:

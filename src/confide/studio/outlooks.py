@@ -8,7 +8,7 @@ from confide.errors import ConfideError, InvalidParameterError, UnreachableTarge
 from confide.explanations import describe_mechanism
 from confide.mechanisms import Mechanism
 from confide.plans import METHOD, Answer, Curve, Plan, Simulation
-from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
+from confide.plans.measures import Measure, choose_measure, ignorance
 from confide.plans.planning import refuse_idle_target
 from confide.plans.records import answer_in_words, remarks
 from confide.plans.rivals import choose_rivals, epsilon_of
@@ -53,7 +53,7 @@ def _answered(simulation: Simulation, draft: Draft, asked: Goal, start: float) -
     try:
         answer = asked.search(simulation, start)
     except UnreachableTargetError as error:
-        expected = _expected(simulation.measure, error.floor)
+        expected = {"value": error.floor, "unit": simulation.measure.unit, "margin": 0.0}
         return _planned(str(error), mechanism, people, expected, simulation.repeats, is_reached=False)
     people = int(answer.value) if asked.people is None else people
     mechanism = mechanism if asked.people is None else mechanism.at(answer.value)
@@ -62,8 +62,23 @@ def _answered(simulation: Simulation, draft: Draft, asked: Goal, start: float) -
 
 def _record(simulation: Simulation, mechanism: Mechanism, people: int, answer: Answer | None) -> dict[str, Any]:
     prediction = simulation.predict(mechanism, people)
-    found = _as_plan(simulation, mechanism, people, prediction, answer)
-    expected = _expected(simulation.measure, prediction.mean, prediction.margin)
+    # A plan without its curves, whose words are those of `confide plan`.
+    found = Plan(
+        mechanism=mechanism,
+        people=people,
+        prediction=prediction,
+        measure=simulation.measure,
+        guess=simulation.guess,
+        method=simulation.method,
+        answer=answer,
+        by_people=Curve("people", (float(people),), (prediction,)),
+        by_epsilon=None,
+        rivals=(),
+        ignorance=ignorance(simulation.measure, simulation.guess.vector),
+        seed=0,
+        shape=simulation.shape,
+    )
+    expected = {"value": prediction.mean, "unit": simulation.measure.unit, "margin": prediction.margin}
     words = f"{answer_in_words(found)}."
     record = _planned(words, mechanism, people, expected, simulation.repeats, is_reached=True)
     return record | {"remarks": remarks(found)}
@@ -124,33 +139,8 @@ def in_progress(label: str, repeat: int, repeats: int) -> str:
     return f"Trying {named} on {setting}: made-up survey {repeat} of {repeats}"
 
 
-def _expected(measure: Measure, value: float, margin: float = 0.0) -> dict[str, Any]:
-    return {"value": value, "unit": measure.unit, "margin": margin}
-
-
 def _planned(
     words: str, mechanism: Mechanism, people: int, expected: dict[str, Any], repeats: int, *, is_reached: bool
 ) -> dict[str, Any]:
     record: dict[str, Any] = {"words": words, "remarks": [], "epsilon": epsilon_of(mechanism), "people": people}
     return record | {"expected": expected, "is_reached": is_reached, "repeats": repeats}
-
-
-def _as_plan(
-    simulation: Simulation, mechanism: Mechanism, people: int, prediction: Prediction, answer: Answer | None
-) -> Plan:
-    """Return what came out as a plan, whose words are those of `confide plan`; without its curves."""
-    return Plan(
-        mechanism=mechanism,
-        people=people,
-        prediction=prediction,
-        measure=simulation.measure,
-        guess=simulation.guess,
-        method=simulation.method,
-        answer=answer,
-        by_people=Curve("people", (float(people),), (prediction,)),
-        by_epsilon=None,
-        rivals=(),
-        ignorance=ignorance(simulation.measure, simulation.guess.vector),
-        seed=0,
-        shape=simulation.shape,
-    )

@@ -18,8 +18,8 @@ from confide.explanations import describe_mechanism, describe_repetition, explai
 from confide.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.base import truncated
-from confide.pages.story import summarise_reports
 from confide.plans.rivals import epsilon_bounds, most_people, suiting
+from confide.present.estimates import summarise_reports
 from confide.studio.drafts import Draft, distance_words, guesses_of, labels_of, python_text, read_draft, values_record
 from confide.surveys import Survey
 from confide.theory.consistency import largest_bound

@@ -1,4 +1,4 @@
-"""Findings of pictures in words, for those who cannot see them: what there is to see, not that it is a chart."""
+"""Pictures that answers share, and what there is to see in each, for those who cannot see it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from confide.alphabets import Alphabet, LineGeometry
+from confide.alphabets import Alphabet, Grid, Integers
 from confide.explanations import describe_value
-from confide.figures import Panel, Role
+from confide.figures import Panel, Role, draw_windows, style
 from confide.figures.panels import FloatArray
 from confide.intervals import Windows, percent
 from confide.plans.curves import Curve
@@ -16,12 +16,50 @@ from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
 from confide.plans.records import expected
 from confide.plans.rivals import promise
+from confide.present.summary import Listing, Part, Picture, Section
 from confide.wording import counted, listed
 
-# Windows, values or outputs that are told one by one, the fullest first.
-MOST_TOLD = 6
-# Standard errors within which a report is nothing unusual.
-USUAL = 2.0
+
+def picture_windows(  # noqa: PLR0913 - all that a picture may show
+    windows: Windows,
+    curve: FloatArray,
+    name: str,
+    *,
+    truth: FloatArray | None = None,
+    noisy: FloatArray | None = None,
+    background: tuple[FloatArray, ...] = (),
+    color: str = style.STACKED,
+) -> list[Part]:
+    """Return windows in a picture, and in numbers, folded away."""
+    rows = [
+        [label, *(f"{share:.2%}" for share in (one.estimate, one.low, one.high))]
+        for label, one in zip(windows.labels, windows.answers, strict=True)
+    ]
+    drawn = Picture(
+        lambda width: draw_windows(
+            windows, curve, name=name, truth=truth, noisy=noisy, background=background, width=width, color=color
+        ),
+        tell_windows(windows, name),
+        _explain_windows(windows, has_truth=truth is not None, has_reports=noisy is not None),
+    )
+    return [drawn, Section("The same in numbers", [Listing([name, "Share", "From", "To"], rows)], "more")]
+
+
+def _explain_windows(windows: Windows, *, has_truth: bool, has_reports: bool) -> str:
+    level = percent(windows.level)
+    if isinstance(windows.alphabet, Grid):
+        return (
+            f"Cells are joined to districts until their shares are known. First map: the estimate, with the borders of "
+            f"the districts. Second map: how far the share of each district may be off at {level}, as a part of it."
+        )
+    if not isinstance(windows.alphabet, Integers):
+        beside = " The pale bars are the shares of the reports, which noise has spread out." if has_reports else ""
+        return f"Each share, and between what ends it lies at {level}.{beside}"
+    truth = " Grey: the truth." if has_truth else ""
+    return (
+        f"Each box is a window of values. At {level} its share lies between the bottom and the top of the box, spread "
+        f"evenly over its values. The line is the estimate: within a window it rests on the method.{truth}"
+    )
 
 
 def tell_windows(windows: Windows, name: str) -> str:
@@ -29,7 +67,7 @@ def tell_windows(windows: Windows, name: str) -> str:
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
     told = [
         f"{windows.labels[place]} {_short(one.estimate)} ({_short(one.low)} to {_short(one.high)})"
-        for place in order[:MOST_TOLD]
+        for place in order[:6]
         for one in (windows.answers[place],)
     ]
     more = f", and {counted(len(order) - len(told), 'more')}" if len(order) > len(told) else ""
@@ -44,12 +82,7 @@ def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
     top = int(np.argmax(shares))
     who = "the reports" if panel.role is Role.NOISY else "people"
     most = f"most of {who}, {_short(float(shares[top]))}, at {describe_value(alphabet, top, name)}"
-    if (
-        isinstance(alphabet.geometry, LineGeometry)
-        and alphabet.size > 2
-        and bool((shares >= 0).all())
-        and shares.sum() > 0
-    ):
+    if isinstance(alphabet, Integers) and alphabet.size > 2 and bool((shares >= 0).all()) and shares.sum() > 0:
         below = np.cumsum(shares) / shares.sum()
         low, high = (
             describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)
@@ -76,7 +109,7 @@ def tell_residuals(outputs: Alphabet, residuals: FloatArray, name: str) -> str:
     heights = np.nan_to_num(residuals)
     top = int(np.argmax(np.abs(heights)))
     how = "more" if heights[top] > 0 else "less"
-    beyond = int((np.abs(heights) > USUAL).sum())
+    beyond = int((np.abs(heights) > 2.0).sum())
     return (
         f"The farthest from what is expected is {name} {outputs.labels([top])[0]}, seen {how} often by "
         f"{abs(float(heights[top])):.1f} standard errors; {beyond:,} of {outputs.size:,} are beyond two."

@@ -1,0 +1,326 @@
+"""Summary of a diagnosis: what these reports tell, what any number of them would, and what both rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import confide
+from confide.alphabets import Alphabet, Grid, Integers
+from confide.counts import Counts, tally
+from confide.diagnosis import Diagnosis, QueryAnswer
+from confide.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
+from confide.explanations import describe_mechanism, describe_repetition, describe_value
+from confide.figures import Panel, Role, draw_classes, draw_ranges, draw_residuals, style
+from confide.figures.palette import colors_of
+from confide.intervals import points
+from confide.origins import Origin
+from confide.present import summary as say
+from confide.present.estimates import summarise_reports
+from confide.present.pictures import picture_windows, tell_ranges, tell_residuals
+from confide.present.summary import (
+    NONE,
+    Bullets,
+    Cell,
+    Line,
+    Lines,
+    Listing,
+    Note,
+    Part,
+    Picture,
+    Row,
+    Section,
+    Summary,
+)
+from confide.surveys import Survey
+from confide.theory.fit import FitVerdict
+from confide.theory.verdicts import Verdict, labels_in, without_labels
+
+SHORT = {
+    Verdict.YES: "yes",
+    Verdict.NO: "no",
+    Verdict.TOO_CLOSE: "too close to call",
+    Verdict.NOT_COVERED: "open",
+    Verdict.NOT_CHECKED: "not checked",
+}
+"""Verdicts in a word or two."""
+
+MOST_LINES = 15
+"""Values, or classes, that a terminal lists; --json has all of them."""
+
+
+def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
+    survey: Survey,
+    diagnosis: Diagnosis,
+    answers: Sequence[QueryAnswer] = (),
+    *,
+    source: str = "",
+    notes: Sequence[str] = (),
+    groups: Sequence[Section] = (),
+    is_page: bool = False,
+) -> Summary:
+    """Return all that a diagnosis says; the pictures of a page only where there is one.
+
+    `source` says where the reports were read, `notes` which metadata they lack, and `groups` what each group tells.
+    """
+    told, words = told_in_words(diagnosis), verdict_in_words(diagnosis)
+    origin, promised = Origin() if diagnosis.counts is None else diagnosis.counts.origin, describe_repetition(survey)
+    mechanism = [("Mechanism", describe_mechanism(survey)), ("Promise of the survey", promised)]
+    if diagnosis.counts is not None:
+        mechanism.append(("Reports", f"{diagnosis.counts.total:,.10g}, from {source}"))
+        mechanism += say.describe_noise(origin, notes)
+    if is_page:
+        sections = _page_sections(survey, diagnosis, answers, groups)
+    else:
+        sections = [
+            Section("What these reports tell", [Bullets(told)] if told else []),
+            Section("", [Lines([(one.query, str(one)) for one in answers])] if answers else []),
+            Section("What any number of reports would reveal", [Bullets(words)]),
+            *_list_classes(diagnosis),
+            *_list_ranges(survey, diagnosis),
+            Section("What it rests on", [Lines([*mechanism, *evidence_in_words(diagnosis)])]),
+            *groups,
+        ]
+    made = (
+        f"Made by confide {confide.__version__}. The promise of the survey to one person, {promised.removesuffix('.')}."
+    )
+    if diagnosis.counts is None:
+        comes = say.come_from(f"{made} The survey, which devices and curator both read:", survey)
+    else:
+        comes = say.come_from(made, survey, origin, notes)
+    return Summary(
+        title=f"Can this answer be right? {survey.title}",
+        headline=_first_sentence(diagnosis, told or words),
+        facts=_facts(diagnosis) if is_page else {},
+        cautions=[
+            *(say.caution_simulated(origin) if is_page else []),
+            *say.caution_fits(diagnosis.fit, diagnosis.shape_fit),
+        ],
+        sections=sections,
+        origin=comes,
+    )
+
+
+def _page_sections(
+    survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer], groups: Sequence[Section]
+) -> list[Section]:
+    told, words = told_in_words(diagnosis), verdict_in_words(diagnosis)
+    is_bad = diagnosis.fit is not None and diagnosis.fit.is_bad
+    # The first sentence leads the page, and a box has what there is to say of a bad fit.
+    known = Bullets(told[1 + is_bad :])
+    return [
+        Section("What these reports tell", [*_windows(survey, diagnosis), known] if told else []),
+        _queries(answers),
+        *groups,
+        _residuals(diagnosis),
+        Section("What any number of reports would reveal", [Bullets(words if told else words[1:])]),
+        *([] if told else _one_value(survey)),
+        *_ranges(survey, diagnosis),
+        *_classes(diagnosis),
+        _evidence(diagnosis),
+    ]
+
+
+def _first_sentence(diagnosis: Diagnosis, words: Sequence[str]) -> str:
+    fit = diagnosis.fit
+    if fit is None or not fit.is_bad:
+        return words[0]
+    badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
+    return f"These reports {badly}. What this page says holds only as far as they come from its mechanism."
+
+
+def _facts(diagnosis: Diagnosis) -> dict[str, str]:
+    can, converges = SHORT[diagnosis.identification.verdict], SHORT[diagnosis.consistency.verdict]
+    if diagnosis.uniqueness is None or diagnosis.counts is None:
+        return {"Can be revealed": can, "Converges to the truth": converges}
+    resolution = diagnosis.resolution
+    told = "not found out" if resolution is None else resolution.windows if resolution.width else "no windows"
+    within = diagnosis.error if resolution is None else resolution.within
+    return {
+        "Reports": f"{diagnosis.counts.total:,.10g}",
+        "Noise": diagnosis.counts.origin.in_short,
+        "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
+        **({} if diagnosis.shape is None else {"Shape taken for granted": str(diagnosis.shape)}),
+        f"Told within {points(within)}": told,
+        "One best explanation": SHORT[diagnosis.uniqueness.verdict],
+        "Can be revealed": can,
+    }
+
+
+def _windows(survey: Survey, diagnosis: Diagnosis) -> list[Part]:
+    """Return all values in windows that the reports tell in proportion, and the reports beside where there is room."""
+    windows = diagnosis.windows
+    if windows is None or diagnosis.counts is None:
+        return []
+    sent = summarise_reports(survey, diagnosis.counts, considered=diagnosis.alphabet)
+    noisy = sent.shares if sent is not None and not sent.remark else None
+    color = colors_of([diagnosis.estimate.method.name])[0]
+    return picture_windows(windows, diagnosis.estimate.distribution, survey.name, noisy=noisy, color=color)
+
+
+def _queries(answers: Sequence[QueryAnswer]) -> Section:
+    """Return each answer, its ends, and the range of the best explanations where they differ."""
+    rows = []
+    for one in answers:
+        ends = (NONE,) * 3 if one.interval is None else one.interval.texts(2)
+        best = NONE
+        if one.lowest is not None and one.highest is not None:
+            low, high = f"{one.lowest:.2%}", f"{one.highest:.2%}"
+            best = "one answer" if low == high else f"{low} to {high}{' at most' if one.is_outer else ''}"
+        rows.append([one.query, *ends, best, SHORT[one.identification.verdict]])
+    headings = ["Query", "Answer", "From", "To", "Equally good explanations", "Revealed by enough reports"]
+    return Section("What was asked", [Listing(headings, rows)] if rows else [])
+
+
+def _residuals(diagnosis: Diagnosis) -> Section:
+    """Return how far each output is from what the best explanation expects of it."""
+    heading, found = "How the reports fit", diagnosis.residuals
+    # Nothing is to be seen where an explanation leaves next to nothing, as under randomized response.
+    if found is None or found[0].size > 20_000 or not np.nanmax(np.abs(found[1]), initial=0.0) > 1e-3:
+        return Section(heading, [])
+    outputs, residuals = found
+    name = "report" if diagnosis.mechanism.facts.bits is None else "number of bits that are set"
+    caption = (
+        "By how many standard errors each report came more often (orange) or more rarely (grey) than the distribution "
+        "that explains all of them best expects. Within two there is nothing unusual; of many, a few reach three."
+    )
+    told = tell_residuals(outputs, residuals, name)
+    if isinstance(outputs, Grid):
+        whole = (style.MIDDLE,)
+        map_of = Picture(lambda _: draw_residuals(outputs, residuals, name), told, caption, whole, "max-width:34rem")
+        return Section(heading, [map_of])
+    drawn = Picture(lambda width: draw_residuals(outputs, residuals, name, width=width), told, caption)
+    return Section(heading, [drawn])
+
+
+def _one_value(survey: Survey) -> list[Section]:
+    """Return what the reports of people look like who all have one value, by a simulation."""
+    mechanism, alphabet = survey.mechanism, survey.alphabet
+    place = alphabet.size // 2 if alphabet.is_finite else 0
+    # Reports, and of bit vectors so many that they have 20 million bits at most.
+    drawn = min(20_000, max(100, 20_000_000 // (alphabet.size if alphabet.is_finite else 1)))
+    counts = tally(mechanism.privatize(alphabet.decode([place] * drawn), rng=0, taken=True))
+    sent = summarise_reports(survey, counts, considered=around(alphabet, counts))
+    if sent is None:
+        return []
+    panel = Panel(sent.title, sent.shares, f"{drawn:,} reports, simulated", role=Role.NOISY)
+    name = describe_value(alphabet, place, survey.name)
+    lead = f"How much one report says: the reports of people who all have {name}, simulated."
+    return [Section("What the noise does", [lead, say.Cards(sent.alphabet, [panel], "report")])]
+
+
+def around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
+    """Return a range of values that holds nearly all reports, where values are unbounded."""
+    if alphabet.is_finite:
+        return None
+    middle = np.percentile(np.rint(counts.reports.astype(float)), [1, 99], axis=0).astype(int)
+    if isinstance(alphabet, Integers):
+        return alphabet.between(int(middle[0]), int(middle[1]))
+    (top, left), (bottom, right) = middle.tolist()
+    return Grid(bottom - top + 1, right - left + 1, first_row=top, first_column=left)
+
+
+def _is_open(diagnosis: Diagnosis) -> bool:
+    """Whether the reports leave a choice among best explanations, each value of which is known."""
+    is_open = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
+    return is_open and diagnosis.known_maximum is not None and diagnosis.known_maximum.is_small
+
+
+def _ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
+    """Return the lowest and highest share of each value, where the reports leave a choice."""
+    alphabet, name = diagnosis.alphabet, survey.name
+    if not _is_open(diagnosis) or alphabet.size > 2000:  # as many as can be drawn
+        return []
+    best = diagnosis.maximum_set
+    outer = "" if best.is_exact else " These are outer bounds: the best explanations may not come as far."
+    lead = (
+        "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
+        f"all can be high at once, for shares sum to one.{outer}"
+    )
+    if isinstance(alphabet, Grid):
+        panels = [
+            Panel("Lowest share", best.lowest),
+            Panel("Highest share", best.highest),
+            Panel("One of them", best.point),
+        ]
+        maps = say.Cards(alphabet, panels, name)
+        return [Section("The share of each cell among all best explanations", [lead, maps])]
+    drawn = Picture(
+        lambda width: draw_ranges(alphabet, best.lowest, best.highest, name, width=width),
+        tell_ranges(alphabet, best.lowest, best.highest, name),
+    )
+    return [Section("The share of each value among all best explanations", [lead, drawn])]
+
+
+def _list_ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
+    """Return the same as a list, the least certain first where not all are shown."""
+    if not _is_open(diagnosis):
+        return []
+    best, size = diagnosis.maximum_set, diagnosis.alphabet.size
+    rows: list[Row] = []
+    order = np.argsort(-(best.highest - best.lowest), kind="stable")[:MOST_LINES]
+    shown = (np.sort(order) if size <= MOST_LINES else order).tolist()
+    for label, low, high in zip(diagnosis.alphabet.labels(shown), best.lowest[shown], best.highest[shown], strict=True):
+        drawn = Cell("", places=(float(low), float(low), float(high), 0.0))
+        rows.append([label, f"{low:.2%}", f"{high:.2%}", drawn])
+    outer = [] if best.is_exact else [Note("Outer bounds: the best explanations may not come as far.")]
+    table = Listing([survey.name, "lowest", "highest", "from 0% to 100%"], rows, (3,))
+    rest = _rest(size, "values, the least certain first")
+    return [Section("Share of each value among all best explanations", [*outer, table, *rest])]
+
+
+def _rest(count: int, noun: str) -> list[Part]:
+    return [Note(f"{MOST_LINES} of {count:,} {noun}; --json has all.")] if count > MOST_LINES else []
+
+
+def joined_classes(diagnosis: Diagnosis) -> list[tuple[str, int, float | None]]:
+    """Return each class of several values: its values, how many, and its estimated share where there are reports."""
+    parts, shares = diagnosis.partition, diagnosis.class_shares
+    if parts is None or parts.is_trivial:
+        return []
+    known = [None] * parts.size if shares is None else shares.tolist()
+    lines = zip(parts.labels, parts.classes, known, strict=True)
+    return [(label, members.size, share) for label, members, share in lines if members.size > 1]
+
+
+def _list_classes(diagnosis: Diagnosis) -> list[Section]:
+    joined = joined_classes(diagnosis)
+    words = [
+        f"  {label}" + ("" if share is None else f": together {share:.2%}, estimated")
+        for label, _, share in joined[:MOST_LINES]
+    ]
+    return [Section("Values that no report tells apart", [*words, *_rest(len(joined), "classes")])]
+
+
+def _classes(diagnosis: Diagnosis) -> list[Section]:
+    parts, joined = diagnosis.partition, joined_classes(diagnosis)[:200]  # as many as a page lists
+    if parts is None or not joined:
+        return []
+    rows = [
+        [str(number), label, f"{size:,}", NONE if share is None else f"{share:.2%}"]
+        for number, (label, size, share) in enumerate(joined, start=1)
+    ]
+    listed = Listing(["Class", "Values that no report tells apart", "How many", "Share"], rows, left=(0, 1))
+    if not isinstance(parts.alphabet, Grid):
+        return [Section("Values that cannot be told apart", [listed])]
+    told = f"{len(rows):,} groups of cells cannot be told apart; the table lists them."
+    caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
+    grid, classes = parts.alphabet, parts.class_of
+    drawn = Picture(lambda _: draw_classes(grid, classes), told, caption, (style.NARROW,))
+    return [Section("Cells that cannot be told apart", [drawn, listed])]
+
+
+def _evidence(diagnosis: Diagnosis) -> Section:
+    """Return each question with its verdict, why, and the theorem by what it says, with its label in small print."""
+    decided = dict(findings(diagnosis))
+    rows: list[list[Cell]] = []
+    for question, one in decided.items():
+        source = Cell(without_labels(one.source), below=", ".join(labels_in(one.source)), is_prose=True)
+        verdict = Cell(str(one.verdict), is_strong=True)
+        rows.append([Cell(question), verdict, Cell(one.reason, is_prose=True), source])
+    others: list[Line] = [line for line in evidence_in_words(diagnosis) if line[0] not in decided]
+    rows += [[Cell(question), Cell(""), Cell(answer, is_prose=True), Cell("")] for question, answer in others]
+    table = Listing(["Question", "Verdict", "Why", "Theorem or measurement"], rows, (0, 1, 2, 3), "stacked")
+    small = Note("Small print: the label in the paper; docs/theory.md says what each theorem needs.")
+    return Section("What it rests on", [table, small], "fold")

@@ -1,0 +1,791 @@
+"""Summary of an estimate: the distribution, what was asked of it, and what both rest on."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import confide
+from confide.alphabets import (
+    Alphabet,
+    Attributes,
+    BitVectors,
+    Categories,
+    Grid,
+    Indices,
+    Integers,
+    Selection,
+)
+from confide.checks import as_distribution
+from confide.comparisons import Outcome
+from confide.counts import Counts
+from confide.diagnosis import why_undivided
+from confide.errors import InvalidParameterError
+from confide.estimates import Estimate
+from confide.explanations import CERTIFICATE_MEANING, describe_certificate, describe_value, explain_choices
+from confide.figures import Panel, Role, draw_path, style
+from confide.figures.panels import FloatArray, choose_colors
+from confide.figures.shares import MOST_BARS
+from confide.intervals import Band, CrossTable, Interval, Windows, percent
+from confide.mechanisms.planar import nearest_cells
+from confide.methods import Method
+from confide.present import summary as say
+from confide.present.pictures import picture_windows, tell_paths
+from confide.present.summary import NONE, Beside, Bullets, Cell, Line, Listing, Note, Part, Row, Section, Summary
+from confide.surveys import Survey
+from confide.theory.fit import IN_DOUBT
+from confide.theory.shapes import AFTERWARDS, SHAPE_IN_DOUBT
+from confide.wording import counted, listed, plural, with_unit
+
+MOST_ROWS = 2_000
+"""Values up to which a page that lists them all stays quick to open."""
+
+CHUNK = 10_000
+"""Bit vectors that are unpacked at a time: a few megabytes for hundreds of bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Share of each report, as a picture.
+
+    Attributes
+    ----------
+    alphabet
+        Alphabet that the shares are over: the values, or the reports.
+    shares
+        One share for each.
+    title, how
+        Heading, and how the shares were made from the reports.
+    remark
+        Reason why it has a picture of its own; empty where it can stand beside the estimates.
+    """
+
+    alphabet: Alphabet
+    shares: FloatArray
+    title: str
+    how: str
+    remark: str = ""
+
+
+def summarise_reports(
+    survey: Survey, counts: Counts, given: ArrayLike | None = None, considered: Alphabet | None = None
+) -> Noisy | None:
+    """Return the shares of the reports, or None where reports are so unlike values that they cannot be drawn.
+
+    The values are those `considered`, where the survey's own are unbounded.
+    """
+    values = survey.alphabet if considered is None else considered
+    outputs, total = survey.mechanism.report_alphabet, _count_reports(counts)
+    if isinstance(outputs, BitVectors):
+        bits = np.zeros(outputs.length)
+        for start in range(0, counts.counts.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            bits += counts.counts[part] @ outputs.unpack(counts.reports[part])
+        remark = (
+            "Reports are bit vectors here, with one bit for each value, so they are no distribution. In a report, the "
+            "bit of the true value and all others are each flipped at random. How often each bit was set:"
+        )
+        return Noisy(values, bits / counts.total, "Bits set", f"among {total}", remark)
+    if outputs.is_listable:
+        shares = survey.mechanism.lay_out(counts) / counts.total if given is None else given
+        known = as_distribution(shares, outputs.size, "noisy")
+        remark = "" if outputs == values else "Reports are not values here, so they have a picture of their own:"
+        return Noisy(outputs, known, "Noisy", f"{total}, as read", remark)
+    places = _nearest_values(values, outputs, counts)
+    if places is None:
+        return None
+    shares = np.bincount(places, counts.counts, minlength=values.size) / counts.total if given is None else given
+    return Noisy(values, as_distribution(shares, values.size, "noisy"), "Noisy", f"{total}, moved to the nearest value")
+
+
+def _count_reports(counts: Counts) -> str:
+    return f"{counts.total:,.10g} {'report' if counts.total == 1 else 'reports'}"  # totals may be fractions
+
+
+def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indices | None:
+    """Return the number of the value nearest to each report, where reports lie among the values."""
+    if isinstance(values, Integers) and outputs.geometry.dimensions == 1:
+        low, high = values.span
+        return values.encode(np.rint(counts.reports).clip(low, high))
+    if isinstance(values, Grid) and outputs.geometry.dimensions == 2:
+        first = np.array([values.first_row, values.first_column])
+        cells = np.rint(counts.reports).clip(first, first + values.shape - 1)
+        nearest: Indices = nearest_cells(values.box, values)[values.box.encode(cells)]
+        return nearest
+    if isinstance(values, Selection) and outputs.geometry.dimensions:
+        from scipy.spatial import cKDTree
+
+        points = counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
+        return np.asarray(cKDTree(values.coordinates).query(points)[1], dtype=np.int64)
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All that was found out from the reports of one survey.
+
+    Attributes
+    ----------
+    survey, counts, outcomes
+        What was asked, the reports, and an outcome for each method; the first one is the answer.
+    truth
+        The true distribution, where it is known, and the rows that it was read from.
+    band, answers, windows, marginals, crosses
+        What was asked of the first estimate beyond the distribution.
+    undivided
+        Why there are no windows.
+    background
+        Lines to draw on maps.
+    given
+        The share of each report, if not as counted.
+    source, notes, files, promised
+        Where the reports were read, which metadata are missing, how many files there are, and what is then promised.
+    """
+
+    survey: Survey
+    counts: Counts
+    outcomes: tuple[Outcome, ...]
+    truth: FloatArray | None = None
+    truth_rows: str = ""
+    band: Band | None = None
+    answers: tuple[Interval, ...] = ()
+    windows: Windows | None = None
+    undivided: str = ""
+    marginals: Mapping[str, tuple[Estimate, Windows | None]] | None = None
+    crosses: Sequence[CrossTable] = ()
+    background: tuple[FloatArray, ...] = ()
+    given: ArrayLike | None = None
+    source: str = ""
+    notes: Sequence[str] = ()
+    files: int = 1
+    promised: Sequence[Line] = ()
+
+    def __post_init__(self) -> None:
+        if not self.outcomes:
+            raise InvalidParameterError("A page needs at least one outcome; got none. Call confide.assess first.")
+        if self.truth is not None:
+            object.__setattr__(self, "truth", as_distribution(self.truth, self.alphabet.size, "truth"))
+        if self.band is not None and self.band.alphabet != self.alphabet:
+            raise InvalidParameterError(
+                f"The band is over {self.band.alphabet!r}, but the first estimate over {self.alphabet!r}."
+            )
+
+    @property
+    def estimate(self) -> Estimate:
+        """The answer: what the first method made of the reports."""
+        return self.outcomes[0].estimate
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """Values that the estimates are over: all that a person may have, or the likely ones of an unbounded set."""
+        return self.estimate.alphabet
+
+    @cached_property
+    def noisy(self) -> Noisy | None:
+        """The reports as a distribution."""
+        return summarise_reports(self.survey, self.counts, self.given, self.alphabet)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether reports are values, or were moved to them, so that their distribution lies on the same axis."""
+        return self.noisy is not None and not self.noisy.remark
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Name of each outcome's method; with its settings where a method stands more than once."""
+        return self.name(lambda method: method.name)
+
+    def name(self, of: Callable[[Method], str]) -> list[str]:
+        """Return what each method is called; with its settings where one stands more than once."""
+        methods = [outcome.estimate.method for outcome in self.outcomes]
+        often = Counter(method.name for method in methods)
+        return [of(method) if often[method.name] == 1 else repr(method) for method in methods]
+
+    @cached_property
+    def closest(self) -> list[int]:
+        """Places of the outcomes that lie closest to the truth; several if they tie, none without a truth."""
+        distances = {place: self.distance(outcome) for place, outcome in enumerate(self.outcomes)}
+        measured = {place: distance for place, distance in distances.items() if distance is not None}
+        # Distances from the truth that differ by less than a thousandth are a tie.
+        return [place for place, distance in measured.items() if distance <= 1.001 * min(measured.values())]
+
+    def distance(self, outcome: Outcome) -> float | None:
+        """Return how far an outcome lies from the truth, by what says most about it; None where that is not known."""
+        return outcome.emd if self.has_distances else outcome.total_variation
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether values lie nearer and farther in one unit, and this is measured; else total variation has to do."""
+        is_left_out = any(outcome.emd_left_out for outcome in self.outcomes)
+        return not (is_left_out or isinstance(self.alphabet, Categories | Attributes))
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether some method seeks the maximum, so that a certificate measures it."""
+        return any(outcome.estimate.method.seeks_maximum for outcome in self.outcomes)
+
+
+def complete(found: Findings) -> Findings:
+    """Find windows, median, mean and quartiles where they were not asked for, as a page shows them.
+
+    It takes half a second for a hundred values; of more than two thousand, and of reports that certainly do not come
+    from the mechanism, only what is asked for is shown.
+    """
+    answer, undivided = found.estimate, why_undivided(found.estimate)
+    if undivided:
+        return replace(found, undivided=undivided)
+    level = found.answers[0].level if found.answers else 0.95
+    if found.windows is None and not found.marginals:
+        found = replace(found, windows=answer.windows(level=level, name=found.survey.name))
+    if not isinstance(found.alphabet, Integers):
+        return found
+    shown = {one.question: one for one in found.answers}
+    quartiles = {0.25: "quantile 0.25", 0.5: "median", 0.75: "quantile 0.75"}
+    missing = [share for share, question in quartiles.items() if question not in shown]
+    has_mean = answer.alphabet.has_mean and "mean" not in shown
+    return replace(found, answers=(*shown.values(), *answer.statistics(missing, level, mean=has_mean)))
+
+
+def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
+    """Return all that an estimate says; the pictures of a page only where there is one."""
+    answer, survey, origin = found.estimate, found.survey, found.counts.origin
+    made = (
+        f"Made by confide {confide.__version__} with {listed([repr(one.estimate.method) for one in found.outcomes])}."
+    )
+    return Summary(
+        title=survey.title,
+        opening=[("Survey", survey.title), ("Reports", f"{found.counts.total:,.10g}, from {found.source}")],
+        facts=_facts(found) if is_page else {},
+        cautions=[*say.caution_estimate(answer), *(say.caution_simulated(origin) if is_page else [])],
+        leading=_leading(found) if is_page else [],
+        answers=[line for one in found.answers for line in _in_a_sentence(one)],
+        sections=_page_sections(found) if is_page else _terminal_sections(found),
+        details=[*say.describe_noise(origin, found.notes), *_details(found)],
+        origin=say.come_from(made, survey, origin, found.notes),
+    )
+
+
+def _terminal_sections(found: Findings) -> list[Section | Beside]:
+    alphabet, answer = found.alphabet, found.estimate
+    whole = say.Chart(found.survey.name, alphabet, answer.distribution, found.truth, found.band, found.windows)
+    charts: list[Section | Beside] = [Section("", [whole], "all" if found.marginals else "")]
+    for name, (own, windows) in (found.marginals or {}).items():
+        has_truth = found.truth is not None and isinstance(alphabet, Attributes)
+        known = alphabet.margin(found.truth, name) if has_truth else None  # type: ignore[attr-defined]
+        charts.append(Section("", [say.Chart(name, own.alphabet, own.distribution, known, windows=windows)]))
+    return [*charts, *(Section("", tabulate_cross(one).parts) for one in found.crosses)]
+
+
+def _page_sections(found: Findings) -> list[Section | Beside]:
+    windows = _show_windows(found)
+    fit, shape, shape_fit = found.estimate.fit, found.estimate.shape, found.estimate.shape_fit
+    words: list[Part] = [_in_words(found)]
+    if found.windows is None and isinstance(found.alphabet, Grid) and found.undivided:
+        words.append(f"Districts are left out: {found.undivided}.")
+    told: list[Part] = [Section("In words", words)]
+    told += [] if fit.is_bad else [Section("Do the reports fit the survey?", [str(fit)])]
+    if shape is not None and shape_fit is not None:
+        said = "as the survey declared before any report was seen" if shape.is_declared else AFTERWARDS
+        taken = f"Answer and intervals take for granted that {shape.condition}, {said}."
+        tested = [] if shape_fit.is_bad else [str(shape_fit)]  # a box says it already
+        told.append(Section("What is taken for granted", [taken, *tested]))
+    marginals = [
+        Section(
+            f"{name[:1].upper()}{name[1:]}, whatever the other attributes are",
+            [windows.headline, *picture_windows(windows, own.distribution, name)],
+        )
+        for name, (own, windows) in (found.marginals or {}).items()
+        if windows is not None
+    ]
+    return [
+        *(windows or _show_distributions(found)),
+        *marginals,
+        *map(tabulate_cross, found.crosses),
+        Beside([told, [say.state_promise(found.survey, found.counts.origin, found.files)]]),
+        *(_show_distributions(found) if windows else []),
+        _show_certainty(found),
+        Section("Technical details", [_show_methods(found), _show_ways(found), _show_shares(found)], "fold"),
+    ]
+
+
+def _facts(found: Findings) -> dict[str, str]:
+    """Return what to see at a glance."""
+    facts = {
+        "Reports": f"{found.counts.total:,.10g}",
+        "Possible values" if found.survey.alphabet.is_finite else "Likely values": f"{found.alphabet.size:,}",
+        "Promise of the survey": found.survey.mechanism.guarantee.terms,
+        "Noise": found.counts.origin.in_short,
+        "Fit": str(found.estimate.fit.verdict),
+    }
+    facts |= {} if found.estimate.shape is None else {"Shape taken for granted": str(found.estimate.shape)}
+    if found.closest:
+        place = found.closest[0]
+        distance = _distance(found, found.outcomes[place])
+        return facts | {f"Distance from the truth, {found.names[place]}": distance}
+    if not found.estimate.method.seeks_maximum:
+        return facts
+    return facts | {f"{found.names[0]} is below the maximum by": bound_certificate(found.outcomes[0])}
+
+
+def _leading(found: Findings) -> list[tuple[str, str, str]]:
+    """Return what a page begins with: median and mean, what was asked, and where most people are without an order."""
+    first = [one for name in ("median", "mean") for one in found.answers if one.question == name]
+    leading = []
+    for one in (*first, *(one for one in found.answers if one.is_share)):
+        question = one.question if one.is_share else one.question.capitalize()
+        now, ends = say.between(one, 2)
+        leading.append((f"{question}, at {one.shown_level}", now, ends + (f"; {one.remark}" if one.remark else "")))
+    windows = found.windows
+    if windows is None or isinstance(found.alphabet, Integers):
+        return leading
+    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)[:3]
+    level = percent(windows.level)
+    fullest = [(f"{windows.labels[one]}, at {level}", *say.between(windows.answers[one], 1)) for one in order]
+    return leading + fullest
+
+
+def _in_a_sentence(one: Interval) -> list[Line]:
+    """Return an answer with its ends, and below it what else is to be said of it."""
+    words = str(one)
+    if one.is_share:
+        words = f"{one.estimate:.2%}, between {one.low:.2%} and {one.high:.2%} at {one.shown_level}"
+        if one.undetermined is not None:
+            low, high = one.undetermined
+            words += f"; the best explanations alone leave {low:.2%} to {high:.2%} open"
+    return [(one.question, words), *(("", note) for note in (one.remark, one.prospect) if note)]
+
+
+def _details(found: Findings) -> list[Line]:
+    """Return lines for what the answers rest on."""
+    answer, declared, shape = found.estimate, found.survey.shape, found.estimate.shape
+    lines = [
+        *found.promised,
+        ("Method", repr(answer.method)),
+        ("Status", f"{answer.status}: {answer.ending}"),
+        *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
+        ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
+    ]
+    # Where a method sought the maximum, or left no distribution; elsewhere the fit says more.
+    if answer.method.seeks_maximum or not answer.is_distribution:
+        among = "" if shape is None else ", among those of the shape"
+        lines.append(("Certificate", f"{describe_certificate(answer.certificate)}{among}"))
+    lines.append(("Fit", say.describe_fit(answer.fit)))
+    if shape is not None:
+        lines.append(("Shape", f"{shape}; {'declared in the survey' if shape.is_declared else AFTERWARDS}"))
+        lines += [] if answer.shape_fit is None else [("Its fit", say.describe_fit(answer.shape_fit))]
+    elif declared is not None:
+        lines.append(("Shape", f"none; the survey declares {declared}, which was left out"))
+    lines += _bases(found)
+    lines += [("Identified", remark)] if (remark := say.remark_open(answer.identification)) else []
+    lines += [] if answer.considered is None else [("Looked among", answer.considered.reason)]
+    lines += [("Truth", found.truth_rows)] if found.truth_rows else []
+    return lines + _distances(found)
+
+
+def _bases(found: Findings) -> list[Line]:
+    """Return what all intervals rest on, what puts them in doubt, and why some are not there."""
+    marginals = [windows for _, windows in (found.marginals or {}).values()]
+    divided = [(found.windows, "windows"), *((one, "single attributes") for one in marginals)]
+    rest_on = [(one.rests_on, _kind(one)) for one in found.answers]
+    rest_on += [(one.rests_on, kind) for windows, kind in divided if windows is not None for one in windows.answers]
+    rest_on += [] if found.band is None else [(found.band.rests_on, "single values")]
+    rest_on += [(one.band.rests_on, "cross tables") for one in found.crosses]
+    bases: dict[str, list[str]] = {}
+    for basis, kind in rest_on:
+        if kind not in (kinds := bases.setdefault(basis, [])):
+            kinds.append(kind)
+    words = [f"of {listed(kinds)} rest on {basis}" for basis, kinds in bases.items()]
+    words += [f"of windows are left out: {found.undivided}"] if found.undivided else []
+    lines = [*zip(("Intervals", *[""] * len(words)), words, strict=False)]
+    lines += [("But", doubt) for doubt in _doubts(found)] if bases else []
+    if found.band is None:
+        more = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
+        lines.append(("", more))
+    return lines
+
+
+def _kind(answer: Interval) -> str:
+    return "queries" if answer.is_share else "mean" if answer.question == "mean" else "quantiles"
+
+
+def _doubts(found: Findings) -> list[str]:
+    answer = found.estimate
+    doubts = [IN_DOUBT] if answer.fit.is_bad else []
+    return doubts + ([SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else [])
+
+
+def _distances(found: Findings) -> list[Line]:
+    outcome = found.outcomes[0]
+    if found.truth is None:
+        return []
+    if outcome.total_variation is None:
+        return [("From the truth", "no distance: the answer is no distribution")]
+    variation = ("Total variation", f"{outcome.total_variation:.4f} from the truth")
+    if outcome.emd is None:
+        return [*([("EMD", outcome.emd_left_out)] if outcome.emd_left_out else []), variation]
+    return [("EMD", f"{with_unit(outcome.emd, found.survey.alphabet.unit)} from the truth"), variation]
+
+
+def _in_words(found: Findings) -> str:
+    """Return it in a few sentences: what was sent, what was done, what came out."""
+    sent = say.introduce_reports(found.survey, _count_reports(found.counts), found.counts.origin)
+    methods = listed(found.name(lambda method: method.full_name))
+    done = f"From these alone, {methods} recovered how the true values are distributed."
+    uniform = found.estimate.uniformity
+    first = "" if found.estimate.is_told or uniform is None else f"{uniform.headline} "
+    return f"{first}{sent} {done} {_main_result(found)}".rstrip()
+
+
+def _main_result(found: Findings) -> str:
+    if found.closest:
+        measure = "earth mover's distance" if found.has_distances else "total variation"
+        distance = f"{_distance(found, found.outcomes[found.closest[0]])} ({measure})"
+        farther = [
+            f"{_distance(found, outcome)} for {found.names[place]}"
+            for place, outcome in enumerate(found.outcomes)
+            if found.distance(outcome) is not None and place not in found.closest
+        ]
+        closest = listed([found.names[place] for place in found.closest])
+        if not farther:
+            return f"{closest} came within {distance} of the truth."
+        return f"{closest} came closest to the truth: {distance}, against {listed(farther)}."
+    shares, alphabet, name = found.estimate.distribution, found.alphabet, found.survey.name
+    if not found.estimate.is_distribution:
+        return "The answer has negative shares, so it is no distribution; repair it by normalising or projecting."
+    if isinstance(alphabet, Integers) and alphabet.size > 8:  # of fewer numbers the most common one says more
+        below = np.cumsum(shares)
+        low, middle, high = (
+            describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)
+            for share in (0.25, 0.5, 0.75)
+        )
+        return f"By this estimate, half of all people lie between {low} and {high}, and the median is {middle}."
+    top = int(np.argmax(shares))
+    common = "The fullest" if isinstance(alphabet, Grid) else "The most common"
+    return f"{common} is {describe_value(alphabet, top, name)}, with {shares[top]:.1%} of the people."
+
+
+def _distance(found: Findings, outcome: Outcome) -> str:
+    """Return how far an outcome lies from the truth, by what says most about it."""
+    if not found.has_distances:
+        return NONE if outcome.total_variation is None else f"{outcome.total_variation:.3f}"
+    return NONE if outcome.emd is None else with_unit(outcome.emd, found.alphabet.unit)
+
+
+def bound_certificate(outcome: Outcome) -> str:
+    """Return how far below the maximum an estimate can be, in words for a table."""
+    certificate = outcome.estimate.certificate
+    if math.isnan(certificate):
+        return "not a distribution"
+    if not outcome.estimate.method.seeks_maximum:
+        return NONE
+    if certificate < 0.001:
+        return "less than 0.001"
+    short = f"{certificate:.3g}" if certificate < 1000 else f"{certificate:,.0f}"
+    return "no bound" if math.isinf(certificate) else f"at most {short}"
+
+
+def _accuracy(found: Findings, outcome: Outcome) -> str:
+    """Return what stands under an estimate's title."""
+    if not outcome.estimate.is_distribution:
+        return "Not a distribution: it has negative shares"
+    if found.distance(outcome) is None:
+        below = " below the maximum" if math.isfinite(outcome.estimate.certificate) else ""
+        return f"{bound_certificate(outcome).capitalize()}{below}" if outcome.estimate.method.seeks_maximum else ""
+    variation = f"TV {outcome.total_variation:.3f}"
+    return f"EMD {_distance(found, outcome)}, {variation}" if found.has_distances else variation
+
+
+def describe_seconds(seconds: float) -> str:
+    """Return a duration.
+
+    >>> describe_seconds(0.00004), describe_seconds(0.0123), describe_seconds(75)
+    ('under 1 ms', '12 ms', '75 s')
+    """
+    if seconds < 0.001:
+        return "under 1 ms"
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def _show_certainty(found: Findings) -> Section:
+    """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
+    answers = found.answers
+    levels = list(dict.fromkeys(one.shown_level for one in answers))
+    asked: dict[str, list[str]] = {}
+    rows: list[Row] = []
+    words = []
+    for one in answers:
+        of = "" if one.question.startswith("within ") else "of "
+        question = f"the share {of}{one.question}" if one.is_share else f"the {one.question}"
+        now, ends = say.between(one, 2)
+        rows.append([question, Cell(now, ends + f", at {one.shown_level}" * (len(levels) > 1))])
+        words += [f"The interval of {question} is {one.prospect}"] if one.prospect else []
+        asked.setdefault(one.rests_on, []).append(question)
+    words += [f"{one.question[0].upper()}{one.question[1:]}: {one.remark}." for one in answers if one.remark]
+    bases = [] if found.band is None else [f"The intervals of single values rest on {found.band.rests_on}."]
+    for basis, questions in asked.items():
+        about = "What was asked" if len(asked) == 1 else f"What was asked about {listed(questions)}"
+        bases.append(f"{about} rests on {basis}.")
+    doubts = _doubts(found) if bases else []
+    meaning = Note(
+        "The level is the share of surveys like this one, were they repeated, whose interval would hold the truth. The "
+        "intervals of single values hold each by itself, not all of them at once."
+    )
+    shown = [Listing(["Asked", f"Answer, and its ends at {', '.join(levels)}"], rows)] if rows else []
+    return Section("How sure it is", [Beside([shown, [*doubts, *words, *bases, *([meaning] if bases else [])]])])
+
+
+def _show_methods(found: Findings) -> Section:
+    """Return one line a method, and what the columns mean."""
+    measured = [] if found.truth is None else ["Earth mover's distance"] * found.has_distances + ["Total variation"]
+    certified = ["Below the maximum by"] if found.is_certified else []
+    headings = [
+        "Method",
+        *measured,
+        "Log\N{NON-BREAKING HYPHEN}likelihood",
+        *certified,
+        "Iterations",
+        "Ended by",
+        "Time",
+    ]
+    rows = []
+    for place, (name, outcome) in enumerate(zip(found.names, found.outcomes, strict=True)):
+        answer = outcome.estimate
+        varied = NONE if outcome.total_variation is None else f"{outcome.total_variation:.3f}"
+        moved = [_distance(found, outcome)] if found.has_distances else []
+        cells = [
+            name,
+            *([] if found.truth is None else [*moved, varied]),
+            _number(answer.log_likelihood),
+            *([bound_certificate(outcome)] if found.is_certified else []),
+            f"{answer.iterations:,}" if answer.iterations else NONE,
+            str(answer.status),
+            describe_seconds(answer.seconds),
+        ]
+        is_best = place in found.closest and len(found.closest) < len(found.outcomes)
+        rows.append([Cell(cell, is_strong=is_best) for cell in cells])
+    shown = Listing(headings, rows, left=(0, headings.index("Ended by")))
+    return Section("The methods in numbers", [shown, *_explain_measures(found)], "part")
+
+
+def _explain_measures(found: Findings) -> list[Part]:
+    if found.truth is None:
+        return []
+    unit = f", in {plural(found.alphabet.unit)}" if found.alphabet.unit else ""
+    moved = (
+        f"The earth mover's distance is how far shares have to be moved, on average over all people, to turn the "
+        f"estimate into the truth{unit}. "
+    )
+    missing = next((one.emd_left_out for one in found.outcomes if one.emd_left_out), "")
+    about = f"The earth mover's distance: {missing}. " if missing else moved if found.has_distances else ""
+    varied = "Total variation is the largest error in the share of any set of values, between 0 and 1."
+    return [Note(f"{about}{varied} Smaller is better.")]
+
+
+def _number(amount: float) -> str:
+    if math.isnan(amount):
+        return NONE
+    return "\N{MINUS SIGN}∞" if math.isinf(amount) else f"{amount:,.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _show_ways(found: Findings) -> Section:
+    """Return how the answers were reached: how methods ended, where they looked, what was mixed, how they climbed."""
+    named = list(zip(found.names, (one.estimate for one in found.outcomes), strict=True))
+    subsets = dict.fromkeys(one.considered for _, one in named)
+    remark = say.remark_open(found.estimate.identification)
+    mixed = [
+        part
+        for name, one in named
+        if one.choices
+        for part in (f"What {name} is mixed from:", Bullets(explain_choices(one.choices)))
+    ]
+    parts: list[Part] = [
+        Bullets([f"{name}: {one.ending}." for name, one in named]),
+        *([Note(remark)] if remark else []),
+        *(subset.explain() for subset in subsets if subset is not None),
+        *mixed,
+        *_show_path(found),
+        CERTIFICATE_MEANING if found.is_certified else "",
+    ]
+    return Section("How the answer was reached", parts, "part")
+
+
+def _show_path(found: Findings) -> list[Part]:
+    """Return how the iterative methods climbed; nothing where there are none."""
+    paths = {
+        name: outcome.path
+        for name, outcome in zip(found.names, found.outcomes, strict=True)
+        if len(outcome.path) > 1 and outcome.estimate.method.seeks_maximum
+    }
+    if not paths:
+        return []
+    # What no log-likelihood can exceed: the lowest that any of the estimates proves.
+    proven = [outcome.estimate.log_likelihood + outcome.estimate.certificate for outcome in found.outcomes]
+    ceiling = min((bound for bound in proven if abs(bound) < float("inf")), default=None)
+    colors = dict(zip(found.names, choose_colors(_panels(found)), strict=True))
+    caption = (
+        "How far the log-likelihood was below its maximum after each iteration. The maximum itself is not known "
+        "exactly, so the distance lies in the shaded band: at least that to the best answer reached, at most that "
+        "to the ceiling that the certificate proves. Both axes are logarithmic."
+    )
+    drawn = say.Picture(
+        lambda width: draw_path(paths, ceiling=ceiling, colors=colors, width=width),
+        tell_paths(paths, ceiling),
+        caption,
+        (style.MIDDLE, style.NARROW),
+    )
+    return [drawn]
+
+
+def _show_shares(found: Findings) -> Section:
+    """Return every share of every distribution, folded away."""
+    columns = {} if found.truth is None else {"Original": found.truth}
+    if found.is_comparable and found.noisy is not None:
+        columns["Noisy"] = found.noisy.shares
+    for name, outcome in zip(found.names, found.outcomes, strict=True):
+        columns[name] = outcome.estimate.distribution
+        if outcome is found.outcomes[0] and found.band is not None:
+            columns |= {f"{name}, low": found.band.low, f"{name}, high": found.band.high}
+    size, names = found.alphabet.size, [field.capitalize() for field in found.alphabet.field_names]
+    names = [found.survey.name] if len(names) == 1 else names
+    rows = []
+    for index, value in enumerate(found.alphabet.decode(range(min(MOST_ROWS, size))).tolist()):
+        shares = [f"{100 * float(one[index]):.4f}".replace("-", "\N{MINUS SIGN}") for one in columns.values()]
+        rows.append([*map(str, value if isinstance(value, list) else [value]), *shares])
+    few = f"The first {MOST_ROWS:,} of {size:,} values are shown. Write the estimate as CSV or JSON for all of them."
+    parts: list[Part] = [
+        *([Note(few)] if size > MOST_ROWS else []),
+        Listing([*names, *columns], rows, left=(), kind="tall"),
+    ]
+    return Section(f"All shares: {size:,} values, in percent", parts, "more")
+
+
+def _show_windows(found: Findings) -> list[Section]:
+    """Return the windows that the reports tell apart, with their intervals and the estimate over them."""
+    if found.windows is None:
+        return []
+    noisy = found.noisy.shares if found.is_comparable and found.noisy is not None else None
+    drawn = picture_windows(
+        found.windows,
+        found.estimate.distribution,
+        found.survey.name,
+        truth=found.truth,
+        noisy=noisy,
+        background=found.background,
+        color=choose_colors(_panels(found))[0],
+    )
+    return [Section("What these reports tell apart", [found.windows.headline, *drawn], "hero")]
+
+
+def _show_distributions(found: Findings) -> list[Section]:
+    """Return the original, the noisy and the estimated distributions side by side."""
+    alphabet, band, noisy = found.alphabet, found.band, found.noisy
+    sent: list[Panel] = []
+    if noisy is not None:
+        behind = found.truth if found.is_comparable else None
+        sent = [Panel(noisy.title, noisy.shares, noisy.how, behind, Role.NOISY, background=found.background)]
+    panels = [*(sent if found.is_comparable else []), *_panels(found)]
+    if found.truth is not None:
+        truth = Panel("Original", found.truth, "The true distribution", role=Role.TRUTH, background=found.background)
+        panels = [truth, *panels]
+    parts: list[Part] = []
+    if not isinstance(alphabet, Grid) and (found.truth is not None or band is not None):
+        words = "The grey behind each distribution is the truth. " if found.truth is not None else ""
+        parts.append(say.Legend(style.TRUTH if words else "", words, _explain_band(found)))
+    parts += _cards(alphabet, panels, found.survey.name)
+    if band is not None and isinstance(alphabet, Grid):  # a map cannot show a band: its ends have maps of their own
+        level, name = percent(band.level), found.names[0]
+        ends = [
+            Panel(f"{name}, low", band.low, f"Lower ends at {level}", background=found.background),
+            Panel(f"{name}, high", band.high, f"Upper ends at {level}", background=found.background),
+        ]
+        parts.append(f"The intervals of {name} at {level}, each cell by itself, in a colour scale of their own:")
+        parts += _cards(alphabet, ends, found.survey.name)
+    if noisy is None:
+        parts.append("Reports are unlike values here, so that there is no picture of them.")
+    elif not found.is_comparable:
+        name = found.survey.name if noisy.alphabet == alphabet else "report"
+        parts += [noisy.remark, *_cards(noisy.alphabet, sent, name)]
+    return [Section("The distributions", parts)]
+
+
+def _panels(found: Findings) -> list[Panel]:
+    ends = None if found.band is None else (found.band.low, found.band.high)
+    return [
+        Panel(
+            name,
+            outcome.estimate.distribution,
+            _accuracy(found, outcome),
+            found.truth,
+            band=None if place else ends,
+            background=found.background,
+        )
+        for place, (name, outcome) in enumerate(zip(found.names, found.outcomes, strict=True))
+    ]
+
+
+def _explain_band(found: Findings) -> str:
+    alphabet, band = found.alphabet, found.band
+    if band is None or (isinstance(alphabet, Attributes) and alphabet.size > MOST_BARS):
+        return ""
+    level, name = percent(band.level), found.names[0]
+    if not isinstance(alphabet, Integers):
+        return f"The whiskers of {name} are its intervals at {level}, one for each value."
+    return (
+        f"The light band around {name} is its interval at {level} for each value by itself, where that is no wider "
+        f"than twice the share; elsewhere it would say nothing of a single value."
+    )
+
+
+def _cards(alphabet: Alphabet, panels: list[Panel], name: str) -> list[Part]:
+    """Return panels side by side; of many combinations, each attribute on its own."""
+    if not isinstance(alphabet, Attributes) or alphabet.size <= MOST_BARS:
+        return [say.Cards(alphabet, panels, name)]
+    parts: list[Part] = []
+    for part, own in zip(alphabet.alphabets, alphabet.names, strict=True):
+        margins = [
+            replace(
+                one,
+                distribution=alphabet.margin(one.distribution, own),
+                reference=None if one.reference is None else alphabet.margin(one.reference, own),
+                band=None,  # ends do not add up
+            )
+            for one in panels
+        ]
+        parts += [f"{own}, on its own:", say.Cards(part, margins, own)]
+    return parts
+
+
+def tabulate_cross(crossed: CrossTable) -> Section:
+    """Return a cross table: rows by columns with totals where it is of two attributes, else a list of its entries."""
+    rows, *others = crossed.totals.values()
+    words = f"{listed(crossed.names).capitalize()}, in percent, each share with its ends at {crossed.shown_level}"
+    entries = _shares(crossed.band)
+    labels = [label.removeprefix("(").removesuffix(")") for label in crossed.band.alphabet.labels()]
+    flat = _first_rows([", ".join(crossed.names), "Share"], [*zip(labels, entries, strict=True)])
+    shown = flat
+    if len(others) == 1:
+        width = others[0].alphabet.size
+        lines: list[Row] = [
+            [label, *entries[place * width : (place + 1) * width], total]
+            for place, (label, total) in enumerate(zip(rows.alphabet.labels(), _shares(rows), strict=True))
+        ]
+        lines.append(["all", *_shares(others[0]), "100"])
+        headings = [f"{crossed.names[0]} \\ {crossed.names[1]}", *others[0].alphabet.labels(), "all"]
+        shown = replace(_first_rows(headings, lines), narrow=flat)
+    return Section(" by ".join(crossed.names).capitalize(), [words, shown])
+
+
+def _first_rows(headings: Sequence[str], rows: Sequence[Row]) -> Listing:
+    rest = f"The first 60 of {counted(len(rows), 'row')}; --all shows all."
+    return Listing(headings, rows, most=60, rest=rest)
+
+
+def _shares(band: Band) -> list[Cell]:
+    ends = zip(band.estimate.tolist(), band.low.tolist(), band.high.tolist(), strict=True)
+    return [Cell(f"{100 * now:.1f}", below=f"{100 * low:.1f} to {100 * high:.1f}") for now, low, high in ends]

@@ -1,0 +1,318 @@
+"""A summary on a terminal: lines, notes, tables, and distributions as bars and maps of letters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.alphabets import Alphabet, Attributes, Grid, Integers
+from confide.channels.base import FloatArray
+from confide.intervals import Band, Windows
+from confide.present import summary as say
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+SMALL = 30
+"""Alphabets up to this size are shown value by value."""
+
+FEW = 20
+"""Ranges, or most likely values, that a larger alphabet is brought down to."""
+
+Ends = Callable[[NDArray[np.int64]], tuple[float, float] | None]
+"""Returns the interval of the share that the values with these numbers have together, where there is one."""
+
+
+def show_summary(summary: say.Summary, console: Console, *, everything: bool = False) -> None:
+    """Print a summary: doubts and answers first, then all else, then what it rests on."""
+    doubts = [(one.title, " ".join(one.words)) for one in summary.cautions if one.title == "But"]
+    if summary.opening:
+        show_lines(console, [*doubts, *summary.opening])
+    for one in summary.cautions:
+        if one.title != "But":
+            show_note(console, one.title, *one.words)
+    if summary.answers:
+        console.print()
+        show_lines(console, summary.answers)
+    for section in summary.sections:
+        if isinstance(section, say.Section) and (everything or section.kind != "all"):
+            _show_section(console, section, everything=everything)
+    if summary.details:
+        show_lines(console, summary.details)
+
+
+def _show_section(console: Console, section: say.Section, *, everything: bool) -> None:
+    from rich.text import Text
+
+    shown = [part for part in section.parts if part and not isinstance(part, say.Picture | say.Cards)]
+    if shown and section.heading:
+        console.print()
+        console.print(Text(section.heading, style="bold"), soft_wrap=not console.is_terminal)
+    elif shown and not isinstance(shown[0], say.Chart | say.Listing):
+        console.print()
+    for part in shown:
+        _show_part(console, part, everything=everything)
+
+
+def _show_part(console: Console, part: say.Part, *, everything: bool) -> None:
+    from rich.text import Text
+
+    match part:
+        case say.Bullets():
+            show_lines(console, [("-", sentence) for sentence in part.sentences])
+        case say.Lines():
+            show_lines(console, part.lines)
+        case say.Listing():
+            _show_table(console, part, everything=everything)
+        case say.Chart():
+            _show_chart(console, part, everything=everything)
+        case say.Note():
+            console.print(Text(part.words, style="dim"), soft_wrap=not console.is_terminal)
+        case _:
+            console.print(Text(str(part)), soft_wrap=not console.is_terminal)
+
+
+def show_lines(console: Console, lines: Sequence[say.Line]) -> None:
+    """Print what belongs together as two columns: a word and what it stands for."""
+    import textwrap
+
+    from rich.text import Text
+
+    indent = max(len(word) for word, _ in lines) + 2
+    for word, meaning in lines:
+        text = meaning
+        if console.is_terminal:  # later lines are moved in to stand below the first
+            width = max(20, console.width - indent)
+            wrapped = textwrap.wrap(meaning, width, break_long_words=False, break_on_hyphens=False)
+            text = ("\n" + " " * indent).join(wrapped)
+        console.print(Text.assemble((word.ljust(indent), "bold"), text), soft_wrap=True)
+
+
+def show_note(console: Console, title: str, *paragraphs: str) -> None:
+    """Print what must not be overlooked: in a frame on a terminal, as a line of its own into a file or a pipe."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    if not console.is_terminal:
+        console.print(Text(f"\n{title}: {' '.join(paragraphs)}"), soft_wrap=True)
+        return
+    words, width = Text("\n\n".join(paragraphs)), min(console.width, 100)  # longer lines are hard to read
+    console.print()
+    console.print(Panel(words, title=Text(title, "bold"), title_align="left", border_style="yellow", width=width))
+
+
+def _show_table(console: Console, shown: say.Listing, *, everything: bool) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    # An entry with its ends takes 18 letters; where a row does not fit, the table is written as a list.
+    if shown.narrow is not None and 18 * len(shown.headings) > console.width:
+        shown = shown.narrow
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for place, heading in enumerate(shown.headings):
+        table.add_column(
+            Text(heading), justify="left" if place in shown.left else "right", max_width=None if place else 40
+        )
+    most = len(shown.rows) if everything or shown.most is None else shown.most
+    for row in shown.rows[:most]:
+        table.add_row(*(_cell(console, one) for one in row))
+    console.print(table)
+    if len(shown.rows) > most:
+        console.print(shown.rest, style="dim", soft_wrap=not console.is_terminal)
+
+
+def _cell(console: Console, cell: say.Cell | str) -> Text:
+    from rich.text import Text
+
+    if isinstance(cell, str):
+        return Text(cell)
+    if cell.places is not None:
+        low, _, high, _ = cell.places
+        width = max(10, min(50, console.width - 46))
+        return Text(_range(low, high, width, blocks=_has_blocks(console)), style="cyan", no_wrap=True)
+    ends = f" ({cell.below.replace(' to ', '-')})" if cell.below else ""  # a hyphen, which every terminal can show
+    return Text(" ".join(filter(None, (f"{cell.words}{ends}", cell.beside))), style="bold" if cell.is_strong else "")
+
+
+def _range(low: float, high: float, width: int, *, blocks: bool) -> str:
+    """Return the range from low to high on a line from 0 to 1.
+
+    >>> _range(0.25, 0.75, 8, blocks=True), _range(0.5, 0.5, 8, blocks=True)
+    ('··████··', '····█···')
+    """
+    start = min(width - 1, int(low * width))
+    stop = max(start + 1, min(width, round(high * width)))
+    outside, inside = ("·", "█") if blocks else (".", "#")
+    return outside * start + inside * (stop - start) + outside * (width - stop)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line: a value or several of them, the estimated share, the true one and an interval where these are known."""
+
+    label: str
+    share: float
+    truth: float | None
+    ends: tuple[float, float] | None = None
+
+
+def _show_chart(console: Console, chart: say.Chart, *, everything: bool) -> None:
+    """Print a distribution in the shape that suits its alphabet, by the windows that its reports tell."""
+    alphabet, truth, band = chart.alphabet, chart.truth, chart.band
+    if isinstance(alphabet, Grid) and not everything:
+        console.print(draw_map(alphabet, chart.shares, blocks=_has_blocks(console), width=console.width))
+    tables = {}
+    if isinstance(alphabet, Attributes) and not everything and alphabet.size > SMALL:
+        for part, name in zip(alphabet.alphabets, alphabet.names, strict=True):
+            known = None if truth is None else alphabet.margin(truth, name)
+            tables[name], _ = choose_bars(part, alphabet.margin(chart.shares, name), known)
+        note = f"Each attribute on its own; --all shows all {alphabet.size:,} combinations."
+    elif chart.windows is not None and not everything and (band is None or alphabet.size > SMALL):
+        tables[chart.name], note = window_bars(chart.windows, truth)
+    else:
+        tables[chart.name], note = choose_bars(alphabet, chart.shares, truth, everything=everything, band=band)
+    for name, bars in tables.items():
+        console.print(_draw_bars(console, name, bars))
+    if note:
+        console.print(note, style="dim", soft_wrap=not console.is_terminal)
+
+
+def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], str]:
+    """Return one line a window, the fullest alone where there are many, and a sentence on how they were chosen."""
+    found = list(zip(windows.labels, windows.members, windows.answers, strict=True))
+    fullest = sorted(range(len(found)), key=lambda place: -found[place][2].estimate)[:30]
+    bars = []
+    for label, members, one in (found[place] for place in sorted(fullest)):
+        known = None if truth is None else float(truth[members].sum())
+        bars.append(Bar(label, one.estimate, known, (one.low, one.high)))
+    some = "" if len(bars) == len(found) else f"The {len(bars)} fullest of {len(found):,} windows. "
+    return bars, f"{some}{windows.headline} --all shows all {windows.alphabet.size:,} values."
+
+
+def choose_bars(
+    alphabet: Alphabet,
+    shares: FloatArray,
+    truth: FloatArray | None,
+    *,
+    everything: bool = False,
+    band: Band | None = None,
+) -> tuple[list[Bar], str]:
+    """Return the lines to show and a sentence on what they leave out.
+
+    >>> bars, note = choose_bars(Integers(0, 99), np.full(100, 0.01), None)
+    >>> bars[0], note
+    (Bar(label='0-4', share=0.05, truth=None, ends=None), 'In ranges of 5; --all shows all 100 values.')
+    """
+
+    def bar(label: str, places: NDArray[np.int64]) -> Bar:
+        known = None if truth is None else float(truth[places].sum())
+        # Several values together have no interval: ends do not add up.
+        is_one = band is not None and places.size == 1
+        ends = (float(band.low[places[0]]), float(band.high[places[0]])) if band is not None and is_one else None
+        return Bar(label, float(shares[places].sum()), known, ends)
+
+    if not everything and alphabet.size > SMALL and isinstance(alphabet, Integers):
+        least = alphabet.size / FEW
+        power = int(10 ** max(0, math.floor(math.log10(least))))
+        width = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least)
+        # Ranges begin at multiples of their width, so that they read 20-24 whatever the alphabet's first value is.
+        lowest, highest = alphabet.span
+        groups, bars = np.arange(lowest, highest + 1) // width, []
+        for group in np.unique(groups):
+            low, high = max(lowest, group * width), min(highest, group * width + width - 1)
+            label = alphabet.label_range(low, high).replace("\N{EN DASH}", "-")  # which every terminal can show
+            bars.append(bar(label, np.flatnonzero(groups == group)))
+        return bars, f"In ranges of {width:,}; --all shows all {alphabet.size:,} values."
+    chosen, note = np.arange(alphabet.size), ""
+    if not everything and alphabet.size > SMALL:
+        few = FEW // 2 if isinstance(alphabet, Grid) else FEW  # a map shows the other cells
+        chosen = np.argsort(-shares, kind="stable")[:few]
+        rest = max(0.0, 1.0 - float(shares[chosen].sum()))
+        note = (
+            f"The {few} most likely of {alphabet.size:,} values; the others hold {rest:.1%}. --all shows every value."
+        )
+    return [bar(label, np.array([one])) for label, one in zip(alphabet.labels(chosen), chosen, strict=True)], note
+
+
+def _draw_bars(console: Console, name: str, bars: list[Bar]) -> RenderableType:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    has_truth = any(bar.truth is not None for bar in bars)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(Text(name), justify="right", no_wrap=True, max_width=30)
+    table.add_column("share", justify="right", no_wrap=True)
+    has_ends = any(bar.ends is not None for bar in bars)
+    for heading in ("low", "high") if has_ends else ():
+        table.add_column(heading, justify="right", no_wrap=True)
+    if has_truth:
+        table.add_column("truth", justify="right", no_wrap=True)
+    table.add_column("bar; | is the truth" if has_truth else "", no_wrap=True)
+    peak = max(max(bar.share, bar.truth or 0.0) for bar in bars)
+    width = max(10, min(60, console.width - (64 if has_ends else 46)))
+    for bar in bars:
+        truth = () if bar.truth is None else (f"{bar.truth:.2%}",)
+        ends = [f"{end:.2%}" for end in bar.ends or ()]
+        table.add_row(
+            Text(bar.label), f"{bar.share:.2%}", *ends, *truth, _draw(bar, peak, width, blocks=_has_blocks(console))
+        )
+    return table
+
+
+def _draw(bar: Bar, peak: float, width: int, *, blocks: bool) -> Text:
+    from rich.text import Text
+
+    line = _filled(bar.share / peak if peak > 0 else 0.0, width, blocks=blocks)
+    if bar.truth is None or peak <= 0:
+        return Text(line, style="cyan")
+    place = min(width - 1, int(bar.truth / peak * width))
+    line = line.ljust(width)
+    return Text.assemble((line[:place], "cyan"), ("|", "bold"), (line[place + 1 :].rstrip(), "cyan"))
+
+
+def _filled(part: float, width: int, *, blocks: bool) -> str:
+    """Return a bar that fills this part of the width, to an eighth of a character.
+
+    >>> _filled(0.53125, 4, blocks=True), _filled(0.5, 4, blocks=False)
+    ('██▏', '##')
+    """
+    eighths = max(0, round(part * width * 8))
+    if not blocks:
+        return "#" * round(eighths / 8)
+    marks = " ▏▎▍▌▋▊▉█"
+    return marks[8] * (eighths // 8) + marks[eighths % 8].strip()
+
+
+def draw_map(grid: Grid, distribution: FloatArray, *, blocks: bool, width: int = 80) -> RenderableType:
+    """Draw a grid from marks, each for one cell or, where it is too wide, for a square of cells."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    shades = "·░▒▓█" if blocks else ".:*%#"  # from nobody to the fullest cell; a hole is blank
+    table, side = grid.picture(distribution), -(-2 * grid.columns // max(2, width - 4))
+    is_cell = ~np.isnan(table)
+    for axis in (0, 1) if side > 1 else ():
+        starts = np.arange(0, table.shape[axis], side)
+        table = np.add.reduceat(np.nan_to_num(table), starts, axis=axis)
+        is_cell = np.logical_or.reduceat(is_cell, starts, axis=axis)
+    peak = max(float(table[is_cell].max()), 1e-300)
+    # By the square root, for a city's few crowded cells would leave all others alike.
+    levels = np.rint(np.sqrt(np.maximum(np.where(is_cell, table, 0), 0) / peak) * (len(shades) - 1))
+    marks = " " + shades
+    picture = np.where(is_cell, levels + 1, 0).astype(int)
+    lines = ["".join(marks[level] * 2 for level in row) for row in picture[::-1].tolist()]
+    text = Text("\n".join(lines), style="cyan", no_wrap=True)
+    title = "north" if side == 1 else f"north; {side} x {side} cells a mark"
+    return Panel(text, title=title, subtitle=f"{shades[-1]} {peak:.1%}", expand=False)
+
+
+def _has_blocks(console: Console) -> bool:
+    return console.encoding.lower().startswith("utf")
