@@ -15,6 +15,7 @@ import pytest
 import confide as cf
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, SurveyError
 from confide.files import privatize_file
+from confide.files.limits import LIMITS
 from confide.files.reading import read_value_batches, read_values
 from confide.surveys import load_survey, parse_survey
 
@@ -278,7 +279,7 @@ def test_rows_keep_their_numbers_through_every_batch(tmp_path: Path) -> None:
     numbers[1] = numbers[4] = numbers[6] = 500
     parquet.write_table(pyarrow.table({"age": numbers}), tmp_path / "v.parquet")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("confide.files.reading.PARQUET_ROWS", 2)
+        patch.setitem(vars(LIMITS), "parquet_rows", 2)
         batches = list(read_value_batches(tmp_path / "v.parquet", survey_of(cf.Integers(0, 99), "age")))
     assert len(batches) == 4
     assert [one.line for rows in batches for one in rows.rejected] == [2, 5, 7]

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
-from confide.files import read_metadata, shuffling
+from confide.files import read_metadata
+from confide.files.limits import LIMITS
 
 pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -67,7 +68,7 @@ def test_columns_stay_beside_their_reports(
     call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str, memory: int
 ) -> None:
     """Whatever the texts, and whether they go through memory or through a file."""
-    monkeypatch.setattr(shuffling, "MEMORY", memory)
+    monkeypatch.setitem(vars(LIMITS), "memory", memory)
     write_people(folder / "p.csv", TEXTS * 40)
     assert call("privatize", "sharp.toml", "p.csv", "--keep", "city,who", "-o", f"r.{form}").code == 0
     rows = read_rows(folder / f"r.{form}")
@@ -139,7 +140,7 @@ def test_types_of_parquet_survive(call: Call, folder: Path) -> None:
 
 
 def test_a_count_carries_its_columns_to_every_person(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.files.privatizing.LARGEST_PART", 4)
+    monkeypatch.setitem(vars(LIMITS), "largest_part", 4)
     (folder / "p.csv").write_text("city,age,count\nOslo,3,5\nRome,4,0\nBern,5,1\nOslo,6,3\n")
     ending = call("privatize", "sharp.toml", "p.csv", "--keep", "city", "-o", "r.csv", "--json")
     assert ending.record["kept"] == {"columns": ["city"], "is_blurred": False, "groups": 2} | {
@@ -166,7 +167,7 @@ def test_people_who_stand_alone_are_counted(call: Call, folder: Path, monkeypatc
     told = "2 of 6 people stand alone by city and week: nobody else has the same there"
     assert told in " ".join(ending.err.split())
     assert "alone" not in call("privatize", "survey.toml", "p.csv", "--keep", "city", "-o", "r.csv").err
-    monkeypatch.setattr("confide.files.privatizing.MOST_GROUPS", 2)
+    monkeypatch.setitem(vars(LIMITS), "most_groups", 2)
     monkeypatch.setattr("confide.cli.privatize.MOST_GROUPS", 2)
     ending = call("privatize", "survey.toml", "p.csv", "--keep", "city,week", "-o", "r.csv")
     assert "more than 2 groups: many stand alone" in " ".join(ending.err.split())

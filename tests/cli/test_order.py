@@ -19,8 +19,9 @@ from scipy.stats import chisquare
 from tests.cli.conftest import Call, assert_refused
 
 import confide as cf
-from confide.files import privatize_file, read_report_rows, sheets, shuffling
-from confide.files.shuffling import Shuffler, folder_beside
+from confide.files import privatize_file, privatizing, read_report_rows
+from confide.files.limits import LIMITS
+from confide.files.privatizing import Shuffler, folder_beside
 from confide.origins import noise_of
 from confide.sampling import as_bits
 
@@ -36,10 +37,10 @@ AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05), name="
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two buckets, memory for nothing, and buckets that are split again: every path of the shuffler, on a few rows."""
     monkeypatch.setattr("confide.sampling.bits.BUCKETS", 2)
-    monkeypatch.setattr(shuffling, "BUCKETS", 2)
-    monkeypatch.setattr(shuffling, "MEMORY", 0)
-    monkeypatch.setattr(shuffling, "PIECE", 2)
-    monkeypatch.setattr(shuffling, "SMALLEST_SPLIT", 3)
+    monkeypatch.setattr(privatizing, "BUCKETS", 2)
+    monkeypatch.setitem(vars(LIMITS), "memory", 0)
+    monkeypatch.setitem(vars(LIMITS), "piece", 2)
+    monkeypatch.setitem(vars(LIMITS), "smallest_split", 3)
 
 
 def shuffled(*batches: list[int], bits: Any = None) -> tuple[int, ...]:
@@ -108,9 +109,9 @@ def test_all_reports_come_out_and_none_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, memory: int
 ) -> None:
     pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
-    monkeypatch.setattr(shuffling, "MEMORY", memory)
-    monkeypatch.setattr(shuffling, "PIECE", 300)
-    monkeypatch.setattr(sheets, "BLOCK", 100)
+    monkeypatch.setitem(vars(LIMITS), "memory", memory)
+    monkeypatch.setitem(vars(LIMITS), "piece", 300)
+    monkeypatch.setitem(vars(LIMITS), "block", 100)
     values = np.random.default_rng(1).integers(10, size=3000)
     (tmp_path / "v.csv").write_text("age\n" + "".join(f"{value}\n" for value in values))
     privatize_file(tmp_path / "v.csv", tmp_path / name, SHARP)
@@ -129,10 +130,10 @@ def test_a_seed_gives_one_order_and_the_same_noise_in_any(tmp_path: Path, monkey
     assert first == blur(1) != blur(2)
     assert first != kept
     assert sorted(first) == sorted(kept)
-    monkeypatch.setattr(shuffling, "MEMORY", 0)
+    monkeypatch.setitem(vars(LIMITS), "memory", 0)
     assert blur(1) == first, "on disk as in memory"
     # Where noise and order are drawn in turns, they would change each other if they shared a stream.
-    monkeypatch.setattr(sheets, "BLOCK", 300)
+    monkeypatch.setitem(vars(LIMITS), "block", 300)
     assert sorted(blur(1)) == sorted(blur(1, keep_order=True))
 
 
@@ -170,7 +171,7 @@ def test_kinds_of_reports_survive() -> None:
 @pytest.mark.slow
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen megabytes go through one, and what is worked on besides."""
-    monkeypatch.setattr(shuffling, "MEMORY", 2**20)
+    monkeypatch.setitem(vars(LIMITS), "memory", 2**20)
     batch = np.arange(2**16) + 2**40
     tracemalloc.start()
     try:
@@ -185,7 +186,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_set_down_has_no_name_and_one_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffling, "MEMORY", 0)
+    monkeypatch.setitem(vars(LIMITS), "memory", 0)
     with Shuffler(as_bits(None), tmp_path) as shuffler:
         shuffler.add((np.arange(9),))
         file = shuffler._file
@@ -208,12 +209,12 @@ def test_where_reports_are_set_down(tmp_path: Path) -> None:
 def test_a_full_disk_ends_with_four(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no device that is always full")
-    monkeypatch.setattr(shuffling, "MEMORY", 0)
+    monkeypatch.setitem(vars(LIMITS), "memory", 0)
 
     def full(**_: object) -> BinaryIO:
         return Path("/dev/full").open("r+b", 0)
 
-    monkeypatch.setattr("confide.files.shuffling.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("confide.files.privatizing.tempfile.TemporaryFile", full)
     before = sorted(folder.iterdir())
     ending = call("privatize", "survey.toml", "values.csv", "-o", "out.csv")
     assert_refused(ending, 4, "cannot be set down in", "No space left on device", "Make room")
@@ -223,13 +224,14 @@ def test_a_full_disk_ends_with_four(call: Call, folder: Path, monkeypatch: pytes
 KILLED = """
 import sys, time
 import confide as cf
-from confide.files import privatize_file, report_files, sheets, shuffling
-shuffling.MEMORY, shuffling.PIECE, sheets.BLOCK = 100, 50, 100
+from confide.files import privatize_file, writing
+from confide.files.limits import LIMITS
+vars(LIMITS).update(memory=100, piece=50, block=100)
 survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0), name="age")
 def wait(*_):
     print("writing", flush=True)
     time.sleep(60)
-report_files.ReportSink.write = wait
+writing.ReportSink.write = wait
 privatize_file("v.csv", "r.csv", survey)
 """
 

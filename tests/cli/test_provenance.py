@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Call, Ending
 
 import confide as cf
-from confide.files.report_files import report_sink
+from confide.files.writing import report_sink
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 pytest.importorskip("pyarrow")

@@ -31,6 +31,7 @@ from confide.files import (
     write_rejects,
     write_text,
 )
+from confide.files.limits import LIMITS
 from confide.limits import MOST_PEOPLE
 from confide.plans.guesses import as_guess
 
@@ -112,7 +113,7 @@ def test_every_person_keeps_their_own_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, left: bool
 ) -> None:
     """Wherever the column of counts stands, and wherever a part ends."""
-    monkeypatch.setattr("confide.files.privatizing.LARGEST_PART", 4)
+    monkeypatch.setitem(vars(LIMITS), "largest_part", 4)
     values, counts = [3, 9, 4, 5, 0], [2, 1, 0, 4, 3]
     names = ("count", "age") if left else ("age", "count")
     columns = dict(zip(names, (counts, values) if left else (values, counts), strict=True))

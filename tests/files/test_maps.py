@@ -10,7 +10,7 @@ from tests.cli.surveys import HALVES
 
 import confide as cf
 from confide.files import describe_left_out, estimate_geojson
-from confide.files import maps as module
+from confide.files.limits import LIMITS
 from confide.geojson import read_areas
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
@@ -54,7 +54,7 @@ def test_rings_are_closed_and_run_anticlockwise(outcome: cf.Outcome) -> None:
 
 
 def test_of_very_many_cells_the_fullest_are_written(outcome: cf.Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_FEATURES", 5)
+    monkeypatch.setitem(vars(LIMITS), "most_features", 5)
     content = json.loads(estimate_geojson(SURVEY, outcome))
     shares = np.sort(outcome.estimate.distribution)
     assert sorted(one["properties"]["share"] for one in content["features"]) == shares[-5:].tolist()

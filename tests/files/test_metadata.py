@@ -23,7 +23,7 @@ from confide.counting import count, read_reports
 from confide.errors import DataFileError, InvalidParameterError
 from confide.files import privatize_file, read_metadata, read_report_rows, read_values, write_text
 from confide.files.metadata import KEY, PARQUET_KEY, Metadata, companion_of, is_companion
-from confide.files.report_files import report_sink
+from confide.files.writing import report_sink
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -218,10 +218,10 @@ def test_swapped_files_and_companions_of_others_are_refused(tmp_path: Path, name
 
 def sign(record: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return facts with changes and a digest that fits them."""
-    from confide.files.metadata import _digest
+    from confide.files.metadata import record_digest
 
     facts = {key: value for key, value in record.items() if key != "digest"} | changes
-    return facts | {"digest": _digest(facts)}
+    return facts | {"digest": record_digest(facts)}
 
 
 DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {

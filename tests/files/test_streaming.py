@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.errors import DataFileError
-from confide.files import privatize_file, read_values, sheets
-from confide.files.privatizing import LARGEST_PART
-from confide.files.report_files import as_lines
+from confide.files import privatize_file, read_values
+from confide.files.limits import LIMITS, FileLimits
+from confide.files.writing import as_lines
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=90.0), name="age")
 """So sharp that hardly any value moves: what comes out is what went in."""
@@ -38,11 +38,11 @@ def test_blocks_change_nothing(
     names, extra = ("age,name", ",z") if wide else ("age", "")
     path.write_text(names + end + "".join(row + extra * bool(row) + end for row in rows), encoding="utf-8", newline="")
     whole = read_values_or_none(path)
-    usual, sheets.BLOCK = sheets.BLOCK, block
+    usual, vars(LIMITS)["block"] = LIMITS.block, block
     try:
         cut = read_values_or_none(path)
     finally:
-        sheets.BLOCK = usual
+        vars(LIMITS)["block"] = usual
     assert cut == whole
 
 
@@ -56,7 +56,7 @@ def read_values_or_none(path: Path) -> object:
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz"])
 def test_batches_can_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(sheets, "BLOCK", 100)
+    monkeypatch.setitem(vars(LIMITS), "block", 100)
     values = np.random.default_rng(1).integers(10, size=5000)
     (tmp_path / "v.csv").write_text("age\n" + "".join(f"{value}\n" for value in values))
     account = privatize_file(tmp_path / "v.csv", tmp_path / name, AGES, keep_order=True).account
@@ -67,7 +67,7 @@ def test_batches_can_keep_the_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_bad_row_in_the_last_batch_leaves_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheets, "BLOCK", 100)
+    monkeypatch.setitem(vars(LIMITS), "block", 100)
     (tmp_path / "v.csv").write_text("age\n" + "3\n" * 1000 + "x\n")
     with pytest.raises(DataFileError, match=r"1 of 1,001 rows .*\n  .*v.csv, line 1,002: 'x'"):
         privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", AGES)
@@ -78,17 +78,17 @@ def test_a_bad_row_in_the_last_batch_leaves_no_output(tmp_path: Path, monkeypatc
 
 
 def test_counts_are_spread_over_bounded_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.files.privatizing.LARGEST_PART", 7)
+    monkeypatch.setitem(vars(LIMITS), "largest_part", 7)
     (tmp_path / "v.csv").write_text("age,count\n3,20\n4,0\n5,3\n")
     assert privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", AGES).account.people == 23
     assert sorted((tmp_path / "r.csv").read_text().split()) == ["3"] * 20 + ["5"] * 3 + ["report"]
-    assert LARGEST_PART > 7
+    assert FileLimits().largest_part > 7
 
 
 def test_parquet_goes_through_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra confide[counting]")
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("confide.files.reading.PARQUET_ROWS", 100)
+    monkeypatch.setitem(vars(LIMITS), "parquet_rows", 100)
     values = np.random.default_rng(1).integers(10, size=1000)
     parquet.write_table(pyarrow.table({"age": values, "who": ["x"] * 1000}), tmp_path / "v.parquet")
     account = privatize_file(tmp_path / "v.parquet", tmp_path / "r.parquet", AGES, keep_order=True).account
@@ -99,7 +99,7 @@ def test_parquet_goes_through_in_batches(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_seed_is_one_stream_through_all_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blunt = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.1), name="age")
     (tmp_path / "v.csv").write_text("age\n" + "5\n" * 400)
-    monkeypatch.setattr(sheets, "BLOCK", 100)
+    monkeypatch.setitem(vars(LIMITS), "block", 100)
     privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", blunt, seed=1)
     reports = (tmp_path / "r.csv").read_text().split()[1:]
     assert reports[:50] != reports[50:100]

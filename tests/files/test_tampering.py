@@ -15,8 +15,7 @@ import confide as cf
 from confide.counting import merge_files, read_reports
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.files import Account, GroupedCounts, load_counts, read_counts, save_counts
-from confide.files.counts_files import METADATA, SUMS
-from confide.files.sums import Sums
+from confide.files.counts_files import METADATA, SUMS, Sums
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -66,12 +65,12 @@ def heading(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
 
 def signed(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
     """Return what changes a file's metadata, and makes the digest fit."""
-    from confide.files.counts_files import _digest
+    from confide.files.metadata import record_digest
 
     def resign(record: dict[str, Any]) -> dict[str, Any]:
         record.pop("digest")
         changed = change(record)
-        return changed | {"digest": _digest(changed)}
+        return changed | {"digest": record_digest(changed)}
 
     return heading(resign)
 

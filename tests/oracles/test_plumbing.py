@@ -48,13 +48,13 @@ from confide.files import (
     SurveyGroups,
     ask_groups,
     counts_files,
-    maps,
     metadata,
     read_heading,
-    sheets,
     shown_order,
     write_text,
 )
+from confide.files.limits import LIMITS
+from confide.files.records import district_columns
 from confide.files.rows import Account
 from confide.geojson import read_areas
 from confide.pages.markup import render
@@ -307,7 +307,7 @@ def test_packed_files_hold_no_time(tmp_path: Path) -> None:
 
 def test_lines_of_json_are_counted_through_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sheets, "BLOCK", 64)
+    monkeypatch.setitem(vars(LIMITS), "block", 64)
     Path("age.toml").write_text(SERVED.text())
     Path("r.jsonl").write_text("".join(f'{{"report": {"70" if line == 30 else "3"}}}\n' for line in range(1, 41)))
     ending = CliRunner().invoke(
@@ -719,7 +719,7 @@ def test_a_district_has_its_own_ends() -> None:
     windows: Any = SimpleNamespace(
         window_of=np.array([0, 1, 0]), answers=[between(0.1, 0.2, 0.4), between(0.5, 0.6, 0.8)]
     )
-    columns = maps._district_columns(windows, np.array([1, 2]))
+    columns = district_columns(windows, np.array([1, 2]))
     assert columns == {
         "district": [1, 0],
         "district_share": [0.6, 0.2],

@@ -33,8 +33,8 @@ from confide.counting import (
 from confide.counting.sources import search
 from confide.errors import InvalidParameterError
 from confide.files import Account, Heading, name_columns, write_counts, write_rejects
+from confide.files.counts_files import Sums
 from confide.files.rows import first_few
-from confide.files.sums import Sums
 from confide.present.summary import describe_noise
 from confide.surveys import load_survey
 from confide.wording import counted

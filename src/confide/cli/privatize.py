@@ -14,8 +14,8 @@ from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.files import Privatized, privatize_file
-from confide.files.privatizing import MOST_GROUPS, SMALL_GROUP
-from confide.files.report_files import has_no_name, where_metadata_stand
+from confide.files.limits import LIMITS
+from confide.files.writing import has_no_name, where_metadata_stand
 from confide.ledgers import Ledger
 from confide.origins import Noise
 from confide.sampling import Permanent
@@ -216,13 +216,13 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
         are = "is" if done.in_small_groups == 1 else "are"
         found.append(
             f"{done.in_small_groups:,} of {counted(done.account.people, 'person')} {are} in groups of fewer than "
-            f"{SMALL_GROUP} by {listed(done.kept)}: whoever knows that of a person knows nearly which report is "
+            f"{LIMITS.small_group} by {listed(done.kept)}: whoever knows that of a person knows nearly which report is "
             f"theirs. {GIVES_BACK} {COARSER}"
         )
     if done.kept and done.groups is None:
         found.append(
-            f"{listed(done.kept)} tell people apart into more than {MOST_GROUPS:,} groups: many stand alone, or nearly "
-            f"so. {GIVES_BACK} {COARSER}"
+            f"{listed(done.kept)} tell people apart into more than {LIMITS.most_groups:,} groups: many stand alone, or "
+            f"nearly so. {GIVES_BACK} {COARSER}"
         )
     return found
 
@@ -262,7 +262,7 @@ def _describe_order(done: Privatized, seed: int | None) -> str:
 
 
 def _describe_kept(done: Privatized) -> str:
-    groups = f"more than {MOST_GROUPS:,} groups" if done.groups is None else counted(done.groups, "group")
+    groups = f"more than {LIMITS.most_groups:,} groups" if done.groups is None else counted(done.groups, "group")
     are, about = "is" if len(done.kept) == 1 else "are", listed(done.account.columns)
     return f"{listed(done.kept)}, which {are} NOT blurred ({groups}); the promise is about {about} alone"
 

@@ -28,6 +28,7 @@ from confide.errors import DataFileError
 from confide.files import sheets
 from confide.files.counts_files import is_counts_file
 from confide.files.groups import Key
+from confide.files.limits import LIMITS
 from confide.files.metadata import SUFFIX, Traces, content_digest, is_companion
 from confide.files.rows import Account, Reason, Reject
 from confide.files.sheets import (
@@ -370,7 +371,7 @@ def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
     """
     ends, returns, delimiters, has_quotes, tail = 0, 0, 0, False, b""
     with explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
-        while block := stream.read(sheets.BLOCK):
+        while block := stream.read(LIMITS.block):
             marks = np.frombuffer(block, dtype=np.uint8)
             ends += int(np.count_nonzero(marks == ord("\n")))
             delimiters += int(np.count_nonzero(marks == ord(delimiter)))

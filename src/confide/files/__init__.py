@@ -37,15 +37,16 @@ from confide.files.groups import (
     label_group,
     shown_order,
 )
-from confide.files.maps import describe_left_out, estimate_geojson
 from confide.files.metadata import Metadata, read_metadata
-from confide.files.privatizing import Privatized, privatize_file
+from confide.files.privatizing import Privatized, privatize_file, shuffle
 from confide.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.files.records import (
     alphabet_record,
     cross_csv,
+    describe_left_out,
     diagnosis_record,
     estimate_csv,
+    estimate_geojson,
     estimate_record,
     finding_record,
     group_reports_record,
@@ -55,18 +56,18 @@ from confide.files.records import (
     tables_record,
     to_json,
 )
-from confide.files.report_files import report_sink, write_reports
 from confide.files.rows import Account, Reason, Reject, name_columns
 from confide.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
-from confide.files.shuffling import shuffle
 from confide.files.writing import (
     as_meant,
     as_shown,
     check_writable,
     csv_text,
     report_columns,
+    report_sink,
     whole_file,
     write_rejects,
+    write_reports,
     write_text,
     write_values,
 )

@@ -8,26 +8,25 @@ files are copied, cut off, edited and concatenated on their way.
 from __future__ import annotations
 
 import contextlib
-import csv
 import gzip
-import io
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.checks import require_kinds
 from confide.counts import Counts, tally
 from confide.errors import DataFileError, InvalidParameterError, SurveyError
 from confide.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
+from confide.files.metadata import record_digest
 from confide.files.rows import Account, Reason, fields_of
 from confide.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
-from confide.files.sums import Sums
-from confide.files.writing import report_columns, warn_simulated, whole_file
+from confide.files.writing import csv_writer, refuse_outside, report_columns, require_ending, warn_simulated, whole_file
 from confide.limits import COUNT_LIMIT
 from confide.origins import Noise, Origin
 from confide.surveys import Survey, parse_survey
@@ -40,8 +39,6 @@ SUMS = b"confide.sums"
 """Under which name it carries how many rows it has, to what its counts add up, and a digest of the rows."""
 
 SURVEY_COLUMN = "survey"
-
-FORMATS = (".parquet", ".csv", ".csv.gz")
 
 AGAIN = "Was it edited or damaged? Count the reports again."
 
@@ -191,16 +188,20 @@ class Heading:
         record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
         record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
         record |= {"parts": list(self.parts)} if self.parts else {}
-        record |= (
-            {"group_files": [[*key, files] for key, files in self.group_files.items()]} if self.group_files else {}
-        )
-        return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
+        of_groups = [[*key, files] for key, files in self.group_files.items()]
+        record |= {"group_files": of_groups} if of_groups else {}
+        return json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False)
 
 
-def _parse_heading(record: dict[str, Any], path: object, known_survey: Survey | None) -> Heading:
-    if record.pop("digest", None) != _digest(record):
+def _parse_heading(record: dict[str, Any], path: object, known: Survey | None) -> Heading:
+    if record.pop("digest", None) != record_digest(record):
         raise ValueError("its digest is another one")
-    surveys = tuple(_survey_of(one["text"], known_survey) for one in record["surveys"])
+    surveys = []
+    for one in record["surveys"]:
+        # A mechanism of one's own cannot be made from a text, only recognized.
+        document = {} if known is None else tomllib.loads(one["text"])
+        named = known and replace(known, name=str(document.get("name")), title=str(document.get("title")))
+        surveys.append(named if named and named.text() == one["text"] else parse_survey(one["text"]))
     if [one.fingerprint for one in surveys] != [one["fingerprint"] for one in record["surveys"]]:
         raise ValueError("a fingerprint is not that of its survey")
     alike = {shape_of(one) for one in surveys}
@@ -211,30 +212,15 @@ def _parse_heading(record: dict[str, Any], path: object, known_survey: Survey | 
     parts, sources = tuple(record.get("parts", ())), tuple(record["sources"])
     if not all(isinstance(part, str) for part in (*by, *parts, *sources)):
         raise ValueError("a group or a part is not named by a text")
-    known = [list(map(_whole, numbers)) for numbers in record["origins"]]
-    origins = tuple(Origin(secure, simulated, permanent=permanent) for secure, simulated, permanent in known)
+    proven = [list(map(_whole, numbers)) for numbers in record["origins"]]
+    origins = tuple(Origin(secure, simulated, permanent=permanent) for secure, simulated, permanent in proven)
     if len(origins) != len(surveys):
         raise ValueError("it has not one origin for each survey")
     rows = Account(_whole(record["accepted"]), rejected, source=str(path))
     of_groups = {tuple(map(str, key)): max(1, _whole(files)) for *key, files in record.get("group_files", ())}
     if any(len(key) != len(by) for key in of_groups):
         raise ValueError("a group has not one name for each column")
-    return Heading(surveys, by, rows, parts, origins, max(1, _whole(record["files"])), sources, of_groups)
-
-
-def _survey_of(text: str, known: Survey | None) -> Survey:
-    """Return the survey that a text describes; a mechanism of one's own cannot be made from a text, only recognized."""
-    if known is not None:
-        document = tomllib.loads(text)
-        named = replace(known, name=str(document.get("name")), title=str(document.get("title")))
-        if named.text() == text:
-            return named
-    return parse_survey(text)
-
-
-def _digest(record: Mapping[str, Any]) -> str:
-    """Return a checksum: a guard against accidents and careless edits, not against anybody who means harm."""
-    return digest(json.dumps(record, sort_keys=True))
+    return Heading(tuple(surveys), by, rows, parts, origins, max(1, _whole(record["files"])), sources, of_groups)
 
 
 def _whole(number: object) -> int:
@@ -260,16 +246,18 @@ class CountsFile:
     is_apart: bool = False
 
     def __post_init__(self) -> None:
-        people = [
-            sum(parts[number].total for parts in self.groups.values() if number in parts)
+        origins = [
+            self.heading.origin(sum(parts[number].total for parts in self.groups.values() if number in parts), number)
             for number in range(len(self.heading.surveys))
         ]
-        origins = [self.heading.origin(total, number) for number, total in enumerate(people)]
         for key, parts in self.groups.items():
             for number, part in parts.items():
                 # Each of its other surveys has a file of the group at least.
                 most = self._most(number, self.heading.files_of(key) - len(parts) + 1)
-                parts[number] = part.with_origin(_share_of(origins[number], part.total)).with_repeats(most)
+                known, people = origins[number], part.total
+                # Of some of the reports, where not all are alike, it is not known which these are.
+                share = known if people == known.total else Origin.of(known.noise or Noise.UNKNOWN, people)
+                parts[number] = part.with_origin(share).with_repeats(most)
 
     def _most(self, number: int, files: int | None = None) -> int:
         is_repeated = self.heading.origins[number].permanent and not self.is_apart
@@ -309,13 +297,6 @@ class CountsFile:
             return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin, self._most(0))
         one = next(iter(self.groups.values()), {0: tally([])})[0]
         return CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
-
-
-def _share_of(origin: Origin, people: float) -> Origin:
-    """Return the origin of some of the reports: where not all are alike, it is not known which these are."""
-    if people == origin.total:
-        return origin
-    return Origin.of(origin.noise or Noise.UNKNOWN, people)
 
 
 def is_counts_file(path: str | Path) -> bool:
@@ -392,18 +373,12 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
     heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups)
     for one in groups.values():
-        _refuse_unsound(one, survey)
+        if (one.counts != np.floor(one.counts)).any():
+            raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
+        refuse_outside(one.reports, survey)
     if counts.origin.is_simulated:
         warn_simulated(path)
     write_counts(path, _as_batches(heading, groups), heading)
-
-
-def _refuse_unsound(counts: Counts, survey: Survey) -> None:
-    if (counts.counts != np.floor(counts.counts)).any():
-        raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
-    alphabet = survey.mechanism.report_alphabet
-    if counts.reports.size and not alphabet.contains(alphabet.as_array(counts.reports)).all():
-        raise InvalidParameterError(f"Some of these reports lie outside {alphabet!r}. Are they of another survey?")
 
 
 def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]:
@@ -417,23 +392,33 @@ def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]
 
 def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
     """Write a whole file of counts of one survey."""
-    return write_counts(
-        path, _as_batches(counts.heading, {key: parts[0] for key, parts in counts.groups.items()}), counts.heading
-    )
+    groups = {key: parts[0] for key, parts in counts.groups.items()}
+    return write_counts(path, _as_batches(counts.heading, groups), counts.heading)
 
 
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
     """Write counts batch by batch, a whole file or none, and return what they add up to."""
-    name = str(path).lower()
-    if not name.endswith(FORMATS):
-        raise InvalidParameterError(f"{path} should end in {', '.join(FORMATS)}: the ending names the format.")
-    sums, schema = Sums(), heading.schema
+    require_ending(path, (".parquet", ".csv", ".csv.gz"))
+    name, sums, schema = str(path).lower(), Sums(), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
-    with whole_file(path) as stream:
+    with contextlib.ExitStack() as closing:
+        stream: Any = closing.enter_context(whole_file(path))
         if name.endswith(".parquet"):
-            _write_parquet(stream, ready, heading, sums)
-        else:
-            _write_csv(stream, ready, heading, is_packed=name.endswith(".gz"))
+            # With a checksum a page that was damaged on its way is an error and not another number. Where Arrow stores
+            # its schema, the sums are no part of it, and whoever writes the table again would lose them.
+            checked = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
+            writer = require("pyarrow.parquet").ParquetWriter(stream, schema, **checked)
+            with writer:
+                for batch in ready:
+                    writer.write_batch(batch)
+                writer.add_key_value_metadata({**schema.metadata, SUMS: sums.text})
+            return sums
+        if name.endswith(".gz"):
+            stream = closing.enter_context(gzip.GzipFile(fileobj=stream, mode="wb", mtime=0))
+        rows = closing.enter_context(csv_writer(stream))
+        rows.writerow(heading.columns)
+        for batch in ready:
+            rows.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     return sums
 
 
@@ -486,24 +471,51 @@ def _schema(path: str) -> Any:
         return require("pyarrow.parquet").read_schema(path)
 
 
-def _write_parquet(stream: BinaryIO, batches: Iterable[Any], heading: Heading, sums: Sums) -> None:
-    parquet, schema = require("pyarrow.parquet"), heading.schema
-    # With a checksum a page that was damaged on its way is an error and not another number. Where Arrow stores its
-    # schema, the sums are no part of it, and whoever writes the table again would lose them.
-    checked = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
-    with parquet.ParquetWriter(stream, schema, **checked) as writer:
+class Sums:
+    """The number of rows of a file of counts, the sum of its counts and a digest, taken while batches go by."""
+
+    def __init__(self) -> None:
+        self.rows, self.people, self._mixed = 0, 0, 0
+
+    def add(self, batch: Any) -> None:
+        """Take a batch into account."""
+        counts = batch.column(batch.num_columns - 1).to_numpy()
+        self.rows += counts.size
+        # By halves, for a sum of many large counts could overflow int64.
+        self.people += (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+        # Each row is mixed with care and the rows are summed, so that their order and their batches do not matter.
+        rows = np.zeros(counts.size, dtype=np.uint64)
+        for column in batch.columns:
+            rows = _mix(rows + _words(column))
+        self._mixed = (self._mixed + int(rows.sum(dtype=np.uint64))) % 2**64
+
+    def watch(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Take batches into account on their way into a file, and refuse what the file could not hold."""
         for batch in batches:
-            writer.write_batch(batch)
-        writer.add_key_value_metadata({**schema.metadata, SUMS: sums.text})
+            self.add(batch)
+            if self.people >= COUNT_LIMIT:
+                raise DataFileError("The counts add up to 2**53 or more, which cannot be. Correct the counts.")
+            yield batch
+
+    @property
+    def text(self) -> bytes:
+        """The sums as the file carries them."""
+        return f"{self.rows} {self.people} {self._mixed:016x}".encode()
 
 
-def _write_csv(stream: BinaryIO, batches: Iterable[Any], heading: Heading, *, is_packed: bool) -> None:
-    with contextlib.ExitStack() as closing:
-        packed: Any = closing.enter_context(gzip.GzipFile(fileobj=stream, mode="wb", mtime=0)) if is_packed else stream
-        text = io.TextIOWrapper(packed, encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(heading.columns)
-        for batch in batches:
-            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-        text.flush()
-        text.detach()
+def _words(column: Any) -> NDArray[np.uint64]:
+    """Return a column of numbers or texts as words of 64 bits; a group without a name may be empty or nothing."""
+    if not require("pyarrow").types.is_string(column.type):
+        return np.ascontiguousarray(column.to_numpy()).view(np.uint64)
+    coded = column.fill_null("").dictionary_encode()
+    known = [int(digest(text), 16) for text in coded.dictionary.to_pylist()]
+    words: NDArray[np.uint64] = np.array(known, dtype=np.uint64)[coded.indices.to_numpy()]
+    return words
+
+
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return words of which each bit depends on all bits of the given ones (Steele et al. 2014, SplitMix64)."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -159,7 +159,7 @@ class Metadata:
             "size": self.size,
             "sha256": self.sha256,
         }
-        return json.dumps(record | {"digest": _digest(record)}, ensure_ascii=False)
+        return json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False)
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Metadata:
@@ -167,7 +167,7 @@ class Metadata:
         facts = dict(record)
         if facts.get("version") != VERSION:
             raise ValueError(f"it is of version {facts.get('version')!r}, and this confide knows {VERSION}")
-        if facts.pop("digest", None) != _digest(facts):
+        if facts.pop("digest", None) != record_digest(facts):
             raise ValueError("its digest is another one")
         del facts["version"]
         lacking = [field.name for field in fields(cls) if field.name not in facts]
@@ -194,7 +194,7 @@ def _datatypes(alphabet: Alphabet, parts: int) -> tuple[str, ...]:
         return ("string",) * parts
 
 
-def _digest(record: dict[str, Any]) -> str:
+def record_digest(record: dict[str, Any]) -> str:
     """Return a checksum: a guard against accidents and careless edits, not against anybody who means harm."""
     return digest(json.dumps(record, sort_keys=True))
 

@@ -1,57 +1,51 @@
-"""A file of values blurred batch by batch: it may be larger than memory, and the output is whole or not there."""
+"""A file of values blurred batch by batch, and shuffled: it may be larger than memory, and the output is whole or none.
+
+Exported data are sorted more often than not, and reports in the order of the values give these away: where neighbours
+have nearly the same value, their noise averages out. In a random order it does not.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
+import pickle
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from confide.alphabets import Values
+from confide.checks import kind_of
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files.limits import LIMITS
 from confide.files.metadata import Order
 from confide.files.reading import Rows, read_value_batches
-from confide.files.report_files import ReportSink, has_no_name, report_sink
 from confide.files.rows import Account
-from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of
-from confide.files.shuffling import Columns, Shuffler, folder_beside
-from confide.files.writing import reject_file, report_columns, warn_simulated
+from confide.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
+from confide.files.writing import (
+    ReportSink,
+    has_no_name,
+    reject_file,
+    report_columns,
+    report_sink,
+    require_ending,
+    warn_simulated,
+)
 from confide.ledgers import Ledger
 from confide.limits import MOST_PEOPLE
-from confide.origins import Noise
-from confide.sampling import Permanent, as_bits
+from confide.origins import Noise, mark, noise_of
+from confide.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter
 from confide.surveys import Survey
 from confide.wording import counted, listed
 
-LARGEST_PART = 2**20
-"""People that are blurred at a time."""
-
-MOST_GROUPS = 2**18
-"""Groups by kept columns that are counted; whoever keeps columns with more contents has other worries."""
-
-FEWEST_ROWS = 20
-"""Rows from which on a file is stopped at most of which are odd: one person's high salary is not."""
-
-SMALL_GROUP = 10
-"""People of a group up to which, this number not included, each of them is nearly known by it."""
-
-FEWEST_TOLD, FEW_EXCEPTIONS = 20, 0.01
-"""People that a column must set right before it is said to tell the values, and the part of these that may be wrong.
-Chance pairs up twenty people so well less than once in a million times."""
-
-MOST_TRIED = 2**12
-"""Rows of a batch, spread over it, on which it is tried whether a column may tell the values at all."""
-
-OUTPUTS = (".csv", ".csv.gz", *JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES), *PARQUET)
-"""Suffixes of files of reports."""
-
-INPUTS = (".csv", ".csv.gz", *PARQUET, ".tsv", ".tsv.gz", ".txt", ".txt.gz")
-"""Suffixes of files of values; the delimiter is found out."""
+Columns = tuple[Any, ...]
+"""Reports, and columns kept beside them: numpy arrays, or of a Parquet file Arrow arrays, all of one length."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +130,10 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     cure
         What to tell about such rows.
     """
-    _require_ending(values, INPUTS, may_lack_one=True)
-    _require_ending(output, OUTPUTS, may_lack_one=has_no_name(output))
+    texts = (".tsv", ".tsv.gz", ".txt", ".txt.gz")  # whose delimiter is found out
+    require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
+    objects = (*JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES))
+    require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=has_no_name(output))
     _check_kept(keep, survey)
     source = _Source(seed, secret, secret_column, keep, ledger)
     account, groups, beyond = Account(source=name_of(str(values))), _Groups(keep), Counter[str]()
@@ -154,8 +150,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
         for read in read_value_batches(values, survey, columns, source.kept(keep)):
             rows, secrets = source.split(read)
             account += rows.account
-            _refuse_crowd(account)
-            _refuse_runs(rows, is_kept=keep_order)
+            _refuse_crowds(account, rows, is_kept=keep_order)
             if set_aside is not None:
                 set_aside(rows.rejected)
             elif account.total_rejected:
@@ -173,7 +168,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
             raise _StoppedError
         groups.refuse_telling(account.source)
     _refuse_stopped(account, survey, doubt)
-    alone, in_small_groups = groups.people_below(2), groups.people_below(SMALL_GROUP)
+    alone, in_small_groups = groups.people_below(2), groups.people_below(LIMITS.small_group)
     return Privatized(account, order, tuple(keep), noise, groups.number, alone, in_small_groups)
 
 
@@ -193,14 +188,14 @@ def _count_beyond(rows: Rows) -> dict[str, int]:
 
 def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
     """Return why the data and the survey may not belong together; nothing where all seems well, or rows are few."""
-    if account.read >= FEWEST_ROWS and 2 * account.total_rejected > account.read:
+    if account.read >= LIMITS.fewest_rows and 2 * account.total_rejected > account.read:
         return (
             f"{account.total_rejected:,} of {account.read:,} rows of {account.source} cannot be used "
             f"({account.reasons}):\n{account.listing}\nReports of the others alone would describe only them. Correct "
             f"the rows or the survey, or go on with --force."
         )
     label, number = max(beyond.items(), key=lambda one: one[1], default=("", 0))
-    if account.people >= FEWEST_ROWS and 2 * number > account.people:
+    if account.people >= LIMITS.fewest_rows and 2 * number > account.people:
         return (
             f"{number:,} of {counted(account.people, 'person')} of {account.source} fall into the open bin {label!r}. "
             f"Are the amounts in another unit than the bins? Declare it under [alphabet]: scale = 0.001 puts dollars "
@@ -213,12 +208,7 @@ class _Source:
     """Where the noise of a file comes from: the secure generator, a seed, or the secrets of people."""
 
     def __init__(
-        self,
-        seed: int | None,
-        secret: Permanent | None,
-        column: str,
-        keep: Sequence[str],
-        ledger: Ledger | None = None,
+        self, seed: int | None, secret: Permanent | None, column: str, keep: Sequence[str], ledger: Ledger | None
     ) -> None:
         if sum((seed is not None, secret is not None, bool(column))) > 1:
             raise InvalidParameterError(
@@ -329,22 +319,13 @@ def _check_kept(keep: Sequence[str], survey: Survey) -> None:
             )
 
 
-def _require_ending(path: str | Path, endings: Sequence[str], *, may_lack_one: bool) -> None:
-    """Refuse a name that promises another format. Streams and devices have no ending, and are CSV."""
-    name = Path(path).name.lower()
-    if not (may_lack_one and not Path(name).suffix) and not name.endswith(tuple(endings)):
-        raise InvalidParameterError(f"{path} should end in {', '.join(endings)}: the ending names the format.")
-
-
-def _refuse_crowd(account: Account) -> None:
+def _refuse_crowds(account: Account, rows: Rows, *, is_kept: bool) -> None:
+    """Refuse counts of more people than can be, and those that would make runs of one value in the output."""
     if account.people > MOST_PEOPLE:
         raise DataFileError(
             f"The counts of {account.source} stand for more than {MOST_PEOPLE:,} people, and every one of them gets a "
             f"report of their own. Correct the counts, or split the file."
         )
-
-
-def _refuse_runs(rows: Rows, *, is_kept: bool) -> None:
     if is_kept and rows.counts is not None:
         raise InvalidParameterError(
             f"{rows.account.source} has a column {COUNT_COLUMN!r}: in the order of its rows the reports of all people "
@@ -372,7 +353,7 @@ class _Groups:
         people = None if rows.counts is None else rows.counts.tolist()
         if self._sizes is not None:
             _add_to(self._sizes, columns, people)
-            self._sizes = self._sizes if len(self._sizes) <= MOST_GROUPS else None
+            self._sizes = self._sizes if len(self._sizes) <= LIMITS.most_groups else None
         if self._telling:
             values = [tuple(one) if isinstance(one, list) else one for one in rows.distinct.tolist()]
             truth = [values[number] for number in rows.numbers.tolist()]
@@ -390,7 +371,15 @@ class _Groups:
     def refuse_telling(self, source: str) -> None:
         """Refuse columns by which the value of nearly everybody is known, as a copy of the values is."""
         for one in self._telling:
-            one.refuse(source)
+            exceptions, told, shared = _find_exceptions(one.pairs)
+            if told >= LIMITS.fewest_told and exceptions <= LIMITS.few_exceptions * told:
+                raise DataFileError(
+                    f"{'Column' if len(one.names) == 1 else 'Columns'} {listed([repr(name) for name in one.names])} of "
+                    f"{source} cannot be kept: people with the same there have the same value, "
+                    f"{shared - exceptions:,} of {counted(shared, 'person')} who share it. A copy or a code tells the "
+                    f"value outright, and of anything else their noise averages out. Leave out what goes with the "
+                    f"value, or make it coarser."
+                )
 
 
 class _Telling:
@@ -401,32 +390,20 @@ class _Telling:
     """
 
     def __init__(self, names: tuple[str, ...], places: tuple[int, ...]) -> None:
-        self._names, self._places = names, places
-        self._pairs: Counter[tuple[Any, ...]] = Counter()
+        self.names, self._places = names, places
+        self.pairs: Counter[tuple[Any, ...]] = Counter()
 
     def goes_on(self, columns: Sequence[list[Any]], values: list[Any], people: list[int] | None) -> bool:
         """Count these people, and return whether it is worth while: of most columns a few thousand rows show it."""
         pairs = [*(columns[place] for place in self._places), values]
-        some = slice(None, None, -(-len(values) // MOST_TRIED) or 1)
+        some = slice(None, None, -(-len(values) // 2**12) or 1)  # spread over the batch
         trial: Counter[tuple[Any, ...]] = Counter()
         _add_to(trial, [column[some] for column in pairs], None)
         exceptions, told, _ = _find_exceptions(trial)
-        if exceptions > 10 * FEW_EXCEPTIONS * max(told, 2 * FEWEST_TOLD):
+        if exceptions > 10 * LIMITS.few_exceptions * max(told, 2 * LIMITS.fewest_told):
             return False
-        _add_to(self._pairs, pairs, people)
-        return len(self._pairs) <= 2 * MOST_GROUPS
-
-    def refuse(self, source: str) -> None:
-        """Refuse the columns if they tell the values."""
-        exceptions, told, shared = _find_exceptions(self._pairs)
-        if told < FEWEST_TOLD or exceptions > FEW_EXCEPTIONS * told:
-            return
-        raise DataFileError(
-            f"{'Column' if len(self._names) == 1 else 'Columns'} {listed([repr(name) for name in self._names])} of "
-            f"{source} cannot be kept: people with the same there have the same value, {shared - exceptions:,} of "
-            f"{counted(shared, 'person')} who share it. A copy or a code tells the value outright, and of anything "
-            f"else their noise averages out. Leave out what goes with the value, or make it coarser."
-        )
+        _add_to(self.pairs, pairs, people)
+        return len(self.pairs) <= 2 * LIMITS.most_groups
 
 
 def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
@@ -460,8 +437,196 @@ def _parts(rows: Rows) -> Iterator[tuple[Values, *tuple[Any, ...]]]:
         return
     ends = np.cumsum(rows.counts)
     total = int(ends[-1]) if ends.size else 0
-    for start in range(0, total, LARGEST_PART):
-        people = np.arange(start, min(start + LARGEST_PART, total))
+    for start in range(0, total, LIMITS.largest_part):
+        people = np.arange(start, min(start + LIMITS.largest_part, total))
         # Person p belongs to the first row whose end lies beyond p: to the right of every end that is p itself.
         places = np.searchsorted(ends, people, side="right")
         yield rows.distinct[rows.numbers[places]], *(column.take(places) for column in rows.kept)
+
+
+def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
+    """Return reports in an order drawn uniformly from all orders.
+
+    ``mechanism.privatize`` keeps the order of its values. Shuffle before reports leave together, unless nobody can
+    know anything about that order.
+
+    Parameters
+    ----------
+    reports
+        An array of reports, or a sequence, one entry a report.
+    rng
+        None draws from the operating system's cryptographic generator; a seed or a generator makes a simulation.
+
+    >>> sorted(shuffle([3, 1, 2]).tolist())
+    [1, 2, 3]
+    """
+    try:
+        array: Values = np.asarray(reports)
+    except ValueError:
+        array = np.zeros(())
+    if array.ndim == 0:
+        raise InvalidParameterError(f"reports must be a list of reports, alike in shape; got {kind_of(reports)}.")
+    shuffled: Values = array[permutation(len(array), as_bits(rng))]
+    mark(shuffled, noise_of(reports))  # these are the same reports, however they were drawn
+    return shuffled
+
+
+class Shuffler:
+    """Rows that come in one order and leave in another, drawn uniformly from all orders.
+
+    Every row goes into one of 256 buckets drawn for itself, and every bucket is put into an order of its own when it
+    leaves: the order of all is then exactly uniform (Rao 1961, Sandelius 1962), whatever the rows say. What does not
+    fit into memory is set down in one file without a name, of which nothing is left however the process ends.
+
+    Parameters
+    ----------
+    bits
+        Where the randomness comes from.
+    folder
+        Where to set rows down; the system's folder for temporary files if None. They are reports, never values.
+    """
+
+    def __init__(self, bits: Bits, folder: Path | None = None) -> None:
+        self._bits, self._folder = bits, folder
+        self._waiting, self._coming = list[Columns](), 0.0
+        self._buckets: list[list[Columns]] = [[] for _ in range(BUCKETS)]
+        self._places: list[list[int]] = [[] for _ in range(BUCKETS)]  # of what was set down in the file
+        self._rows: NDArray[np.int64] = np.zeros(BUCKETS, dtype=np.int64)
+        self._bytes: NDArray[np.float64] = np.zeros(BUCKETS)
+        self._held = 0.0
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Shuffler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, columns: Columns) -> None:
+        """Take in rows."""
+        self._waiting.append(tuple(map(_narrow, columns)))
+        self._coming += sum(map(_size, self._waiting[-1]))
+        if _are_many(self._waiting, self._coming):
+            self._scatter()
+
+    def pieces(self) -> Iterator[Columns]:
+        """Hand out all rows in their new order, many at a time."""
+        self._scatter()
+        ready, size = list[Columns](), 0.0
+        for part in self._shuffled():
+            ready.append(part)
+            size += sum(map(_size, part))
+            if _are_many(ready, size):
+                yield _widen(_join(ready))
+                ready, size = [], 0.0
+        if ready:
+            yield _widen(_join(ready))
+
+    def _scatter(self) -> None:
+        if not self._waiting:
+            return
+        columns = _join(self._waiting)
+        count = len(columns[0])
+        order, ends = scatter(count, self._bits)
+        columns, sizes = _reorder(columns, order), np.diff(ends, prepend=0)
+        for bucket in np.flatnonzero(sizes).tolist():
+            end = int(ends[bucket])
+            self._buckets[bucket].append(tuple(column[end - int(sizes[bucket]) : end] for column in columns))
+        self._rows += sizes
+        self._bytes += self._coming * sizes / max(count, 1)
+        self._held += self._coming
+        self._waiting, self._coming = [], 0.0
+        if self._held > LIMITS.memory:
+            self._set_down()
+
+    def _shuffled(self) -> Iterator[Columns]:
+        for bucket in np.flatnonzero(self._rows).tolist():
+            if self._bytes[bucket] > LIMITS.memory and self._rows[bucket] >= LIMITS.smallest_split:
+                with Shuffler(self._bits, self._folder) as inner:
+                    for part in self._bucket(bucket):
+                        inner.add(part)
+                    yield from inner.pieces()
+            else:
+                columns = _join(list(self._bucket(bucket)))
+                yield _reorder(columns, permutation(len(columns[0]), self._bits))
+
+    def _bucket(self, bucket: int) -> Iterator[Columns]:
+        for place in self._places[bucket]:
+            with self._opened() as file:
+                file.seek(place)
+                parts = pickle.load(file)  # noqa: S301 - our own file, which nobody else can open
+            yield from parts
+        yield from self._buckets[bucket]
+        self._buckets[bucket] = []
+
+    def _set_down(self) -> None:
+        with self._opened() as file:
+            for bucket, parts in enumerate(self._buckets):
+                if parts:
+                    self._places[bucket].append(file.seek(0, os.SEEK_END))
+                    # Pickled, a slice of Arrow's may bring along all that it is cut from; what is taken does not.
+                    alone = [_reorder(part, np.arange(len(part[0]))) for part in parts]
+                    pickle.dump(alone, file, pickle.HIGHEST_PROTOCOL)
+            file.flush()
+        self._buckets, self._held = [[] for _ in range(BUCKETS)], 0.0
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - open until the end
+            yield self._file
+        except OSError as error:
+            place = str(self._folder or tempfile.gettempdir())
+            raise DataFileError(
+                f"Reports cannot be set down in {place!r} to be shuffled: {error.strerror or error}. Make room there, "
+                f"or write to another folder."
+            ) from None
+
+
+def folder_beside(output: str | Path) -> Path | None:
+    """Return the folder of an output, where there is room for reports; None for streams and devices."""
+    return None if has_no_name(output) else resolved(output).parent
+
+
+def _are_many(parts: Sequence[Columns], size: float) -> bool:
+    """Whether rows that wait are enough to go on with: by their number or, where they are wide, by their bytes."""
+    return size > LIMITS.memory / 4 or sum(len(part[0]) for part in parts) >= LIMITS.piece
+
+
+def _reorder(columns: Columns, order: NDArray[np.int64]) -> Columns:
+    return tuple(column[order] if isinstance(column, np.ndarray) else column.take(order) for column in columns)
+
+
+def _narrow(column: Any) -> Any:
+    """Return whole numbers in as few bytes as they need: an age takes one, where numpy gives it eight."""
+    if not isinstance(column, np.ndarray) or column.dtype != np.int64 or not column.size:
+        return column
+    low, high = int(column.min()), int(column.max())
+    kinds = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max)
+    return column.astype(next(kinds, np.int64), copy=False)
+
+
+def _widen(columns: Columns) -> Columns:
+    """Return whole numbers as numpy has them elsewhere."""
+    return tuple(
+        one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype.kind == "i" else one for one in columns
+    )
+
+
+def _size(column: Any) -> float:
+    """Return how many bytes a column takes in memory, about."""
+    is_objects = isinstance(column, np.ndarray) and column.dtype.kind == "O"
+    if is_objects and column.ndim == 1:
+        return float(LIMITS.text_bytes * column.size + sum(map(len, column)))
+    return float(column.nbytes) * (1 + (LIMITS.text_bytes / 8) * is_objects)
+
+
+def _join(parts: Sequence[Columns]) -> Columns:
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(
+        np.concatenate(some) if isinstance(some[0], np.ndarray) else require("pyarrow").concat_arrays(some)
+        for some in zip(*parts, strict=True)
+    )

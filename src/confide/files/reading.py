@@ -19,6 +19,7 @@ from confide.alphabets.columns import as_column
 from confide.alphabets.numerals import Numeral, looks_like_a_number, parse_real
 from confide.counts import Counts, tally
 from confide.errors import DataFileError
+from confide.files.limits import LIMITS
 from confide.files.metadata import Traces, read_metadata
 from confide.files.rows import Account, Reason, Reject, first_few
 from confide.files.sheets import (
@@ -35,9 +36,6 @@ from confide.files.sheets import (
 )
 from confide.limits import COUNT_LIMIT
 from confide.surveys import Survey
-
-PARQUET_ROWS = 2**20
-"""Rows of a Parquet file that are read at a time."""
 
 Entry = tuple[str, ...]
 """The texts of one row: the parts of its value and, in a counted file, its count."""
@@ -352,7 +350,7 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
         header = file.schema_arrow.names
         places = request.choose(path, header, has_lines=False)
         names, read = [header[place] for place in places.entry], 0
-        for batch in file.iter_batches(PARQUET_ROWS, columns=[*names, *request.keep]):
+        for batch in file.iter_batches(LIMITS.parquet_rows, columns=[*names, *request.keep]):
             times = request.is_raw and request.alphabet.reads_times
             columns = [_as_entries(batch.column(name), name, path, reads_times=times) for name in names]
             entries, codes = _combine(columns)

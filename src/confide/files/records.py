@@ -1,16 +1,16 @@
-"""Estimates, diagnoses and estimates of groups as CSV for people and as JSON for machines."""
+"""Estimates, diagnoses and estimates of groups as CSV for people, as JSON for machines, as GeoJSON for maps."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet
+from confide.alphabets import Alphabet, Indices
 from confide.comparisons import Outcome
 from confide.counts import Counts
 from confide.diagnosis import Diagnosis, QueryAnswer
@@ -18,6 +18,7 @@ from confide.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates import Estimate
 from confide.explanations import describe_repetition
 from confide.files.groups import GroupAnswers, Key, SurveyGroups, label_group
+from confide.files.limits import LIMITS
 from confide.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.groups import GroupReports
 from confide.intervals import Band, CrossTable, Interval, Resolution, Windows
@@ -25,8 +26,6 @@ from confide.origins import Origin
 from confide.surveys import Survey
 from confide.theory.fit import Fit
 from confide.theory.inversion_error import InversionError
-from confide.theory.likely_subsets import LikelySubset
-from confide.theory.maximum_set import MaximumSet
 from confide.theory.uniformity import Uniformity
 from confide.theory.verdicts import Finding
 
@@ -62,12 +61,10 @@ def estimate_record(
     windows: Windows | None = None,
 ) -> dict[str, Any]:
     """Return everything that is known about an estimate, ready for :func:`to_json`."""
-    answer = outcome.estimate
+    answer, considered = outcome.estimate, outcome.estimate.considered
     return {
         "uniformity": None if answer.uniformity is None else uniformity_record(answer.uniformity),
-        "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(answer.alphabet) | listed_values(answer.alphabet),
-        "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
+        **_survey_record(survey, alphabet_record(answer.alphabet) | listed_values(answer.alphabet)),
         "guarantee": _guarantee(survey, counts.origin),
         "reports": counts.total,
         "origin": counts.origin.record,
@@ -89,7 +86,9 @@ def estimate_record(
         "emd_left_out": outcome.emd_left_out or None,
         "total_variation": outcome.total_variation,
         "distribution": answer.distribution.tolist(),
-        "considered": None if answer.considered is None else _considered_record(answer.considered),
+        "considered": None
+        if considered is None
+        else {"values": considered.alphabet.size, "of": repr(considered.whole)} | _pick(considered, "proof", "reason"),
         "interval": None if band is None else _band_record(band),
         "queries": [answer_record(one) for one in answers if one.is_share],
         "statistics": [answer_record(one) for one in answers if not one.is_share],
@@ -161,6 +160,16 @@ def windows_record(windows: Windows) -> dict[str, Any]:
     }
 
 
+def _pick(thing: object, *names: str) -> dict[str, Any]:
+    """Return some attributes under their own names."""
+    return {name: getattr(thing, name) for name in names}
+
+
+def _survey_record(survey: Survey, alphabet: dict[str, Any]) -> dict[str, Any]:
+    mechanism = {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)}
+    return {"survey": _pick(survey, "name", "title"), "alphabet": alphabet, "mechanism": mechanism}
+
+
 def _guarantee(survey: Survey, origin: Origin) -> str | None:
     """Return what the survey promises; nothing where reports are simulated, for these have no promise."""
     return None if origin.is_simulated else str(survey.mechanism.guarantee)
@@ -168,12 +177,8 @@ def _guarantee(survey: Survey, origin: Origin) -> str | None:
 
 def finding_record(finding: Finding) -> dict[str, Any]:
     """Return a verdict, its reason and what it rests on, ready for :func:`to_json`."""
-    return {
-        "verdict": str(finding.verdict),
-        "reason": finding.reason,
-        "source": finding.source,
-        "numbers": dict(finding.numbers),
-    }
+    numbers = {"numbers": dict(finding.numbers)}
+    return {"verdict": str(finding.verdict)} | _pick(finding, "reason", "source") | numbers
 
 
 def uniformity_record(found: Uniformity) -> dict[str, Any]:
@@ -183,17 +188,17 @@ def uniformity_record(found: Uniformity) -> dict[str, Any]:
 
 def _short_uniformity(found: Uniformity) -> dict[str, Any]:
     """Return the same without the epsilon that would do, which takes a search: for each of many groups."""
-    return {
-        "is_rejected": found.is_rejected,
-        "is_weak": found.is_weak,
-        "p_value": found.p_value,
-        "people": found.people if math.isfinite(found.people) else None,
-    }
+    people = found.people if math.isfinite(found.people) else None
+    return _pick(found, "is_rejected", "is_weak", "p_value") | {"people": people}
 
 
 def fit_record(fit: Fit) -> dict[str, Any]:
     """Return whether the reports fit the mechanism, and all that the test found, ready for :func:`to_json`."""
     return asdict(fit) | {"verdict": str(fit.verdict), "words": str(fit)}
+
+
+def _short_fit(fit: Fit) -> dict[str, Any]:
+    return {"verdict": str(fit.verdict), "p_value": fit.p_value}
 
 
 def _shape_record(answer: Estimate) -> dict[str, Any]:
@@ -220,12 +225,7 @@ def answer_record(answer: Interval) -> dict[str, Any]:
     """Return an answer with its interval, ready for :func:`to_json`."""
     return {
         "query": answer.question,
-        "estimate": answer.estimate,
-        "low": answer.low,
-        "high": answer.high,
-        "level": answer.level,
-        "rests_on": answer.rests_on,
-        "together": answer.together,
+        **_pick(answer, "estimate", "low", "high", "level", "rests_on", "together"),
         "prospect": answer.prospect or None,
         "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
@@ -233,19 +233,12 @@ def answer_record(answer: Interval) -> dict[str, Any]:
     }
 
 
-def _considered_record(subset: LikelySubset) -> dict[str, Any]:
-    return {
-        "values": subset.alphabet.size,
-        "of": repr(subset.whole),
-        "proof": subset.proof,
-        "reason": subset.reason,
-    }
-
-
 def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     """Return what an alphabet is, ready for :func:`to_json`."""
+    # A class of one's own is named as names are written in a survey: bit-vectors for BitVectors.
+    own = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in type(alphabet).__name__)
     return {
-        "kind": vars(type(alphabet)).get("kind") or _hyphenated(type(alphabet).__name__),
+        "kind": vars(type(alphabet)).get("kind") or own.lstrip("-"),
         "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),
@@ -272,19 +265,17 @@ def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str
     asked = [column for question in found.questions for column in (question, f"{question} low", f"{question} high")]
     after = ("probability", *ends, "reports", *(["differs", *asked] if found.questions else []))
     header = (*groups.by, *value_columns(groups.survey, (*groups.by, *after)), *after)
-    return csv_text(map(as_shown, header), _group_rows(groups, found))
-
-
-def _group_rows(groups: SurveyGroups, answers: GroupAnswers) -> Iterator[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
     for key, one in groups.estimates.items():
-        values, band = shown_values(one.alphabet), answers.bands.get(key)
+        values, band = shown_values(one.alphabet), found.bands.get(key)
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
-        found = [by_group[key] for by_group in answers.questions.values()]
-        asked = [number for each in found for number in (each.estimate, each.low, each.high)]
-        differs = [{True: "yes", False: "no", None: ""}[_is_different(groups, key)]] if found else []
-        ends = [()] * len(values) if band is None else zip(band.low.tolist(), band.high.tolist(), strict=True)
-        for value, share, pair in zip(values, one.distribution.tolist(), ends, strict=True):
-            yield (*shown, *value, share, *pair, reports, *differs, *asked)
+        answers_of = [by_group[key] for by_group in found.questions.values()]
+        told = [number for each in answers_of for number in (each.estimate, each.low, each.high)]
+        differs = [{True: "yes", False: "no", None: ""}[_is_different(groups, key)]] if answers_of else []
+        pairs = [()] * len(values) if band is None else zip(band.low.tolist(), band.high.tolist(), strict=True)
+        for value, share, pair in zip(values, one.distribution.tolist(), pairs, strict=True):
+            rows.append((*shown, *value, share, *pair, reports, *differs, *told))
+    return csv_text(map(as_shown, header), rows)
 
 
 def _is_different(groups: SurveyGroups, key: Key) -> bool | None:
@@ -312,9 +303,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
     survey, first = groups.survey, groups.first
     values = listed_values(first.alphabet) if survey.alphabet.is_finite else {"values": None}
     return {
-        "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(survey.alphabet) | values,
-        "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
+        **_survey_record(survey, alphabet_record(survey.alphabet) | values),
         "guarantee": _guarantee(survey, groups.origin),
         "reports": groups.total,
         "origin": groups.origin.record,
@@ -341,7 +330,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
         "uniformity": None if one.uniformity is None else _short_uniformity(one.uniformity),
-        "fit": {"verdict": str(groups.fits.groups[key].verdict), "p_value": groups.fits.groups[key].p_value},
+        "fit": _short_fit(groups.fits.groups[key]),
         "difference": {
             "is_different": _is_different(groups, key),
             "p_value": difference.p_value,
@@ -368,12 +357,8 @@ def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any
                 "group": dict(zip(by, key, strict=True)),
                 "reports": reports,
                 "is_too_small": key in seen.too_small,
-                "fit": {"verdict": str(seen.fits.groups[key].verdict), "p_value": seen.fits.groups[key].p_value},
-                "difference": {
-                    "is_different": seen.differences[key].is_different,
-                    "p_value": seen.differences[key].p_value,
-                    "visible": seen.differences[key].visible,
-                },
+                "fit": _short_fit(seen.fits.groups[key]),
+                "difference": _pick(seen.differences[key], "is_different", "p_value", "visible"),
             }
             for key, reports in seen.reports.items()
         ],
@@ -383,9 +368,7 @@ def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any
 def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
     """Return everything that a diagnosis found, ready for :func:`confide.files.to_json`."""
     return {
-        "survey": {"name": survey.name, "title": survey.title},
-        "alphabet": alphabet_record(survey.alphabet),
-        "mechanism": {"kind": survey.mechanism.kind, "description": repr(survey.mechanism)},
+        **_survey_record(survey, alphabet_record(survey.alphabet)),
         "reports": None if diagnosis.counts is None else diagnosis.counts.total,
         "origin": None if diagnosis.counts is None else diagnosis.counts.origin.record,
         "repetition": describe_repetition(survey),
@@ -432,41 +415,30 @@ def _maximum_set(diagnosis: Diagnosis) -> dict[str, Any] | None:
     best = diagnosis.known_maximum
     if best is None:
         return None
-    record = {"dimension": best.dimension, "certificate": best.certificate, "point": best.point.tolist()}
-    return record | ({"is_exact": best.is_exact} | _bounds(best) if best.is_small else {})
-
-
-def _bounds(best: MaximumSet) -> dict[str, Any]:
-    return listed_values(best.alphabet) | {"lowest": best.lowest.tolist(), "highest": best.highest.tolist()}
+    record = _pick(best, "dimension", "certificate") | {"point": best.point.tolist()}
+    if best.is_small:
+        ends = {"lowest": best.lowest.tolist(), "highest": best.highest.tolist()}
+        record |= {"is_exact": best.is_exact} | listed_values(best.alphabet) | ends
+    return record
 
 
 def _inversion(error: InversionError) -> dict[str, Any]:
     bound = error.bound
+    names = ("proposition", "holds", "condition")
+    told = {} if bound is None else {"kind": bound.kind, "times_reports": bound.per_report} | _pick(bound, *names)
     return {
         "mean_squared_error_times_reports": error.per_report,
         "mean_squared_error": error.mean_squared,
         "reason": error.reason or None,
-        "bound": None
-        if bound is None
-        else {
-            "kind": bound.kind,
-            "times_reports": bound.per_report,
-            "proposition": bound.proposition,
-            "holds": bound.holds,
-            "condition": bound.condition,
-        },
+        "bound": told or None,
     }
 
 
 def _resolution(found: Resolution) -> dict[str, Any]:
-    answers = {name: getattr(found, name) for name in ("least_known", "not_told", "best", "worst")}
-    return {
-        "width": found.width,
-        "windows": found.windows,
-        "error": found.error,
-        "level": found.level,
-        "within": found.within,
-    } | {name: None if one is None else answer_record(one) for name, one in answers.items()}
+    answers = _pick(found, "least_known", "not_told", "best", "worst")
+    return _pick(found, "width", "windows", "error", "level", "within") | {
+        name: None if one is None else answer_record(one) for name, one in answers.items()
+    }
 
 
 def _answer(answer: QueryAnswer) -> dict[str, Any]:
@@ -474,19 +446,8 @@ def _answer(answer: QueryAnswer) -> dict[str, Any]:
     return ({} if found is None else answer_record(found)) | {
         "query": answer.query,
         "identification": _finding(answer.identification),
-        "lowest": answer.lowest,
-        "highest": answer.highest,
-        "is_outer": answer.is_outer,
+        **_pick(answer, "lowest", "highest", "is_outer"),
     }
-
-
-def _hyphenated(name: str) -> str:
-    """Return the name of a class as names are written in a survey.
-
-    >>> _hyphenated("BitVectors")
-    'bit-vectors'
-    """
-    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
 
 
 def _finite(thing: Any) -> Any:
@@ -495,3 +456,78 @@ def _finite(thing: Any) -> Any:
     if isinstance(thing, list):
         return [_finite(value) for value in thing]
     return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def estimate_geojson(
+    survey: Survey,
+    outcome: Outcome,
+    band: Band | None = None,
+    answers: Sequence[Interval] = (),
+    windows: Windows | None = None,
+) -> str:
+    """Return an estimate over places as a FeatureCollection: a polygon for each cell, with all that is known of it.
+
+    Cells have the properties `row`, `column`, `label` and `share`; with a band `low` and `high`; and with windows
+    `district`, the number of the district that they are in, whose share and interval are `district_share`,
+    `district_low` and `district_high`. Beside the features stand what was asked, the level, and the cells that are left
+    out where there are more than a hundred thousand.
+    """
+    estimate = outcome.estimate
+    cells, left_out = _shown(estimate.distribution)
+    places = estimate.alphabet.decode(cells)
+    columns = {"row": places[:, 0].tolist(), "column": places[:, 1].tolist(), "label": estimate.alphabet.labels(cells)}
+    columns["share"] = estimate.distribution[cells].tolist()
+    if band is not None:
+        columns |= {"low": band.low[cells].tolist(), "high": band.high[cells].tolist()}
+    if windows is not None:
+        columns |= district_columns(windows, cells)
+    # The outline of each cell, anticlockwise and closed, longitude first, to a thousandth of a cell.
+    corners = estimate.alphabet.corners(cells)[..., ::-1]
+    digits = max(6, 3 - math.floor(math.log10(float(np.ptp(corners, axis=1).min()))))
+    rings = np.concatenate([corners, corners[:, :1]], axis=1).round(digits).tolist()
+    features = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Polygon", "coordinates": [ring]},
+            "properties": dict(zip(columns, row, strict=True)),
+        }
+        for ring, row in zip(rings, zip(*columns.values(), strict=True), strict=True)
+    ]
+    about = {
+        "title": survey.title,
+        "level": None if band is None else band.level,
+        "method": estimate.method.name,
+        "emd": outcome.emd,
+        "emd_unit": estimate.alphabet.unit or None,
+        "queries": [answer_record(one) for one in answers if one.is_share],
+        "left_out": left_out,
+    }
+    collection = {"type": "FeatureCollection", "features": features, "confide": about}
+    return to_json(collection) + "\n"
+
+
+def describe_left_out(alphabet: Alphabet) -> str:
+    """Say which cells a file of features leaves out; nothing where it has all."""
+    if alphabet.size <= LIMITS.most_features:
+        return ""
+    fullest = f"{LIMITS.most_features:,} fullest of {alphabet.size:,} cells"
+    return f"It has the {fullest}, and says how many people the others hold."
+
+
+def _shown(distribution: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[Indices, dict[str, Any] | None]:
+    """Return the cells that get a feature, in their order, and what the others come to."""
+    if distribution.size <= LIMITS.most_features:
+        return np.arange(distribution.size), None
+    fullest = np.argpartition(-distribution, LIMITS.most_features)[: LIMITS.most_features]
+    others = {"cells": distribution.size - LIMITS.most_features, "share": float(1 - distribution[fullest].sum())}
+    return np.sort(fullest), others
+
+
+def district_columns(windows: Windows, cells: Indices) -> dict[str, list[Any]]:
+    """Return of each cell the number of its district, and the district's share and interval."""
+    district = windows.window_of[cells]
+    columns = {"district": district.tolist()}
+    for name, end in {"share": "estimate", "low": "low", "high": "high"}.items():
+        ends = np.array([getattr(one, end) for one in windows.answers])
+        columns[f"district_{name}"] = ends[district].tolist()
+    return columns

@@ -12,14 +12,9 @@ from typing import Any, Literal
 from confide.alphabets import Alphabet, LatticeGeometry, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.counts import NO_WEIGHTS
 from confide.errors import DataFileError, InvalidParameterError
+from confide.files.limits import LIMITS
 from confide.limits import LARGEST_INTEGER
 from confide.wording import counted, listed
-
-SHOWN_REJECTS = 10
-"""Rejected rows that a message names; a file of them names all."""
-
-LONGEST_SHOWN = 80
-"""Characters of a rejected row that a message shows."""
 
 
 class Reason(StrEnum):
@@ -73,7 +68,7 @@ class Reject:
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}, line {self.line:,}"
-        text = self.text if len(self.text) <= LONGEST_SHOWN else f"{self.text[:LONGEST_SHOWN]}\u2026"
+        text = self.text if len(self.text) <= LIMITS.longest_shown else f"{self.text[: LIMITS.longest_shown]}\u2026"
         return f"{place}: {text!r} ({self.reason}{f'; {self.hint}' if self.hint else ''})"
 
 
@@ -196,7 +191,7 @@ class Account:
         return Account(
             self.accepted + other.accepted,
             dict(Counter(self.rejected) + Counter(other.rejected)),
-            (*self.first, *other.first)[:SHOWN_REJECTS],
+            (*self.first, *other.first)[: LIMITS.shown_rejects],
             other.source if self.read == 0 else self.source,
             other.columns or self.columns,
             self.people + other.people,
@@ -211,7 +206,7 @@ class Account:
 
 def first_few(rejects: Iterable[Reject]) -> tuple[Reject, ...]:
     """Return as many rejected rows as a message names."""
-    return tuple(islice(rejects, SHOWN_REJECTS))
+    return tuple(islice(rejects, LIMITS.shown_rejects))
 
 
 def name_columns(names: Iterable[str]) -> str:

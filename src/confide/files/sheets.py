@@ -22,6 +22,7 @@ import numpy as np
 from confide.alphabets import Alphabet, Indices
 from confide.alphabets.columns import find_columns
 from confide.errors import DataFileError, MissingExtraError
+from confide.files.limits import LIMITS
 from confide.metrics import Value
 from confide.wording import counted
 
@@ -45,9 +46,6 @@ COLUMN_CURE = "Name the one to read, with --column on the command line."
 BY_CURE = "Name the ones that tell groups apart, with --by on the command line."
 
 KEEP_CURE = "Name the ones to carry along, with --keep on the command line."
-
-BLOCK = 2**22
-"""Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory."""
 
 BINARY = {
     b"PAR1": "a Parquet file, which cannot be read from a pipe here: name the file itself, ending in .parquet.",
@@ -416,7 +414,7 @@ def require(module: str, purpose: str = "Reading and counting such files", extra
 def text_blocks(stream: TextIO) -> Iterator[str]:
     """Read block by block, each cut behind a line end."""
     parts: list[str] = []
-    while text := stream.read(BLOCK):
+    while text := stream.read(LIMITS.block):
         # The two characters of a Windows line end must not fall apart.
         whole = text + stream.read(1) if text.endswith("\r") else text
         cut = max(whole.rfind("\n"), whole.rfind("\r")) + 1
