@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import confide as cf
+from confide.circles import Disc, ground_distances
 from confide.errors import InvalidParameterError
-from confide.polygons import Disc, ground_distances
 from confide.queries import Query, as_weights, describe_query, remark_on
 
 geodesic = pytest.importorskip(

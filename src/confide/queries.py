@@ -52,8 +52,9 @@ from numpy.typing import ArrayLike, NDArray
 from confide.alphabets import Alphabet, Attributes, LineGeometry, RingGeometry, unbounded
 from confide.alphabets.scales import quoted
 from confide.checks import refuse_masked
+from confide.circles import Disc, count_cells, why_no_cell
 from confide.errors import InvalidParameterError
-from confide.polygons import Area, Disc, count_cells, why_no_cell
+from confide.polygons import Area
 from confide.wording import plural
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc

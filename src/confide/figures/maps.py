@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.alphabets import Grid, Indices, Places
+from confide.circles import ground_distances
 from confide.figures import palette, style
 from confide.figures.panels import FloatArray, Panel, Role
 from confide.intervals import Windows
 from confide.intervals.answers import error_of
-from confide.polygons import ground_distances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
