@@ -89,6 +89,7 @@ def test_one_report_and_a_single_output() -> None:
 def test_few_values_and_many_outputs_go_side_by_side_where_the_matrix_is_stored() -> None:
     """A channel of another kind has products that are faster than a stored matrix."""
     assert can_solve_together(Dense(np.full((3, 5000), 1 / 5000)))
+    assert not can_solve_together(Dense(np.full((3, 5000), 1 / 5000)).rescaled(np.ones(3)))
     assert not can_solve_together(Dense(np.full((600, 4), 1 / 4)))
     assert not can_solve_together(Dense(np.full((2, module.MOST_OUTPUTS + 1), 1e-4)))
     assert can_solve_together(TruncatedGeometric(Integers(0, 299), 0.1).channel)
