@@ -243,9 +243,7 @@ def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer
     return {best: fewest, worst: most}
 
 
-def _find_end(
-    simulations: Sequence[Simulation], question: Goal, start: float, *, is_worst: bool
-) -> tuple[str, Answer]:
+def _find_end(simulations: Sequence[Simulation], question: Goal, start: float, *, is_worst: bool) -> tuple[str, Answer]:
     """Return the shape that takes the most, or the least, and what it takes.
 
     Curves of different shapes may cross. So the shape that is the worst at the start is solved for, and where another
