@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.channels.base import Channel, FloatArray
 from confide.intervals.inference import expected_region
-from confide.intervals.region import Points, Region, find_points
+from confide.intervals.region import PathPoints, Region, find_points
 
 TILTS = np.geomspace(0.02, 100.0, 28)
 """Where the profile is looked at, in multiples of the tilt at which its root would be 2 without any noise."""
@@ -56,7 +56,7 @@ def _integral(region: Region, shares: FloatArray, level: float) -> float:
     return float(np.trapezoid(powers, between))
 
 
-def _profile(points: Points, now: float) -> tuple[FloatArray, FloatArray]:
+def _profile(points: PathPoints, now: float) -> tuple[FloatArray, FloatArray]:
     """Return answers, falling from that of the truth to 0, and how far each is from it, in standard errors."""
     answers = np.array([now, *points.answers])
     roots = np.sqrt(2 * np.array([0.0, *points.falls]))
