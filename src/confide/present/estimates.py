@@ -390,11 +390,11 @@ def _details(found: Findings) -> list[Line]:
 
 def _bases(found: Findings) -> list[Line]:
     """Return what all intervals rest on, what puts them in doubt, and why some are not there."""
-    marginals = [windows for _, windows in (found.marginals or {}).values()]
-    divided = [(found.windows, "windows"), *((one, "single attributes") for one in marginals)]
     rest_on = [(one.rests_on, _kind(one)) for one in found.answers]
-    rest_on += [(one.rests_on, kind) for windows, kind in divided if windows is not None for one in windows.answers]
+    rest_on += [] if found.windows is None else [(one.rests_on, "windows") for one in found.windows.answers]
     rest_on += [] if found.band is None else [(found.band.rests_on, "single values")]
+    for _, windows in (found.marginals or {}).values():
+        rest_on += [] if windows is None else [(one.rests_on, "single attributes") for one in windows.answers]
     rest_on += [(one.band.rests_on, "cross tables") for one in found.crosses]
     bases: dict[str, list[str]] = {}
     for basis, kind in rest_on:
