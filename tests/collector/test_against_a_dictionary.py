@@ -26,7 +26,7 @@ SURVEYS = [
     cf.Survey(cf.TruncatedGeometric(cf.Integers(1000, 1300), epsilon=1.0), "metres", "Heights"),
     cf.Survey(cf.RandomizedResponse(cf.Categories(["a", "b", "c"]), epsilon=1.0), "letter", "Letters"),
 ]
-GOOD = [list(range(10)), list(range(-4, 6)), list(range(1000, 1301, 7)), ["a", "b", "c"]]
+GOOD: list[list[Any]] = [list(range(10)), list(range(-4, 6)), list(range(1000, 1301, 7)), ["a", "b", "c"]]
 BAD: list[Any] = [None, "x", 99999, True, 0.5, [1, 2], {}]
 
 

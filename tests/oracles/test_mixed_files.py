@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from typer.testing import CliRunner
@@ -36,7 +36,7 @@ def _table(rows: Rows, name: str, has_count: bool) -> tuple[list[str], list[list
     return ["town", name], [[town, report] for town, report, count in rows for _ in range(count)]
 
 
-def write_csv(path: Path, rows: Rows, name: str, has_count: bool, *, quotes: int = csv.QUOTE_MINIMAL) -> Path:
+def write_csv(path: Path, rows: Rows, name: str, has_count: bool, *, quotes: Literal[0, 1] = csv.QUOTE_MINIMAL) -> Path:
     header, lines = _table(rows, name, has_count)
     with path.with_suffix(".csv").open("w", newline="") as stream:
         csv.writer(stream, quoting=quotes).writerows([header, *lines])

@@ -45,7 +45,7 @@ def test_cells_lie_in_their_rows_and_columns_as_far_apart_as_they_are(kind: str)
     if plane["degrees"] is None:
         assert not isinstance(grid, cf.Places)
     else:
-        centres = grid.centres(range(grid.size))  # type: ignore[attr-defined]
+        centres = grid.centres(range(grid.size))
         south, north, west, east = (plane["degrees"][side] for side in ("south", "north", "west", "east"))
         latitude = south + (cells[:, 0] + 0.5) / grid.rows * (north - south)
         longitude = west + (cells[:, 1] + 0.5) / grid.columns * (east - west)

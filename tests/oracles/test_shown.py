@@ -91,7 +91,9 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     # Of numbers and cells reports are values; words are reported by their number.
     listed = survey.alphabet.decode(range(survey.alphabet.size)).tolist()
     as_reported = [tuple(map(str, one)) if isinstance(one, list) else (str(one),) for one in listed]
-    as_valued = [(one,) for one in survey.alphabet.labels()] if survey.name == "often" else as_reported
+    as_valued = as_reported
+    if survey.name == "often":
+        as_valued = [(one,) for one in survey.alphabet.labels()]
     with table.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     truth, noisy = shares_of(values, as_valued), shares_of(reports, as_reported)
@@ -308,6 +310,7 @@ def test_a_page_of_the_library_is_at_the_level_of_its_answers(level: float) -> N
     page = estimate_page(survey, counts, [outcome], answers=answers)
     captions = " ".join(re.findall("<figcaption>(.*?)</figcaption>", page, re.DOTALL))
     assert [other for other in (0.8, 0.95) if f"{other:.0%}" in captions] == [level]
+    assert "the truth" not in captions, "nobody knows it here"
     windows = Tables(page).with_heading("From")
     found = outcome.estimate.windows(level=level, name="often")
     assert [plain(row["To"]) for row in windows] == pytest.approx([100 * one.high for one in found.answers], abs=6e-3)

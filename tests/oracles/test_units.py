@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ SYDNEY = (-33.95, 151.1, -33.8, 151.3)
 BOXES = {"north-west": NEW_YORK, "across the equator": QUITO, "south-east": SYDNEY}
 POINTS = np.array([(0.5, 0.5), (0.25, 0.75), (0.9, 0.1)])
 
-KINDS = {
+KINDS: dict[str, Callable[[tuple[float, ...], str], Any]] = {
     "places": lambda box, unit: cf.Places(*box, cell="2 km", unit=unit),
     "places of another size": lambda box, unit: cf.Places(*box, cell="1500 m", unit=unit),
     "coordinates": lambda box, unit: cf.Coordinates(*box, unit=unit),
@@ -76,7 +77,7 @@ def test_metres_say_what_kilometres_say(kind: str, place: str, tmp_path: Path) -
 
 
 STEPS = 2.5
-LINES = {
+LINES: dict[str, Callable[[float], Any]] = {
     "numbers": lambda spacing: cf.Integers(3, 22, spacing=spacing),
     "words": lambda spacing: cf.Scale(["never", "rarely", "often", "daily"], spacing=spacing),
     "words at equal places": lambda spacing: cf.Scale(["low", "mid", "high"], positions=[0, spacing, 2 * spacing]),
