@@ -41,7 +41,7 @@ from functools import cached_property
 
 import numpy as np
 
-from confide.channels import Channel, Dense
+from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
 from confide.em import MatrixPerRow, RowStack, normalised, take_steps, uniform
 from confide.evidence import Evidence
@@ -430,14 +430,12 @@ class Shrunk:
 
     def _settle(self, densities: FloatArray, counted: FloatArray | None = None) -> FloatArray:
         """Return the weights of G, one row for each row of densities or of which values count."""
-        some = densities[..., :-1]
-        if some.shape[0] == 1:  # one product in place of many small ones
-            channel: Channel = Dense(np.ascontiguousarray(some[0]).T)
-            numbers = np.ones((1, some.shape[1])) if counted is None else counted
-        else:
-            channel, numbers = MatrixPerRow(some.transpose(0, 2, 1)), np.ones(some.shape[:2])
-        # 100 steps: ten times as many made no interval narrower.
-        return take_steps(RowStack.of_shares(channel, numbers), uniform(some.shape[-1]), 100, normalised).theta
+        # Atoms are the values of a channel, and shares its outputs: a matrix for all rows, or for each of them.
+        matrices = np.ascontiguousarray(densities[..., :-1].transpose(0, 2, 1))
+        channel = Dense(matrices[0]) if len(matrices) == 1 else MatrixPerRow(matrices)
+        numbers = np.ones((len(matrices), self.shares.size)) if counted is None else counted
+        rows, start = RowStack.of_shares(channel, normalised(numbers)), uniform(matrices.shape[1])
+        return take_steps(rows, start, 100).theta  # ten times as many steps made no interval narrower
 
     @cached_property
     def _chains(self) -> tuple[tuple[float, float], ...]:
