@@ -31,7 +31,7 @@ from tests.collector.killing import free_port, kill_and_count, postgres, wait_un
 from benchmarks.timing import machine, print_table
 from confide.collector.replies import JSON
 from confide.collector.stores import open_store
-from confide.surveys import Survey, parse_survey
+from confide.surveys.survey import Survey, parse_survey
 
 SURVEY = """
 name = "age"

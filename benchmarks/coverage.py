@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 import confide as cf
 from benchmarks.pratt import shortest_width
 from benchmarks.timing import machine, once, print_table, shown, verdict
-from confide.estimates import recover
-from confide.intervals import Basis, Inference, Interval
-from confide.intervals.bases import SHARES, allowed_fall
-from confide.intervals.inference import Question, ask
-from confide.intervals.region import lowest
+from confide.estimates.estimate import recover
+from confide.estimates.inference import Basis, Inference, Interval
+from confide.estimates.inference.bases import SHARES, allowed_fall
+from confide.estimates.inference.inference import Question, ask
+from confide.estimates.inference.region import lowest
 
 FloatArray = NDArray[np.float64]
 

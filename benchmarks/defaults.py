@@ -42,10 +42,10 @@ import confide as cf
 from benchmarks.timing import machine, once, print_table, verdict
 from benchmarks.truths import SECTIONS, Cell, FloatArray, cells_of
 from confide.channels.base import Layout
-from confide.departures import uniformity_test
-from confide.em import SmallStep, StoppingRule
-from confide.estimates import recover
-from confide.evidence import Evidence
+from confide.check.departures import uniformity_test
+from confide.estimates.estimate import recover
+from confide.evidence.evidence import Evidence
+from confide.solve.em import SmallStep, StoppingRule
 
 Numbers = dict[str, float]
 Job = tuple[str, str, int, tuple[str, ...]]

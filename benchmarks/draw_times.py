@@ -17,7 +17,7 @@ import numpy as np
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.sampling import Bits, SecureBits
+from confide.mechanisms.sampling import Bits, SecureBits
 
 LARGEST = 1.03
 """Ratio of two medians that counts as none: what the same kind of draw has between two runs."""

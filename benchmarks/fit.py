@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.theory.fit import FitVerdict, fit, fit_groups, fit_pool
+from confide.check.fit import FitVerdict, fit, fit_groups, fit_pool
 
 FloatArray = NDArray[np.float64]
 Survey = Callable[[np.random.Generator], tuple[bool, str]]

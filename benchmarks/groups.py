@@ -15,8 +15,8 @@ import numpy as np
 
 import confide as cf
 from benchmarks.timing import machine, once, print_table, verdict
-from confide.files import SurveyGroups, ask_groups
-from confide.groups import recover_groups
+from confide.data.files import SurveyGroups, ask_groups
+from confide.estimates.groups import recover_groups
 
 GOAL = 600.0
 """Seconds of a core for ten thousand groups: five minutes of two."""

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 import confide as cf
 from benchmarks.timing import machine, once, print_table, shown, verdict
 from confide.channels import Dense
-from confide.evidence import Evidence
-from confide.methods import Solution
+from confide.evidence.evidence import Evidence
+from confide.solve.methods import Solution
 
 FloatArray = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import confide as cf
 from benchmarks.mle import binomial, drawn
 from benchmarks.timing import machine, once, print_table, shown
-from confide.evidence import Evidence
+from confide.evidence.evidence import Evidence
 
 FloatArray = NDArray[np.float64]
 Solve = Callable[[FloatArray, FloatArray], FloatArray]

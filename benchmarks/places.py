@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, once, print_table, verdict
-from confide.files import estimate_geojson
-from confide.pages import estimate_page
-from confide.queries import as_weights
+from confide.data.files import estimate_geojson
+from confide.present.pages import estimate_page
+from confide.values.queries import as_weights
 
 GOAL = 300.0
 """Seconds of a core for all but the plan: five minutes."""

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.distances import has_emd
 from confide.plans import SHAPE_REPEATS, Distance, Simulation
 from confide.plans.guesses import family_of
+from confide.values.distances import has_emd
 
 FloatArray = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from statistics import NormalDist
 import numpy as np
 
 from confide.channels.base import Channel, FloatArray
-from confide.intervals.inference import expected_region
-from confide.intervals.region import PathPoints, Region, find_points
+from confide.estimates.inference.inference import expected_region
+from confide.estimates.inference.region import PathPoints, Region, find_points
 
 TILTS = np.geomspace(0.02, 100.0, 28)
 """Where the profile is looked at, in multiples of the tilt at which its root would be 2 without any noise."""

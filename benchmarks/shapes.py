@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.estimates import recover
-from confide.theory.shapes import bring
+from confide.check.shapes import bring
+from confide.estimates.estimate import recover
 
 FloatArray = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def _judge(ends: FloatArray, true: float) -> tuple[float, float]:
 
 
 def _share(question: str, shares: FloatArray) -> float:
-    from confide.queries import as_weights
+    from confide.values.queries import as_weights
 
     return float(as_weights(question, AGES.alphabet, "age") @ shares)
 

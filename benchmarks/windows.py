@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, once, print_table, shown, verdict
-from confide.estimates import recover
-from confide.intervals import Windows
+from confide.estimates.estimate import recover
+from confide.estimates.inference import Windows
 
 FloatArray = NDArray[np.float64]
 

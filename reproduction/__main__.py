@@ -13,9 +13,9 @@ from typer.core import TyperCommand
 from confide.cli.failures import ExitCode, explained_failures
 from confide.cli.terminal import console, say, say_exactly, show, show_json, warn
 from confide.cli.usage import AsJson
+from confide.data.files import write_text
 from confide.errors import InvalidParameterError
-from confide.files import write_text
-from confide.wording import counted
+from confide.values.wording import counted
 from reproduction import EXPERIMENTS, QUICK_REPEATS, Comparison, Experiment, Folder, Ruling, Run, Watcher, find
 from reproduction import reproduce as run_all
 from reproduction.claims import tally

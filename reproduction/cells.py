@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from confide import __version__
-from confide.alphabets import Alphabet
-from confide.comparisons import Outcome, assess_pool
 from confide.errors import ConfideError, InvalidParameterError, SolverError
-from confide.evidence import Evidence
+from confide.estimates.comparisons import Outcome, assess_pool
+from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
-from confide.methods import IBU, MLE, BitInversion, Inversion, Method, Monitor, Solution, Stacked, Status
+from confide.solve.methods import IBU, MLE, BitInversion, Inversion, Method, Monitor, Solution, Stacked, Status
+from confide.values import Alphabet
 from reproduction.declarations import Blur, Source, fingerprint, seed_of
 
 INCOMPATIBLE, FAILED = "incompatible", "failed"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confide.alphabets import Alphabet, Grid, Integers
-from confide.datasets import load
-from confide.wording import plural, with_unit
+from confide.data.datasets import load
+from confide.values import Alphabet, Grid, Integers
+from confide.values.wording import plural, with_unit
 from reproduction.cells import USUAL
 from reproduction.experiments import Comparison, Picture
 from reproduction.table import RESULTS, SHARES, Table, Tables
@@ -16,8 +16,8 @@ from reproduction.table import RESULTS, SHARES, Table, Tables
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from confide.figures import Panel
-    from confide.figures.panels import FloatArray
+    from confide.present.figures import Panel
+    from confide.present.figures.panels import FloatArray
 
 TITLES = {"noisy": "Noisy", "Stacked": "Stacked (default)"}
 READING = "Boxes are quartiles, the white line is the median, whiskers reach the extremes."
@@ -144,7 +144,7 @@ class DistributionChart:
 
     def __call__(self, tables: Tables) -> Figure:
         """Draw it."""
-        from confide.figures import Panel, Role, draw_distributions
+        from confide.present.figures import Panel, Role, draw_distributions
 
         truth = self._of(tables[SHARES], self.methods[0]).numbers("truth")
         # On a line the truth stands behind each estimate; a map needs one of its own.
@@ -153,7 +153,7 @@ class DistributionChart:
         return draw_distributions(alphabet_of(self.data), panels, name=self.value_name)
 
     def _panel(self, tables: Tables, method: str, truth: FloatArray) -> Panel:
-        from confide.figures import Panel, Role
+        from confide.present.figures import Panel, Role
 
         distance = self._of(tables[RESULTS].where(repeat=0), method).median("emd")
         unit = alphabet_of(self.data).unit

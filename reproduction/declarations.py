@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide import datasets
-from confide.alphabets import Alphabet, Integers
-from confide.checks import check_count
 from confide.errors import InvalidParameterError
 from confide.mechanisms import MECHANISMS, FromMatrix, Mechanism
+from confide.values import Alphabet, Integers
+from confide.values.checks import check_count
 
 
 def declare(thing: object) -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from confide.checks import check_count
 from confide.errors import InvalidParameterError
+from confide.values.checks import check_count
 from reproduction.cells import Contender, Draw, Record, Row
 from reproduction.claims import Claim
 from reproduction.declarations import Blur, Source

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import confide
+from confide.data.files import write_text
 from confide.errors import DataFileError
-from confide.files import write_text
 from reproduction.cells import Record
 from reproduction.claims import Claim
 from reproduction.experiments import Experiment

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import confide
-from confide.pages.markup import answer_list, bullets, document, fold, note, paragraph, section, table, text
 from confide.present.estimates import describe_seconds
+from confide.present.pages.markup import answer_list, bullets, document, fold, note, paragraph, section, table, text
 from confide.present.summary import NONE
-from confide.wording import counted, listed
+from confide.values.wording import counted, listed
 from reproduction.claims import Claim, Ruling, tally
 from reproduction.experiments import NUMBERS, Comparison, Experiment, Picture
 from reproduction.folder import Folder, Run, claims_of

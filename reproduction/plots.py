@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.errors import InvalidParameterError
-from confide.figures import style
-from confide.figures.palette import colors_of, ordered
-from confide.figures.panels import FloatArray
-from confide.figures.style import mark_decades
+from confide.present.figures import style
+from confide.present.figures.palette import colors_of, ordered
+from confide.present.figures.panels import FloatArray
+from confide.present.figures.style import mark_decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

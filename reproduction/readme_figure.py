@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import confide as cf
-from confide.figures import style
+from confide.present.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

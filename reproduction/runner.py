@@ -16,9 +16,9 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 from confide import __version__
-from confide.checks import check_count
+from confide.data.files import write_text
 from confide.errors import InvalidParameterError
-from confide.files import write_text
+from confide.values.checks import check_count
 from reproduction.cells import Contender, Draw, Record, run_draw
 from reproduction.experiments import Comparison, Computation, Experiment, Picture
 from reproduction.folder import Folder, Run, Store, code_digest
@@ -243,7 +243,7 @@ def _pending(experiment: Experiment, folder: Folder, state: str) -> list[Picture
 
 
 def _draw(picture: Picture, tables: Tables, folder: Folder) -> None:
-    from confide.figures import style, to_pdf, to_png, to_svg_file
+    from confide.present.figures import style, to_pdf, to_png, to_svg_file
 
     with style.within(ACROSS):
         figure = picture.draw(tables)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.errors import InvalidParameterError
-from confide.figures import style
-from confide.figures.panels import FloatArray
+from confide.present.figures import style
+from confide.present.figures.panels import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.data.files import write_text
 from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
-from confide.files import write_text
 
 KINDS: dict[str, Callable[[str], Any]] = {"text": str, "whole": int, "number": float}
 Cell = str | int | float | None

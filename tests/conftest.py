@@ -54,7 +54,7 @@ def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def own_kinds() -> Iterator[None]:
     """Forget the kinds that a test registers."""
-    from confide.kinds import Kinds
+    from confide.values.kinds import Kinds
 
     known = [dict(table) for table in Kinds.tables]
     yield
@@ -143,7 +143,7 @@ def _without_fit(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if request.path.relative_to(Path(__file__).parent).as_posix().startswith(WITHOUT_FIT):
-            patch.setattr("confide.estimates.warn_if_poor_fit", lambda _: None)
+            patch.setattr("confide.estimates.estimate.warn_if_poor_fit", lambda _: None)
         yield
 
 

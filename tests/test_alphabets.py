@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide import Alphabet, Attributes, Categories, Grid, Integers, Lattice
-from confide.alphabets import BitVectors, Line, Plane, Selection
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.metrics import Discrete, Euclidean
+from confide.values import BitVectors, Line, Plane, Selection
+from confide.values.metrics import Discrete, Euclidean
 
 FINITE = [
     Categories(["yes"]),

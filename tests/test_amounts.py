@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.alphabets.amounts import as_amount
-from confide.audits import Extent
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.mechanisms.audits import Extent
 from confide.mechanisms.line import lattice_of
-from confide.queries import as_weights
+from confide.values.amounts import as_amount
+from confide.values.queries import as_weights
 
 SALARIES = cf.Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
 TENTHS = cf.Bins(0, 1, 0.1)

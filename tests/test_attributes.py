@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import confide as cf
-from confide.alphabets import Alphabet
-from confide.departures import uniformity_test
+from confide.check.departures import uniformity_test
+from confide.check.uniformity import Uniformity
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.guarantees import ProductGuarantee
-from confide.queries import as_weights
-from confide.theory.uniformity import Uniformity
+from confide.mechanisms.guarantees import ProductGuarantee
+from confide.values import Alphabet
+from confide.values.queries import as_weights
 
 LAKE = cf.Grid(2, 3, 0.5, "km", holes=[(0, 1)])
 AGE, SEX = cf.Integers(18, 20), cf.Categories(["f", "m"])

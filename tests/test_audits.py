@@ -39,17 +39,17 @@ from confide import (
     TruncatedTaxicab,
     audit,
 )
-from confide.alphabets import Alphabet, Indices
-from confide.audits import Extent
 from confide.channels import Dense, Embedded, TwoSidedExponential
 from confide.errors import BrokenPromiseError, InvalidParameterError
-from confide.guarantees import Guarantee
 from confide.mechanisms import Facts
+from confide.mechanisms.audits import Extent
 from confide.mechanisms.draws import chi_square, count_draws
+from confide.mechanisms.guarantees import Guarantee
 from confide.mechanisms.promises import worst_ratio
-from confide.metrics import Discrete
-from confide.sampling import Bits, GeometricNoise, SecureBits, WeightRows, ratio_above
-from confide.sampling.permanent import PermanentBits
+from confide.mechanisms.sampling import Bits, GeometricNoise, SecureBits, WeightRows, ratio_above
+from confide.mechanisms.sampling.permanent import PermanentBits
+from confide.values import Alphabet, Indices
+from confide.values.metrics import Discrete
 
 AUDITED = [example for example in EXAMPLES if example.alphabet.size <= 300]
 

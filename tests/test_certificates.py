@@ -30,9 +30,9 @@ from confide import (
     TruncatedTaxicab,
     tally,
 )
-from confide import evidence as module
 from confide.channels import Channel, Dense
-from confide.evidence import Evidence, dual_bound
+from confide.evidence import evidence as module
+from confide.evidence.evidence import Evidence, dual_bound
 
 PLANE = Grid(28, 28)
 

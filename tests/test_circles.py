@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.circles import Disc, ground_distances
 from confide.errors import InvalidParameterError
-from confide.queries import Query, as_weights, describe_query, remark_on
+from confide.values.circles import Disc, ground_distances
+from confide.values.queries import Query, as_weights, describe_query, remark_on
 
 geodesic = pytest.importorskip(
     "geographiclib.geodesic",

@@ -9,10 +9,10 @@ import pytest
 
 import confide as cf
 from confide.channels import kernel_in_blocks
-from confide.counting import count
+from confide.channels.kernels import PlanarKernel, planar_laplace_kernel
+from confide.data.counting import count
+from confide.data.files import privatize_file, read_report_rows, read_values
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.files import privatize_file, read_report_rows, read_values
-from confide.kernels import PlanarKernel, planar_laplace_kernel
 from confide.mechanisms.draws import chi_square
 
 BOX = (40.7044, -74.0205, 40.7942, -73.9374)

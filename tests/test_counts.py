@@ -21,8 +21,8 @@ from confide import (
     merge,
     tally,
 )
-from confide import counts as module
 from confide.errors import InvalidCountsError
+from confide.evidence import counts as module
 
 reports = st.lists(st.integers(-5, 5), max_size=30)
 

@@ -12,9 +12,9 @@ import pytest
 
 import confide as cf
 from confide.channels import WrappedExponential
+from confide.data.files import read_value_batches
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.files import read_value_batches
-from confide.queries import as_weights
+from confide.values.queries import as_weights
 
 DAYS = cf.Dates("2026-01-01", "2026-12-31")
 HOURS, WEEKDAYS = cf.Hours(), cf.Weekdays()

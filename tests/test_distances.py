@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide import Categories, Grid, Integers, distances, emd, hellinger, kl_divergence, total_variation
+from confide import Categories, Grid, Integers, emd, hellinger, kl_divergence, total_variation
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
+from confide.values import distances
 
 DISTANCES = [total_variation, kl_divergence, hellinger, lambda p, q: emd(p, q, Integers(0, len(p) - 1))]
 

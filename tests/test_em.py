@@ -16,7 +16,9 @@ from tests.methods.algorithm import iterates
 import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
-from confide.em import (
+from confide.errors import InvalidCountsError
+from confide.evidence.evidence import Evidence
+from confide.solve.em import (
     EM,
     EnoughSteps,
     GoodCertificate,
@@ -30,9 +32,7 @@ from confide.em import (
     take_steps,
     uniform,
 )
-from confide.errors import InvalidCountsError
-from confide.evidence import Evidence
-from confide.methods import Solution
+from confide.solve.methods import Solution
 
 MATRIX = random_matrix(4, 6)
 EVIDENCE = Evidence(Dense(MATRIX), np.array([5.0, 0.0, 7.0, 11.0, 2.0, 9.0]))
@@ -157,7 +157,7 @@ def test_the_rise_is_that_of_the_last_step_alone() -> None:
 def test_rows_that_have_ended_are_set_aside_without_a_trace(
     rule: StoppingRule, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("confide.em.SET_ASIDE", share)
+    monkeypatch.setattr("confide.solve.em.SET_ASIDE", share)
     endings = climb(RowStack.over(EVIDENCE, ROWS), uniform(4), rule, 5000)
     for ending, row in zip(endings, ROWS, strict=True):
         alone = climb(RowStack.of(Evidence(EVIDENCE.channel, row)), uniform(4), rule, 5000)[0]

@@ -8,7 +8,7 @@ import pytest
 from confide import FromMatrix, Integers, RandomizedResponse, TruncatedGeometric, tally
 from confide.channels import Dense
 from confide.errors import ImpossibleReportError, InvalidCountsError
-from confide.evidence import Evidence
+from confide.evidence.evidence import Evidence
 
 CHANNEL = Dense(np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]))
 

@@ -10,7 +10,7 @@ import pytest
 
 import confide as cf
 from confide import Status
-from confide.explanations import (
+from confide.estimates.explanations import (
     WHEN_ENDED_EARLY,
     describe_alphabet,
     describe_certificate,
@@ -20,7 +20,7 @@ from confide.explanations import (
     explain_choices,
     explain_guarantee,
 )
-from confide.wording import label_value, plural, with_unit
+from confide.values.wording import label_value, plural, with_unit
 
 
 def survey(mechanism: cf.Mechanism, name: str = "value") -> cf.Survey:

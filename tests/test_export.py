@@ -14,10 +14,10 @@ from tests.test_surveys import EXAMPLES
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.canonical import canonical_json, fingerprint_of
 from confide.cli.main import app
-from confide.declarations import tables_of
 from confide.errors import ConfideError, SurveyError, TooLargeError
+from confide.surveys.declarations import tables_of
+from confide.values.canonical import canonical_json, fingerprint_of
 
 PLANE = cf.Grid(3, 4, spacing=0.5, unit="km", holes=[(0, 0), (1, 2)])
 TABLED = {
@@ -188,7 +188,7 @@ def test_tables_that_nobody_needs_are_refused() -> None:
 
 
 def test_a_document_too_large_for_a_device_is_refused_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.declarations.LARGEST_DOCUMENT", 5_000)
+    monkeypatch.setattr("confide.surveys.declarations.LARGEST_DOCUMENT", 5_000)
     contract = cf.Survey(cf.TruncatedPlanarLaplace(cf.Grid(20, 20), 1.0))
     with pytest.raises(TooLargeError, match=r"takes .* MB as JSON, mostly for its tables.*Use fewer"):
         contract.to_json()

@@ -7,7 +7,7 @@ import pytest
 
 from confide import Categories, Grid, Integers, LocalDP, MetricPrivacy, RandomizedResponse, TruncatedGeometric
 from confide.errors import InvalidParameterError
-from confide.metrics import Euclidean, Manhattan
+from confide.values.metrics import Euclidean, Manhattan
 
 
 def test_local_privacy_has_one_bound() -> None:

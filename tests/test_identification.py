@@ -9,9 +9,9 @@ import pytest
 
 import confide as cf
 from confide.channels import Dense
-from confide.comparisons import assess_pool
-from confide.estimates import recover
-from confide.groups import recover_groups
+from confide.estimates.comparisons import assess_pool
+from confide.estimates.estimate import recover
+from confide.estimates.groups import recover_groups
 from confide.theory import identification as identification_module
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import Verdict

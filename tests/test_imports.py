@@ -43,8 +43,10 @@ def test_import_confide_alone_loads_nothing() -> None:
 
 
 def test_the_first_name_loads_the_library(loaded: set[str]) -> None:
-    assert {"numpy", "confide.mechanisms", "confide.methods", "confide.surveys"} <= loaded
-    assert not {name for name in loaded if name.startswith(("confide.cli", "confide.figures", "confide.pages"))}
+    assert {"numpy", "confide.mechanisms", "confide.solve.methods", "confide.surveys.survey"} <= loaded
+    assert not {
+        name for name in loaded if name.startswith(("confide.cli", "confide.present.figures", "confide.present.pages"))
+    }
 
 
 def test_blurring_loads_no_more_than_numpy() -> None:
@@ -54,13 +56,19 @@ def test_blurring_loads_no_more_than_numpy() -> None:
 
 @pytest.mark.slow
 def test_what_is_asked_for_later_is_loaded_later() -> None:
-    later = ("confide.counting", "confide.plans", "confide.files", "confide.diagnosis", "confide.audits")
+    later = (
+        "confide.data.counting",
+        "confide.plans",
+        "confide.data.files",
+        "confide.estimates.diagnosis",
+        "confide.mechanisms.audits",
+    )
     assert not {name for name in modules_after("import confide\nconfide.Integers") if name.startswith(later)}
     assert "confide.plans" in modules_after("import confide\nconfide.plan")
-    assert "confide.files" in modules_after("import confide\nconfide.files")
+    assert "confide.data.files" in modules_after("import confide\nconfide.load_counts")
 
 
-LAYERS_WITHOUT_CLASSES = ("theory", "methods", "solvers", "intervals")
+LAYERS_WITHOUT_CLASSES = ("theory", "solve", "estimates/inference")
 
 
 def subclasses(kind: type[object]) -> set[str]:
@@ -99,27 +107,23 @@ def test_theory_and_methods_ask_for_facts_and_never_for_the_class_of_a_mechanism
 
 ROOMS_WITHOUT_ALPHABETS = (
     "channels",
+    "check",
     "collector",
-    "counting",
-    "datasets",
-    "diagnosis",
-    "files",
-    "intervals",
-    "methods",
-    "pages",
+    "data",
+    "estimates",
+    "evidence",
     "plans",
-    "solvers",
+    "present/diagnoses.py",
+    "present/estimates.py",
+    "present/groups.py",
+    "present/pages",
+    "present/pictures.py",
+    "present/plans.py",
+    "present/summary.py",
+    "present/surveys.py",
+    "present/terminal.py",
+    "solve",
     "theory",
-    "audits.py",
-    "comparisons.py",
-    "distances.py",
-    "estimates.py",
-    "explanations.py",
-    "groups.py",
-    "guarantees.py",
-    "queries.py",
-    "shapes.py",
-    "surveys.py",
 )
 """Rooms that ask an alphabet for its geometry, never for its class; a room that is free of classes is added here."""
 

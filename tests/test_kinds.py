@@ -17,14 +17,14 @@ from tests.cli.conftest import Ending
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.alphabets import ALPHABETS
 from confide.cli.main import app
+from confide.data.files.counts_files import read_heading
 from confide.errors import InvalidParameterError, SurveyError
-from confide.files.counts_files import read_heading
-from confide.kinds import Example, Kinds
 from confide.mechanisms import MECHANISMS
-from confide.methods import METHODS
-from confide.sampling import ratio_above
+from confide.mechanisms.sampling import ratio_above
+from confide.solve.methods import METHODS
+from confide.values import ALPHABETS
+from confide.values.kinds import Example, Kinds
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,7 +23,7 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.ledgers import Page
+from confide.surveys.ledgers import Page
 
 YES = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)
 AGES = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.05)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import InvalidParameterError
-from confide.metrics import Discrete, Euclidean, Manhattan, Metric, SumMetric
+from confide.values.metrics import Discrete, Euclidean, Manhattan, Metric, SumMetric
 
 METRICS: list[Metric] = [Discrete(), Euclidean(), Euclidean(0.5), Manhattan(), Manhattan(2.0)]
 

@@ -10,8 +10,8 @@ import pytest
 from tests.counting.conftest import AGES, CELLS, COLOURS
 
 import confide as cf
-from confide import origins
-from confide.origins import Noise, mark, noise_of
+from confide.evidence import origins
+from confide.evidence.origins import Noise, mark, noise_of
 
 PEOPLE = [0, 3, 3, 4, 9] * 20
 
@@ -132,7 +132,7 @@ def test_files_of_counts_carry_origins_on(tmp_path: Path) -> None:
 
 def test_groups_know_what_the_file_proves_of_each(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    from confide.files import Account, GroupedCounts, load_counts
+    from confide.data.files import Account, GroupedCounts, load_counts
 
     parts: dict[tuple[str, ...], cf.Counts] = {("Oslo",): cf.tally(drawn()), ("Rome",): cf.tally(drawn())}
     towns = GroupedCounts(("town",), parts, Account(200))
@@ -152,8 +152,8 @@ def test_groups_know_what_the_file_proves_of_each(tmp_path: Path) -> None:
 
 def test_counts_that_claim_too_much_are_refused() -> None:
     pytest.importorskip("pyarrow")
+    from confide.data.files import Account, CountsFile, Heading
     from confide.errors import DataFileError
-    from confide.files import Account, CountsFile, Heading
 
     heading = Heading((AGES,), (), Account(2), origins=(cf.Origin(secure=3),))
     with pytest.raises(DataFileError, match="have 2 reports, and say of 3 how"):

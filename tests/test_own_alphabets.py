@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.alphabets import LineGeometry, RingGeometry, Values
 from confide.channels import Layout
+from confide.data.files import load_counts, save_counts
 from confide.errors import ValueOutsideAlphabetError
-from confide.files import load_counts, save_counts
-from confide.metrics import Value
-from confide.origins import Noise
-from confide.pages import estimate_page
+from confide.evidence.origins import Noise
+from confide.present.pages import estimate_page
+from confide.values import LineGeometry, RingGeometry, Values
+from confide.values.metrics import Value
 
 STOPS = ("Airport", "Harbour", "Market", "Park", "Station", "Museum", "Stadium", "Zoo")
 EVERY_STOP = np.array([300, 500, 900, 1500, 2400, 1300, 700, 400])

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import confide as cf
+from confide.data.files import privatize_file
+from confide.data.files.limits import LIMITS
+from confide.data.files.reading import read_value_batches, read_values
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, SurveyError
-from confide.files import privatize_file
-from confide.files.limits import LIMITS
-from confide.files.reading import read_value_batches, read_values
-from confide.surveys import load_survey, parse_survey
+from confide.surveys.survey import load_survey, parse_survey
 
 pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import confide as cf
-from confide.files.reading import find_fault
-from confide.files.sheets import Request
+from confide.data.files.reading import find_fault
+from confide.data.files.sheets import Request
 
 FILE = Path(__file__).parent.parent / "vectors" / "places.json"
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import confide as cf
+from confide.data.files import privatize_file, read_values
 from confide.errors import InvalidParameterError, SurveyError, ValueOutsideAlphabetError
-from confide.files import privatize_file, read_values
-from confide.queries import as_weights
-from confide.surveys import parse_survey
+from confide.surveys.survey import parse_survey
+from confide.values.queries import as_weights
 
 BESIDE = [parent / "shared" / "data" / "raw" for parent in Path(__file__).parents]
 RAW = next((folder for folder in BESIDE if folder.is_dir()), BESIDE[2])

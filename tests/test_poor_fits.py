@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.failures import ExitCode
 from confide.cli.main import app
-from confide.comparisons import assess_pool
-from confide.estimates import recover
-from confide.files import SurveyGroups
-from confide.groups import recover_groups
-from confide.pages import diagnosis_page, estimate_page, groups_page
+from confide.data.files import SurveyGroups
+from confide.estimates.comparisons import assess_pool
+from confide.estimates.estimate import recover
+from confide.estimates.groups import recover_groups
+from confide.present.pages import diagnosis_page, estimate_page, groups_page
 
 AGES = cf.datasets.adult_ages()
 YEARS: Any = AGES.alphabet

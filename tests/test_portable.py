@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.kernels import planar
+from confide.channels.kernels import planar
 from confide.mechanisms.planar import nearest_cells
 from confide.mechanisms.promises import epsilon_above
-from confide.portable import cosine, exp_minus, length, one_minus_exp_minus, sine, total
-from confide.sampling import log_of
-from confide.surveys import parse_survey
+from confide.mechanisms.sampling import log_of
+from confide.surveys.survey import parse_survey
+from confide.values.portable import cosine, exp_minus, length, one_minus_exp_minus, sine, total
 from vectors.machines import settings
 from vectors.surveys import MECHANISMS
 

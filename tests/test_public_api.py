@@ -96,9 +96,9 @@ def test_completion_shows_public_names_alone_also_before_anything_is_loaded() ->
 
 
 def test_submodules_stay_importable_and_what_is_missing_is_named() -> None:
-    code = "import confide; print(confide.surveys.__name__, confide.theory.__name__); confide.frobnicate"
+    code = "import confide; print(confide.surveys.survey.__name__, confide.theory.__name__); confide.frobnicate"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "confide.surveys confide.theory\n"
+    assert done.stdout == "confide.surveys.survey confide.theory\n"
     assert "AttributeError: module 'confide' has no attribute 'frobnicate'" in done.stderr
 
 

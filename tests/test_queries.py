@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.errors import ConfideError, InvalidParameterError
-from confide.queries import as_weights, describe_query
+from confide.values.queries import as_weights, describe_query
 
 AGES = cf.Integers(-5, 9)
 ANSWERS = cf.Categories(["yes", "no", "not yet"])
@@ -226,7 +226,7 @@ def test_an_answer_at_an_edge_says_where_the_edge_belongs() -> None:
     assert found.query("salary > 100k").remark == "exactly 100,000 counts as above: a bin begins at its lower edge"
     assert found.query("salary >= 100k").remark == ""
     pairs = cf.Attributes(pay=SALARIES, answer=ANSWERS)
-    from confide.queries import remark_on
+    from confide.values.queries import remark_on
 
     assert "exactly 100,000" in remark_on("pay > 100000 and answer == yes", pairs)
 

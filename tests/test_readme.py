@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.main import COMMANDS, app
 from confide.mechanisms import MECHANISMS
-from confide.methods import METHODS
+from confide.solve.methods import METHODS
 from reproduction.__main__ import app as reproduce
 
 pytestmark = pytest.mark.slow

@@ -11,11 +11,11 @@ import pytest
 from tests.cli.conftest import Call, call, folder  # noqa: F401 (fixtures)
 
 import confide as cf
-from confide.counting import count
-from confide.explanations import describe_alphabet, describe_value
-from confide.files import read_report_rows, read_values
+from confide.data.counting import count
+from confide.data.files import read_report_rows, read_values
+from confide.estimates.explanations import describe_alphabet, describe_value
 from confide.plans import as_guess
-from confide.queries import as_weights
+from confide.values.queries import as_weights
 
 WORDS = ["never", "rarely", "now and then", "often"]
 SCALE = cf.Scale(WORDS, fold=True, aliases={"often": ["always"]}, unit="step")
@@ -153,7 +153,7 @@ def test_queries_speak_words() -> None:
 
 
 def test_every_question_of_a_window_can_be_asked() -> None:
-    from confide.intervals.windows import windows_over
+    from confide.estimates.inference.windows import windows_over
 
     scale = cf.Scale(["never", "now and then", "it's rare", 'a "few"', "in", "ärger", "18-24"])
     kind = windows_over(scale, "answer")

@@ -10,15 +10,15 @@ import pytest
 import confide as cf
 from confide.channels import Dense, Mixed, Mixture
 from confide.channels.base import FloatArray
+from confide.check.shapes import bring
 from confide.errors import ConfideError, InvalidParameterError, SurveyError
-from confide.estimates import recover
-from confide.evidence import Evidence
-from confide.methods import Projected
+from confide.estimates.estimate import recover
+from confide.evidence.evidence import Evidence
+from confide.evidence.shapes import Shape
 from confide.plans.guesses import family_of
 from confide.plans.records import plan_record
-from confide.shapes import Shape
-from confide.surveys import parse_survey
-from confide.theory.shapes import bring
+from confide.solve.methods import Projected
+from confide.surveys.survey import parse_survey
 
 AGES = cf.Integers(0, 99)
 SMALL = cf.Integers(0, 9)
@@ -412,7 +412,7 @@ def test_a_wrong_shape_is_a_warning_and_a_right_one_is_none() -> None:
 @pytest.mark.slow
 def test_the_test_of_a_shape_has_its_size_and_sees_what_it_says() -> None:
     """Of surveys that have the shape few are called bad; of those with a quarter of all people on one value, most."""
-    from confide.theory.shapes import fit_shape
+    from confide.check.shapes import fit_shape
 
     shape = Shape.of("falling from 10")
     mixtures, heaped = shape.mixtures(MECHANISM.alphabet), 0.75 * FALLING / FALLING.sum()

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
-from confide.diagnosis import answers, why_undivided
-from confide.pages import estimate_page
+from confide.estimates.diagnosis import answers, why_undivided
+from confide.present.pages import estimate_page
 
 WORDS = "16 cells take about 10 s; confide estimate --windows looks for them"
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.alphabets import ALPHABETS, BitVectors
-from confide.canonical import canonical_json, fingerprint_of, read_json
-from confide.declarations import tables_of
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS as KNOWN
-from confide.sampling import Bits
-from confide.sampling.bits import Octets
+from confide.mechanisms.sampling import Bits
+from confide.mechanisms.sampling.bits import Octets
+from confide.surveys.declarations import tables_of
+from confide.values import ALPHABETS, BitVectors
+from confide.values.canonical import canonical_json, fingerprint_of, read_json
 from vectors import texts
 from vectors.making import FOLDER, draws_text
 from vectors.others import OTHERS

@@ -12,9 +12,9 @@ import pytest
 from tests.cli.conftest import Call, assert_refused, call, folder  # noqa: F401 (fixtures)
 
 import confide as cf
-from confide.alphabets.words import fold_word
-from confide.files import read_report_rows, read_values
-from confide.queries import as_weights
+from confide.data.files import read_report_rows, read_values
+from confide.values.queries import as_weights
+from confide.values.words import fold_word
 
 CITIES = cf.Categories(
     ["Paris", "Lyon", "Saint-Étienne", "elsewhere"],
@@ -225,7 +225,7 @@ def test_reports_are_read_letter_by_letter_in_python_and_in_sql(tmp_path: Path) 
     rows = read_report_rows(path, survey)
     assert rows.account.accepted == 1
     assert rows.account.remarks == {}
-    from confide.counting import count
+    from confide.data.counting import count
 
     assert count(path, survey).rows.rejected == rows.account.rejected
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import confide as cf
-from confide.declarations import declaration_of, json_of
-from confide.files.reading import find_fault
-from confide.files.sheets import Request
+from confide.data.files.reading import find_fault
+from confide.data.files.sheets import Request
+from confide.surveys.declarations import declaration_of, json_of
 from vectors import surveys
 
 Json = dict[str, Any]

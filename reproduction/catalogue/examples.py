@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confide.datasets import manhattan
-from confide.methods import IBU
+from confide.data.datasets import manhattan
+from confide.solve.methods import IBU
 from reproduction.catalogue.levels import BINOMIAL, EVEN
 from reproduction.cells import (
     BIT_INVERSIONS,
@@ -85,7 +85,7 @@ def tabulate_manhattan() -> dict[str, Table]:
 
 def draw_manhattan(tables: Tables) -> Figure:
     """Draw the map."""
-    from confide.figures import Panel, Role, draw_distributions
+    from confide.present.figures import Panel, Role, draw_distributions
 
     people = tables[RESULTS].numbers("people")
     panel = Panel("Manhattan", people / people.sum(), f"{people.sum():,.0f} check-ins", role=Role.TRUTH)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.datasets import load
-from confide.estimates import estimate
+from confide.data.datasets import load
+from confide.estimates.estimate import estimate
 from confide.mechanisms import Mechanism
-from confide.methods import IBU, MLE, Inversion
+from confide.solve.methods import IBU, MLE, Inversion
 from reproduction.cells import IBU_OF_PAPER, INVERSIONS, Contender, Draw, run_draw
 from reproduction.claims import COMPARABLE, Claim, Ruling, judge
 from reproduction.declarations import Binomial, Blur, Bundled, seed_of
@@ -152,8 +152,8 @@ def _settings() -> tuple[Setting, ...]:
 
 def draw_times(tables: Tables) -> Figure:
     """Draw time against the number of values."""
-    from confide.figures import style
-    from confide.figures.palette import colors_of
+    from confide.present.figures import style
+    from confide.present.figures.palette import colors_of
     from reproduction.plots import draw_curves
 
     times, lines = tables[TIMES], ("-", "--", "-.")
@@ -178,7 +178,7 @@ def draw_times(tables: Tables) -> Figure:
 
 def draw_trade(tables: Tables) -> Figure:
     """Draw time against error, one point a run."""
-    from confide.figures.palette import colors_of
+    from confide.present.figures.palette import colors_of
     from reproduction.plots import Series, draw_curves
 
     panels: dict[str, dict[str, Series]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from confide.guarantees import LocalDP
+from confide.mechanisms.guarantees import LocalDP
 from reproduction.cells import DELTA_FOR_BITS, FOR_BITS
 from reproduction.charts import box_comparison, panel, per
 from reproduction.claims import Claim, are_comparable, improves_with_epsilon, is_far_better

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.alphabets import Grid, Integers
 from confide.channels.base import FloatArray
-from confide.counts import tally
-from confide.datasets import Dataset, san_francisco
-from confide.distances import emd
+from confide.data.datasets import Dataset, san_francisco
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
+from confide.evidence.counts import tally
+from confide.evidence.evidence import Evidence
 from confide.mechanisms import FromMatrix, PlanarGeometric, Rappor, truncated
-from confide.methods import IBU
+from confide.solve.methods import IBU
+from confide.values import Grid, Integers
+from confide.values.distances import emd
 from reproduction.claims import Claim, judge
 from reproduction.declarations import seed_of
 from reproduction.experiments import Computation, Picture
@@ -203,7 +203,7 @@ def _shares(mechanism: Rappor, seed: int) -> list[float]:
 
 def draw_concavity(tables: Tables) -> Figure:
     """Draw bound and frequency."""
-    from confide.figures import palette, style
+    from confide.present.figures import palette, style
     from reproduction.plots import Series, draw_curves
 
     curves = {}
@@ -328,7 +328,7 @@ def _start(name: str, evidence: Evidence) -> FloatArray | None:
 
 def draw_maxima(tables: Tables) -> Figure:
     """Draw the original and the three estimates."""
-    from confide.figures import Panel, Role, draw_distributions
+    from confide.present.figures import Panel, Role, draw_distributions
 
     panels = []
     for name in ("original", *STARTS):

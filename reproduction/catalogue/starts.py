@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confide.methods import IBU, MLE
+from confide.solve.methods import IBU, MLE
 from reproduction.catalogue.levels import KRR, PER_KM, PER_YEAR
 from reproduction.cells import DELTA, INVERSIONS, Contender
 from reproduction.charts import READING, BoxChart, panel
@@ -112,7 +112,7 @@ GOOD, BAD = started(0.01, 0.3), started(1.0, 0.8)
 
 def draw_examples(tables: Tables) -> Figure:
     """Draw the two estimates over the truth."""
-    from confide.figures import Panel, draw_distributions, style
+    from confide.present.figures import Panel, draw_distributions, style
 
     panels = []
     for contender in (GOOD, BAD):

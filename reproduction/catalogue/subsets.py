@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.channels.base import FloatArray
-from confide.figures import style
+from confide.present.figures import style
 from reproduction.claims import Claim, judge
 from reproduction.experiments import Computation, Picture
 from reproduction.table import RESULTS, Table, Tables

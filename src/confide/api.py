@@ -3,28 +3,12 @@
 import importlib
 import typing
 
-from confide import datasets
-from confide.alphabets import (
-    Alphabet,
-    Attributes,
-    Bins,
-    BitVectors,
-    Categories,
-    Circle,
-    Coordinates,
-    Dates,
-    Grid,
-    Hours,
-    Integers,
-    Lattice,
-    Places,
-    Scale,
-    Weekdays,
-)
 from confide.channels import Channel, Dense
-from confide.comparisons import Outcome, assess
-from confide.counts import Accumulator, Counts, merge, tally
-from confide.distances import emd, hellinger, kl_divergence, total_variation
+from confide.check.differences import Difference, Differences
+from confide.check.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
+from confide.check.shapes import ShapeFit, smoothness_of
+from confide.check.uniformity import Uniformity
+from confide.data import datasets
 from confide.errors import (
     ConfideError,
     LimitError,
@@ -33,14 +17,14 @@ from confide.errors import (
     SimulatedReportsWarning,
     UniformReportsWarning,
 )
-from confide.estimates import Estimate, estimate, estimate_pool
-from confide.evidence import Evidence
-from confide.geojson import read_areas
-from confide.groups import GroupEstimates, estimate_groups
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.intervals import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
-from confide.kinds import register
-from confide.ledgers import Ledger
+from confide.estimates.comparisons import Outcome, assess
+from confide.estimates.estimate import Estimate, estimate, estimate_pool
+from confide.estimates.groups import GroupEstimates, estimate_groups
+from confide.estimates.inference import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.evidence.counts import Accumulator, Counts, merge, tally
+from confide.evidence.evidence import Evidence
+from confide.evidence.origins import Noise, Origin
+from confide.evidence.shapes import Shape
 from confide.mechanisms import (
     Bound,
     Exponential,
@@ -69,7 +53,9 @@ from confide.mechanisms import (
     WrappedGeometric,
     truncated,
 )
-from confide.methods import (
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.mechanisms.sampling import Permanent
+from confide.solve.methods import (
     IBU,
     MLE,
     BitInversion,
@@ -82,23 +68,35 @@ from confide.methods import (
     Stacked,
     Status,
 )
-from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
-from confide.origins import Noise, Origin
-from confide.polygons import Area
-from confide.sampling import Permanent
-from confide.shapes import Shape
-from confide.surveys import Survey, load_survey, parse_survey
-from confide.theory.differences import Difference, Differences
-from confide.theory.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
+from confide.surveys.ledgers import Ledger
+from confide.surveys.survey import Survey, load_survey, parse_survey
 from confide.theory.likely_subsets import LikelySubset, likely_subset
-from confide.theory.shapes import ShapeFit, smoothness_of
-from confide.theory.uniformity import Uniformity
+from confide.values import (
+    Alphabet,
+    Attributes,
+    Bins,
+    BitVectors,
+    Categories,
+    Circle,
+    Coordinates,
+    Dates,
+    Grid,
+    Hours,
+    Integers,
+    Lattice,
+    Places,
+    Scale,
+    Weekdays,
+)
+from confide.values.distances import emd, hellinger, kl_divergence, total_variation
+from confide.values.geojson import read_areas
+from confide.values.kinds import register
+from confide.values.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
+from confide.values.polygons import Area
 
 if typing.TYPE_CHECKING:
-    from confide.audits import Audit, audit
-    from confide.counting import count, read_reports
-    from confide.diagnosis import Diagnosis, diagnose
-    from confide.files import (
+    from confide.data.counting import count, read_reports
+    from confide.data.files import (
         CountedReports,
         GroupedCounts,
         Metadata,
@@ -108,6 +106,8 @@ if typing.TYPE_CHECKING:
         shuffle,
         write_reports,
     )
+    from confide.estimates.diagnosis import Diagnosis, diagnose
+    from confide.mechanisms.audits import Audit, audit
     from confide.plans import Plan, plan
 
 __all__ = [
@@ -248,22 +248,22 @@ __all__ = [
 ]
 
 _LATER = {
-    "Audit": "audits",
-    "CountedReports": "files",
-    "Diagnosis": "diagnosis",
-    "GroupedCounts": "files",
-    "Metadata": "files",
+    "Audit": "mechanisms.audits",
+    "CountedReports": "data.files",
+    "Diagnosis": "estimates.diagnosis",
+    "GroupedCounts": "data.files",
+    "Metadata": "data.files",
     "Plan": "plans",
-    "audit": "audits",
-    "count": "counting",
-    "diagnose": "diagnosis",
-    "load_counts": "files",
+    "audit": "mechanisms.audits",
+    "count": "data.counting",
+    "diagnose": "estimates.diagnosis",
+    "load_counts": "data.files",
     "plan": "plans",
-    "read_metadata": "files",
-    "read_reports": "counting",
-    "save_counts": "files",
-    "shuffle": "files",
-    "write_reports": "files",
+    "read_metadata": "data.files",
+    "read_reports": "data.counting",
+    "save_counts": "data.files",
+    "shuffle": "data.files",
+    "write_reports": "data.files",
 }
 """Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""
 

@@ -9,9 +9,9 @@ import confide as cf
 from confide.channels.base import FloatArray
 from confide.channels.blocks import Blocks
 from confide.channels.clamped_planar import ClampedPlanarConvolution
+from confide.channels.kernels.planar import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.errors import TooLargeError
-from confide.kernels.planar import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
-from confide.methods import stacked as module
+from confide.solve.methods import stacked as module
 
 KERNELS = [planar_laplace_kernel((12, 20), 0.3), planar_geometric_kernel((12, 20), 0.3)]
 
@@ -88,7 +88,7 @@ def counts_of(counts: cf.Counts) -> FloatArray:
 
 @pytest.mark.usefixtures("many")
 def test_holes_and_other_mechanisms_have_no_blocks() -> None:
-    from confide.methods.stacked import blocks_of
+    from confide.solve.methods.stacked import blocks_of
 
     with_hole = cf.TruncatedPlanarLaplace(cf.Grid(60, 60, holes=[(3, 3)]), epsilon=1.0)
     taxicab = cf.TruncatedTaxicab(cf.Grid(60, 60), epsilon=1.0)

@@ -40,8 +40,8 @@ from confide.channels import (
     TwoSidedExponential,
     VerticalStack,
 )
+from confide.channels.kernels import planar_geometric_kernel
 from confide.errors import NotInvertibleError
-from confide.kernels import planar_geometric_kernel
 
 FloatArray = NDArray[np.float64]
 

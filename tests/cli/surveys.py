@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import confide as cf
-from confide.alphabets import Values
+from confide.values import Values
 
 AGES = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\nunit = "year"\n'
 ALL_NUMBERS = '[alphabet]\nkind = "integers"\nunit = "year"\n'

@@ -10,8 +10,8 @@ from tests.cli.conftest import Call, assert_refused
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
-from confide import audits
 from confide.errors import InvalidParameterError
+from confide.mechanisms import audits
 
 
 def test_a_promise_that_holds(call: Call) -> None:
@@ -41,7 +41,7 @@ def test_as_json(call: Call) -> None:
 def test_a_broken_promise_ends_with_seven(call: Call, monkeypatch: pytest.MonkeyPatch, options: list[str]) -> None:
     kept = audits.audit(cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0))
     broken = replace(kept, worst=replace(kept.worst, log_ratio=1.31, exceeds=True))
-    monkeypatch.setattr("confide.audits.audit", lambda _: broken)
+    monkeypatch.setattr("confide.mechanisms.audits.audit", lambda _: broken)
     ending = call("audit", "survey.toml", *options)
     assert ending.code == 7
     if options:
@@ -93,7 +93,7 @@ def test_what_cannot_be_audited_ends_with_five(call: Call, monkeypatch: pytest.M
     def refuse(_: object) -> None:
         raise InvalidParameterError("It declares no structure.")
 
-    monkeypatch.setattr("confide.audits.audit", refuse)
+    monkeypatch.setattr("confide.mechanisms.audits.audit", refuse)
     assert_refused(call("audit", "survey.toml"), 5, "cannot be audited", "declares no structure")
 
 

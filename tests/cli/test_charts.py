@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Call, assert_refused
 
 import confide as cf
-from confide.intervals import Windows
+from confide.estimates.inference import Windows
 from confide.present.summary import caution_identification
 from confide.present.terminal import choose_bars, window_bars
 from confide.theory.verdicts import Finding, Verdict

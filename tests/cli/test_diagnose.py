@@ -10,7 +10,7 @@ from tests.cli.conftest import Call, assert_refused
 from tests.cli.surveys import FINITE, UNBOUNDED, some_values
 
 import confide as cf
-from confide.pages import diagnosis_page
+from confide.present.pages import diagnosis_page
 
 TWINS = """
 name = "answer"

@@ -12,7 +12,7 @@ from tests.cli.conftest import SURVEY, Call, assert_refused
 
 from confide import Integers
 from confide.cli.estimate import _announced
-from confide.methods import METHODS
+from confide.solve.methods import METHODS
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from tests.cli.conftest import Call, assert_refused
 from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
-from confide.files import write_text
+from confide.data.files import write_text
 from confide.mechanisms import MECHANISMS
 
 HEADER = 'name = "thing"\ntitle = "Things"\n'

@@ -17,18 +17,18 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
+from confide.check.differences import differences
 from confide.cli.terminal import console
-from confide.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
-from confide.files.counts_files import read_counts
-from confide.files.groups import GroupedCounts, Key, estimate_file
-from confide.files.records import group_reports_record
-from confide.files.rows import Account
-from confide.groups import GroupReports, recover_pools
-from confide.pages import groups_page
+from confide.data.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
+from confide.data.files.counts_files import read_counts
+from confide.data.files.groups import GroupedCounts, Key, estimate_file
+from confide.data.files.records import group_reports_record
+from confide.data.files.rows import Account
+from confide.estimates.groups import GroupReports, recover_pools
 from confide.present.groups import summarise_group_reports
+from confide.present.pages import groups_page
 from confide.present.summary import Summary
 from confide.present.terminal import show_summary
-from confide.theory.differences import differences
 
 Pool = list[tuple[cf.Counts, cf.Mechanism]]
 Row = dict[str, Any]

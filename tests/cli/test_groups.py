@@ -12,11 +12,11 @@ from tests.cli.conftest import Call
 from tests.pages.test_estimate_page import Reader
 
 import confide as cf
-from confide.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
-from confide.files.groups import GroupedCounts
-from confide.files.rows import Account
-from confide.groups import GroupReports, recover_pools
-from confide.pages import groups_page
+from confide.data.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
+from confide.data.files.groups import GroupedCounts
+from confide.data.files.rows import Account
+from confide.estimates.groups import GroupReports, recover_pools
+from confide.present.pages import groups_page
 
 AGES = cf.TruncatedGeometric(cf.Integers(0, 29), epsilon=0.3)
 SURVEY = cf.Survey(AGES, "age", "Ages")

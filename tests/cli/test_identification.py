@@ -10,8 +10,8 @@ from tests.cli.conftest import Call
 from tests.cli.test_diagnose import TWINS
 
 from confide.cli.terminal import console
-from confide.methods import METHODS
 from confide.present.terminal import show_note
+from confide.solve.methods import METHODS
 
 pytestmark = pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
 

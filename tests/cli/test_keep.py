@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
-from confide.files import read_metadata
-from confide.files.limits import LIMITS
+from confide.data.files import read_metadata
+from confide.data.files.limits import LIMITS
 
 pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -338,6 +338,6 @@ def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from typer.testing import CliRunner; from confide.cli.main import app; "
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0; "
-        "print([name for name in ('matplotlib', 'ot', 'confide.pages', 'rich.progress') if name in sys.modules])"
+        "print([one for one in ('matplotlib', 'ot', 'confide.present.pages', 'rich.progress') if one in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

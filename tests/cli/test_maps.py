@@ -15,9 +15,9 @@ from tests.cli.surveys import HALVES
 
 import confide as cf
 from confide.cli.estimate import _take_background
-from confide.geojson import read_areas
 from confide.present.terminal import draw_map
-from confide.surveys import load_survey
+from confide.surveys.survey import load_survey
+from confide.values.geojson import read_areas
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
 TOML = """

@@ -19,11 +19,11 @@ from scipy.stats import chisquare
 from tests.cli.conftest import Call, assert_refused
 
 import confide as cf
-from confide.files import privatize_file, privatizing, read_report_rows
-from confide.files.limits import LIMITS
-from confide.files.privatizing import Shuffler, folder_beside
-from confide.origins import noise_of
-from confide.sampling import as_bits
+from confide.data.files import privatize_file, privatizing, read_report_rows
+from confide.data.files.limits import LIMITS
+from confide.data.files.privatizing import Shuffler, folder_beside
+from confide.evidence.origins import noise_of
+from confide.mechanisms.sampling import as_bits
 
 FloatArray = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05), name="
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two buckets, memory for nothing, and buckets that are split again: every path of the shuffler, on a few rows."""
-    monkeypatch.setattr("confide.sampling.bits.BUCKETS", 2)
+    monkeypatch.setattr("confide.mechanisms.sampling.bits.BUCKETS", 2)
     monkeypatch.setattr(privatizing, "BUCKETS", 2)
     monkeypatch.setitem(vars(LIMITS), "memory", 0)
     monkeypatch.setitem(vars(LIMITS), "piece", 2)
@@ -214,7 +214,7 @@ def test_a_full_disk_ends_with_four(call: Call, folder: Path, monkeypatch: pytes
     def full(**_: object) -> BinaryIO:
         return Path("/dev/full").open("r+b", 0)
 
-    monkeypatch.setattr("confide.files.privatizing.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("confide.data.files.privatizing.tempfile.TemporaryFile", full)
     before = sorted(folder.iterdir())
     ending = call("privatize", "survey.toml", "values.csv", "-o", "out.csv")
     assert_refused(ending, 4, "cannot be set down in", "No space left on device", "Make room")
@@ -224,8 +224,8 @@ def test_a_full_disk_ends_with_four(call: Call, folder: Path, monkeypatch: pytes
 KILLED = """
 import sys, time
 import confide as cf
-from confide.files import privatize_file, writing
-from confide.files.limits import LIMITS
+from confide.data.files import privatize_file, writing
+from confide.data.files.limits import LIMITS
 vars(LIMITS).update(memory=100, piece=50, block=100)
 survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0), name="age")
 def wait(*_):

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Call, assert_refused
 
 from confide import Noise, load_survey
-from confide.files import load_counts, read_metadata
+from confide.data.files import load_counts, read_metadata
 
 SECRET = "0123456789abcdef0123456789abcdef"  # noqa: S105 - one for tests
 

@@ -14,7 +14,7 @@ from tests.cli.surveys import FINITE, UNBOUNDED
 
 import confide as cf
 from confide.cli.plan import SurveyClock
-from confide.surveys import load_survey
+from confide.surveys.survey import load_survey
 
 GUESS = "value,probability\n" + "".join(
     f"{value},{share}\n" for value, share in enumerate((0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02))

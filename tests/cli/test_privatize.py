@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Call, assert_refused
 
-from confide.files import read_metadata
+from confide.data.files import read_metadata
 
 
 def rows_of(path: Path) -> list[list[str]]:

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Call, Ending
 
 import confide as cf
-from confide.files.writing import report_sink
+from confide.data.files.writing import report_sink
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 pytest.importorskip("pyarrow")
@@ -157,7 +157,7 @@ def test_counts_of_several_surveys_keep_apart_what_is_known_of_each(counts: Call
     files = (count_up(counts, "seeded"), "other.parquet")
     merged = succeeded(counts("merge", *files, "--pool", "-o", "pool.parquet", "--json")).record["origin"]
     assert (merged["secure"], merged["simulated"], merged["unknown"]) == (200, 200, 0)
-    from confide.files import read_counts
+    from confide.data.files import read_counts
 
     first, second = (part.origin for part, _ in read_counts(folder / "pool.parquet").pools[()])
     assert (first.simulated, second.secure) == (200, 200)

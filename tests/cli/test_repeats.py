@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
+from confide.data.files import read_counts
 from confide.errors import InvalidCountsError, InvalidParameterError
-from confide.files import read_counts
 
 COLOURS = cf.Survey(cf.RandomizedResponse(cf.Categories(["red", "green", "blue"]), 2.0), "colour")
 PEOPLE = [cf.Permanent(hashlib.sha256(str(number).encode()).digest()) for number in range(600)]
@@ -137,7 +137,7 @@ def test_files_of_several_days_are_widened_and_it_is_said(call: Call, week: Path
 
 
 def test_a_diagnosis_says_that_days_are_not_people() -> None:
-    from confide.diagnosis.words import told_in_words
+    from confide.estimates.diagnosis.words import told_in_words
 
     told = told_in_words(cf.diagnose(day() + day(), COLOURS.mechanism))
     assert told[1].startswith("One person may have made 2 of these reports with permanent noise")
@@ -199,7 +199,7 @@ def test_a_ledger_on_the_command_line(call: Call, folder: Path) -> None:
     ],
 )
 def test_what_repetition_costs_in_words(survey: cf.Survey, words: str) -> None:
-    from confide.explanations import describe_repetition
+    from confide.estimates.explanations import describe_repetition
 
     assert words in describe_repetition(survey)
 

@@ -14,12 +14,12 @@ import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
 import confide as cf
-from confide.alphabets import Alphabet
 from confide.errors import DataFileError, InvalidParameterError, SurveyError
-from confide.explanations import describe_repetition
-from confide.guarantees import Guarantee, ProductGuarantee
-from confide.pages.markup import render
+from confide.estimates.explanations import describe_repetition
+from confide.mechanisms.guarantees import Guarantee, ProductGuarantee
+from confide.present.pages.markup import render
 from confide.present.summary import state_promise
+from confide.values import Alphabet
 
 YEARS = cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=0.05)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.failures import ExitCode
 from confide.cli.main import app
-from confide.pages import estimate_page
+from confide.present.pages import estimate_page
 
 FALLING = np.linspace(1.0, 0.05, 10) ** 2
 MECHANISM = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.6)

@@ -10,7 +10,7 @@ from tests.cli.conftest import Call, assert_refused
 from tests.cli.surveys import FINITE
 
 import confide as cf
-from confide.explanations import CERTIFICATE_MEANING
+from confide.estimates.explanations import CERTIFICATE_MEANING
 
 ESTIMATE = ("estimate", "survey.toml", "reports.csv")
 

@@ -10,9 +10,9 @@ from tests.cli.conftest import SURVEY, Call, assert_refused
 from tests.cli.surveys import some_values
 
 from confide import Categories, Grid, Integers, Survey, load_survey, parse_survey
-from confide.alphabets import ALPHABETS
 from confide.cli.init import example_survey, exemplary, mechanism_tables
 from confide.mechanisms import MECHANISMS
+from confide.values import ALPHABETS
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
-from confide.files import Account, CountsFile, Heading, read_counts, save_counts, shown_order
-from confide.files.groups import natural_order
+from confide.data.files import Account, CountsFile, Heading, read_counts, save_counts, shown_order
+from confide.data.files.groups import natural_order
 
 SURVEY = """name = "answer"
 [alphabet]
@@ -161,7 +161,7 @@ def test_towns_still_come_by_difference(call: Call, folder: Path) -> None:
 
 def test_a_collectors_day_is_a_group_of_one_day() -> None:
     from confide.collector.client import to_counts_file
-    from confide.surveys import parse_survey
+    from confide.surveys.survey import parse_survey
 
     survey = parse_survey(SURVEY)
     days = [{"day": day, "groups": [], "counts": [["yes", 30], ["no", 70]]} for day in ("2026-03-01", "2026-03-02")]

@@ -16,7 +16,7 @@ from tests.collector.killing import SURVEY
 from confide.collector.http import Application
 from confide.collector.service import Collector, Settings
 from confide.collector.stores import Store, make_token
-from confide.surveys import Survey, parse_survey
+from confide.surveys.survey import Survey, parse_survey
 
 TODAY = date(2026, 11, 16)
 

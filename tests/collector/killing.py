@@ -273,7 +273,7 @@ class Devices:
 def kill_and_count(url: str, kills: int, *, servers: int = 1, seed: int = 1, pause: float = 0.1) -> dict[str, int]:
     """Kill servers while devices send, start them again, and compare the store with what devices were told."""
     from confide.collector.stores import open_store
-    from confide.surveys import parse_survey
+    from confide.surveys.survey import parse_survey
 
     survey, choose = parse_survey(SURVEY), random.Random(seed)  # noqa: S311
     store = open_store(url)

@@ -29,7 +29,7 @@ from confide.collector.outbox import Outbox
 from confide.collector.serving import bind
 from confide.collector.stores import StoreError, open_store
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.ledgers import lock_file
+from confide.surveys.ledgers import lock_file
 
 Answer = tuple[int, Any]
 

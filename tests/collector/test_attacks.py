@@ -38,7 +38,7 @@ from confide.collector.service import Collector, Refusal, shown
 from confide.collector.stores import Store, StoreError, open_store
 from confide.collector.wire import Wire
 from confide.studio.jobs import MOST_EACH, MOST_JOBS, Job, Jobs
-from confide.surveys import parse_survey
+from confide.surveys.survey import parse_survey
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from confide.cli.main import app
 from confide.collector import Client, CollectorError, write_message
 from confide.collector.limits import LIMITS
 from confide.collector.outbox import Outbox
+from confide.data.files import load_counts
 from confide.errors import InvalidParameterError
-from confide.files import load_counts
-from confide.surveys import parse_survey
+from confide.surveys.survey import parse_survey
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from confide.collector.stores import Batch, Store, open_store
 from confide.collector.wire import Wire
 from confide.studio.jobs import Crew
 from confide.studio.serving import Studio
-from confide.surveys import Survey
+from confide.surveys.survey import Survey
 
 SURVEYS = ("A", "B")
 ASKED = {"queries": [], "methods": ["mle"]}

@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 from confide.cli.main import app
 from confide.collector.outbox import receipts_of
 from confide.collector.stores import make_invitations
-from confide.sampling import Permanent
-from confide.surveys import parse_survey
+from confide.mechanisms.sampling import Permanent
+from confide.surveys.survey import parse_survey
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import confide as cf
 from confide.collector.limits import LIMITS
 from confide.collector.wire import Wire
-from confide.files import Reason, read_report_rows
+from confide.data.files import Reason, read_report_rows
 
 TOWNS = cf.Categories(["Oslo", "Bern", "17"])
 MECHANISMS = [

@@ -18,10 +18,10 @@ from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 from tests.counting.conftest import AGES, CELLS, COLOURS, Save, rows_of
 
 import confide as cf
-from confide.counting import Request, open_ledger
+from confide.data.counting import Request, open_ledger
+from confide.data.files import read_report_rows, report_columns, write_reports
+from confide.data.files.rows import first_few
 from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
-from confide.files import read_report_rows, report_columns, write_reports
-from confide.files.rows import first_few
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")

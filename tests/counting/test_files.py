@@ -15,9 +15,8 @@ from tests.cli.surveys import FINITE, survey
 from tests.counting.conftest import AGES, Save
 
 import confide as cf
-from confide.counting import merge_files
-from confide.errors import DataFileError, InvalidParameterError
-from confide.files import (
+from confide.data.counting import merge_files
+from confide.data.files import (
     Account,
     Heading,
     estimate_file,
@@ -28,7 +27,8 @@ from confide.files import (
     read_heading,
     write_counts,
 )
-from confide.files.groups import natural_order
+from confide.data.files.groups import natural_order
+from confide.errors import DataFileError, InvalidParameterError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
@@ -167,7 +167,7 @@ def test_a_kill_leaves_no_output(save: Save, tmp_path: Path) -> None:
     """Killed while it writes, a command leaves neither the output nor anything beside it."""
     code = (
         "import sys, time, pathlib\n"
-        "from confide.files import whole_file\n"
+        "from confide.data.files import whole_file\n"
         "with whole_file(sys.argv[1]) as stream:\n"
         "    stream.write(b'half'); stream.flush()\n"
         "    pathlib.Path(sys.argv[2]).touch(); time.sleep(60)\n"

@@ -8,8 +8,8 @@ import pytest
 from tests.counting.conftest import AGES, Save, rows_of
 
 import confide as cf
-from confide.counting import Request, open_ledger
-from confide.counting.sources import search
+from confide.data.counting import Request, open_ledger
+from confide.data.counting.sources import search
 from confide.errors import DataFileError
 
 pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")

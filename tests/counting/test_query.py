@@ -8,8 +8,8 @@ import pytest
 from tests.cli.surveys import FINITE, survey
 
 import confide as cf
-from confide.counting.query import Query
-from confide.files.rows import fields_of
+from confide.data.counting.query import Query
+from confide.data.files.rows import fields_of
 
 
 @pytest.mark.parametrize("name", FINITE)

@@ -15,9 +15,9 @@ import pytest
 from tests.counting.conftest import AGES, Save
 
 import confide as cf
-from confide.counting import duck, merge_files
+from confide.data.counting import duck, merge_files
+from confide.data.files import load_counts, read_counts, read_heading, save_counts
 from confide.errors import DataFileError
-from confide.files import load_counts, read_counts, read_heading, save_counts
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -106,7 +106,7 @@ def test_an_interruption_inside_duckdb_ends_quietly(tmp_path: Path, command: str
     """As Ctrl-C has it: exit code 130, no traceback and no output. The query is one that would not end."""
     code = (
         "import sys, duckdb\n"
-        "from confide.counting import duck\n"
+        "from confide.data.counting import duck\n"
         "unbounded = 'SELECT SUM(hash(range) % 7) FROM range(100000000000)'\n"
         "def count(self, found):\n"
         "    with self._explained():\n"
@@ -196,7 +196,7 @@ def test_an_empty_group_and_a_group_without_a_name_are_one(save: Save, tmp_path:
 
 def test_real_reports_are_rounded_half_to_even_as_python_does(tmp_path: Path) -> None:
     """A report that lies between two that the mechanism can make goes to the even one, whichever reads it."""
-    from confide.files import read_report_rows
+    from confide.data.files import read_report_rows
 
     survey = cf.Survey(cf.Laplace(cf.Integers(0, 9), epsilon=1.0))
     resolution = survey.mechanism.report_alphabet.RESOLUTION  # type: ignore[attr-defined]

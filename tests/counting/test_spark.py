@@ -20,10 +20,10 @@ from tests.cli.surveys import FINITE, some_values, survey
 from tests.counting.conftest import AGES, COLOURS, Save, rows_of
 
 import confide as cf
-from confide.counting import Request, open_ledger
-from confide.counting.spark import quiet_start
+from confide.data.counting import Request, open_ledger
+from confide.data.counting.spark import quiet_start
+from confide.data.files import report_columns
 from confide.errors import DataFileError
-from confide.files import report_columns
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed here", allow_module_level=True)
@@ -52,7 +52,7 @@ KINDS = {
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     """One session for all of these, as a notebook would have it; it listens on this machine alone."""
-    from confide.counting.spark import _session
+    from confide.data.counting.spark import _session
 
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")

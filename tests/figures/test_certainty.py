@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.figures import Panel, draw_distributions, draw_residuals, draw_windows, style
-from confide.figures.shares import tells
-from confide.intervals import Interval, Windows
+from confide.estimates.inference import Interval, Windows
+from confide.present.figures import Panel, draw_distributions, draw_residuals, draw_windows, style
+from confide.present.figures.shares import tells
 
 pytest.importorskip("matplotlib")
 

@@ -13,10 +13,20 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError
-from confide.figures import Panel, Role, draw_distributions, draw_path, draw_sheet, style, to_png, to_svg, to_svg_file
-from confide.figures.palette import COLORS
-from confide.figures.panels import choose_colors
-from confide.figures.shares import label_values
+from confide.present.figures import (
+    Panel,
+    Role,
+    draw_distributions,
+    draw_path,
+    draw_sheet,
+    style,
+    to_png,
+    to_svg,
+    to_svg_file,
+)
+from confide.present.figures.palette import COLORS
+from confide.present.figures.panels import choose_colors
+from confide.present.figures.shares import label_values
 
 LINE = cf.Integers(0, 99, unit="year")
 GRID = cf.Grid(4, 6, spacing=0.5, unit="km")

@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import StepPatch
 
 import confide as cf
-from confide.figures import Panel, draw_classes, draw_distributions, draw_path, draw_ranges
+from confide.present.figures import Panel, draw_classes, draw_distributions, draw_path, draw_ranges
 
 
 def test_a_band_fills_from_its_low_to_its_high_end() -> None:

@@ -11,8 +11,8 @@ from tests.plans.test_records import LINE, OTHER, expect, given
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.figures import draw_tradeoff, to_svg
 from confide.plans import Answer, Curve, Prediction, Rival
+from confide.present.figures import draw_tradeoff, to_svg
 
 pytest.importorskip("matplotlib")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.files import privatize_file, read_values
-from confide.files.reading import read_value_batches
+from confide.data.files import privatize_file, read_values
+from confide.data.files.reading import read_value_batches
 
 SALARIES = cf.Survey(
     cf.TruncatedGeometric(cf.Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand"), 5.0), "salary"

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.counting import read_reports
-from confide.errors import DataFileError
-from confide.files import (
+from confide.data.counting import read_reports
+from confide.data.files import (
     Account,
     GroupedCounts,
     Reason,
@@ -31,9 +30,10 @@ from confide.files import (
     write_rejects,
     write_text,
 )
-from confide.files.limits import LIMITS
-from confide.limits import MOST_PEOPLE
+from confide.data.files.limits import LIMITS
+from confide.errors import DataFileError
 from confide.plans.guesses import as_guess
+from confide.values.limits import MOST_PEOPLE
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=90.0), name="age")
 """So sharp that hardly any value moves: what comes out is what went in."""

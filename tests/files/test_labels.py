@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.alphabets import Selection, Values
-from confide.comparisons import Outcome
-from confide.files import estimate_csv, estimate_record
-from confide.intervals.windows import windows_over
+from confide.data.files import estimate_csv, estimate_record
+from confide.estimates.comparisons import Outcome
+from confide.estimates.inference.windows import windows_over
 from confide.plans import as_guess
 from confide.present.terminal import choose_bars
+from confide.values import Selection, Values
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import pytest
 from tests.cli.surveys import HALVES
 
 import confide as cf
-from confide.files import describe_left_out, estimate_geojson
-from confide.files.limits import LIMITS
-from confide.geojson import read_areas
+from confide.data.files import describe_left_out, estimate_geojson
+from confide.data.files.limits import LIMITS
+from confide.values.geojson import read_areas
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
 MECHANISM = cf.TruncatedPlanarLaplace(PLACES, epsilon=1.0)

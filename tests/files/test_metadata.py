@@ -19,11 +19,11 @@ from tests.cli.surveys import FINITE, some_values, survey
 from tests.counting.conftest import AGES, CELLS, COLOURS
 
 import confide as cf
-from confide.counting import count, read_reports
+from confide.data.counting import count, read_reports
+from confide.data.files import privatize_file, read_metadata, read_report_rows, read_values, write_text
+from confide.data.files.metadata import KEY, PARQUET_KEY, Metadata, companion_of, is_companion
+from confide.data.files.writing import report_sink
 from confide.errors import DataFileError, InvalidParameterError
-from confide.files import privatize_file, read_metadata, read_report_rows, read_values, write_text
-from confide.files.metadata import KEY, PARQUET_KEY, Metadata, companion_of, is_companion
-from confide.files.writing import report_sink
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -218,7 +218,7 @@ def test_swapped_files_and_companions_of_others_are_refused(tmp_path: Path, name
 
 def sign(record: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return facts with changes and a digest that fits them."""
-    from confide.files.metadata import record_digest
+    from confide.data.files.metadata import record_digest
 
     facts = {key: value for key, value in record.items() if key != "digest"} | changes
     return facts | {"digest": record_digest(facts)}
@@ -291,8 +291,8 @@ def test_many_files_are_summed_up(tmp_path: Path) -> None:
     made(tmp_path, "c.jsonl", rng=2)
     (tmp_path / "d.csv").write_text("report\n3\n4\n")
     (tmp_path / "e.csv").write_text("report,count\n3,5\n")
-    from confide.counting import open_ledger
-    from confide.files.sheets import Request
+    from confide.data.counting import open_ledger
+    from confide.data.files.sheets import Request
 
     n = len(PEOPLE)
     assert count(tmp_path, AGES).origin == cf.Origin(secure=n, simulated=2 * n, unknown=7)
@@ -312,7 +312,7 @@ def test_companions_are_never_data(tmp_path: Path) -> None:
 
 
 def test_a_lost_file_is_noticed_by_its_companion(tmp_path: Path) -> None:
-    from confide.counting.sources import search
+    from confide.data.counting.sources import search
 
     made(tmp_path, "a.csv")
     made(tmp_path, "b.csv").unlink()

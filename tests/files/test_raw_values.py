@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import ArrayLike
 
 import confide as cf
-from confide.alphabets import Values
-from confide.files import privatize_file, read_values
-from confide.metrics import Value
+from confide.data.files import privatize_file, read_values
+from confide.values import Values
+from confide.values.metrics import Value
 
 
 @dataclass(frozen=True)

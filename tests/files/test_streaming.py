@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import confide as cf
+from confide.data.files import privatize_file, read_values
+from confide.data.files.limits import LIMITS, FileLimits
+from confide.data.files.writing import as_lines
 from confide.errors import DataFileError
-from confide.files import privatize_file, read_values
-from confide.files.limits import LIMITS, FileLimits
-from confide.files.writing import as_lines
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=90.0), name="age")
 """So sharp that hardly any value moves: what comes out is what went in."""

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
-from confide.alphabets import BitVectors, Plane
-from confide.files import (
+from confide.data.files import (
     Reason,
     alphabet_record,
     estimate_csv,
@@ -26,6 +25,7 @@ from confide.files import (
     write_text,
     write_values,
 )
+from confide.values import BitVectors, Plane
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0), name="age")
 COLOURS = cf.Survey(cf.RandomizedResponse(cf.Categories(["red", "sky blue", "1"]), epsilon=1.0), name="colour")

@@ -12,10 +12,10 @@ import pytest
 from tests.counting.conftest import AGES
 
 import confide as cf
-from confide.counting import merge_files, read_reports
+from confide.data.counting import merge_files, read_reports
+from confide.data.files import Account, GroupedCounts, load_counts, read_counts, save_counts
+from confide.data.files.counts_files import METADATA, SUMS, Sums
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.files import Account, GroupedCounts, load_counts, read_counts, save_counts
-from confide.files.counts_files import METADATA, SUMS, Sums
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -65,7 +65,7 @@ def heading(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
 
 def signed(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
     """Return what changes a file's metadata, and makes the digest fit."""
-    from confide.files.metadata import record_digest
+    from confide.data.files.metadata import record_digest
 
     def resign(record: dict[str, Any]) -> dict[str, Any]:
         record.pop("digest")

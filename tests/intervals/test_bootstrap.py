@@ -27,9 +27,9 @@ from confide import (
 )
 from confide.channels import TwoSidedExponential
 from confide.channels.base import FloatArray
-from confide.evidence import Evidence
-from confide.intervals.bases import Family, draw_family, is_complete
-from confide.methods import Solution, Status
+from confide.estimates.inference.bases import Family, draw_family, is_complete
+from confide.evidence.evidence import Evidence
+from confide.solve.methods import Solution, Status
 
 MECHANISM = TruncatedGeometric(Integers(0, 11), 0.4)
 PILOT = Solution(np.full(12, 1 / 12), 3, Status.SMALL_STEP, "three steps")
@@ -173,7 +173,7 @@ def test_reports_redrawn_from_reports_are_solved_once_and_said_to_be(monkeypatch
         drawn.append(1)
         return draw_family(*arguments)
 
-    monkeypatch.setattr("confide.intervals.inference.draw_family", count)
+    monkeypatch.setattr("confide.estimates.inference.inference.draw_family", count)
     rappor = Rappor(Categories(["a", "b", "c"]), epsilon=2.0)
     answer = estimate(rappor.simulate_counts([50, 30, 20], rng=1), rappor, IBU())
     band = answer.interval(basis=Bootstrap(40))

@@ -22,8 +22,8 @@ from confide import (
     tally,
 )
 from confide.channels.base import FloatArray
-from confide.intervals import Basis, Interval
-from confide.intervals.bases import allowed_fall
+from confide.estimates.inference import Basis, Interval
+from confide.estimates.inference.bases import allowed_fall
 
 pytestmark = pytest.mark.slow
 

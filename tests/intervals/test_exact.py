@@ -26,8 +26,8 @@ from confide import (
     tally,
 )
 from confide.channels.base import FloatArray
-from confide.intervals.bases import allowed_fall
-from confide.queries import Query, as_weights
+from confide.estimates.inference.bases import allowed_fall
+from confide.values.queries import Query, as_weights
 
 
 def binomial_ends(successes: float, trials: float, level: float) -> tuple[float, float]:
@@ -120,8 +120,8 @@ def test_so_do_quantiles(counts: list[int], share: float) -> None:
     answer = estimate(tally([0, 1, 2], counts), mechanism, MLE())
     fall = allowed_fall(0.95)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("confide.intervals.region.Region.few_values", None)
-        patch.setattr("confide.intervals.region.Region.with_fewer_values", None)
+        patch.setattr("confide.estimates.inference.region.Region.few_values", None)
+        patch.setattr("confide.estimates.inference.region.Region.with_fewer_values", None)
         low, high = answer.quantile(share)
     below = np.cumsum(allowed(mechanism, counts, answer, fall), axis=1)[:, :2]
     assert low <= (below < share).sum(axis=1).min()

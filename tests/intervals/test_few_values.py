@@ -7,11 +7,11 @@ import pytest
 
 from confide import MLE, Evidence, FromMatrix, Integers, TruncatedGeometric, estimate, tally
 from confide.channels import Dense
-from confide.estimates import recover
-from confide.intervals import Inference
-from confide.intervals.bases import allowed_fall, standard_errors
-from confide.intervals.inference import Question, ask
-from confide.intervals.region import FewValues, Region, lowest
+from confide.estimates.estimate import recover
+from confide.estimates.inference import Inference
+from confide.estimates.inference.bases import allowed_fall, standard_errors
+from confide.estimates.inference.inference import Question, ask
+from confide.estimates.inference.region import FewValues, Region, lowest
 
 SIZE = 60
 LINE = TruncatedGeometric(Integers(0, SIZE - 1), 0.1)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.intervals import division
-from confide.intervals.division import gather_reports
-from confide.intervals.inference import Question, ask
+from confide.estimates.inference import division
+from confide.estimates.inference.division import gather_reports
+from confide.estimates.inference.inference import Question, ask
 
 GRID = cf.Grid(6, 5, spacing=0.5, unit="km")
 PLANE = cf.PlanarLaplace(GRID, 4.0)

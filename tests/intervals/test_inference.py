@@ -28,10 +28,10 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError
-from confide.intervals import percent
-from confide.intervals.bases import allowed_fall, standard_errors
-from confide.intervals.inference import bounded_shares
-from confide.intervals.region import Region, lowest
+from confide.estimates.inference import percent
+from confide.estimates.inference.bases import allowed_fall, standard_errors
+from confide.estimates.inference.inference import bounded_shares
+from confide.estimates.inference.region import Region, lowest
 from confide.theory.maximum_set import maximum_set
 
 MECHANISM = TruncatedGeometric(Integers(0, 9), 0.5)

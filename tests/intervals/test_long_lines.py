@@ -21,11 +21,11 @@ from confide import (
 )
 from confide.channels import Dense, Rescaled, TwoSidedExponential
 from confide.channels.base import Indices
-from confide.evidence import Evidence
-from confide.intervals import bases
-from confide.intervals import region as module
-from confide.intervals.inference import first_places
-from confide.intervals.region import Region, maximise_nearby
+from confide.estimates.inference import bases
+from confide.estimates.inference import region as module
+from confide.estimates.inference.inference import first_places
+from confide.estimates.inference.region import Region, maximise_nearby
+from confide.evidence.evidence import Evidence
 
 LINES = [
     TruncatedGeometric(Integers(0, 19), 0.4),
@@ -65,7 +65,7 @@ def test_that_solver_finds_the_ends_that_others_find(monkeypatch: pytest.MonkeyP
     asked = (np.arange(100) >= 60).astype(float)
     matrix = Evidence(Dense(evidence.channel.dense()), evidence.counts)
     others = Region.of(matrix).ends(asked, 1.92)
-    monkeypatch.setattr("confide.solvers.maximum.LONG_LINE", 10)
+    monkeypatch.setattr("confide.solve.maximum.LONG_LINE", 10)
     assert Region.of(evidence).ends(asked, 1.92) == pytest.approx(others, abs=2e-5)
 
 
@@ -107,7 +107,7 @@ def test_near_its_steps_a_query_has_the_ends_that_the_whole_line_gives(monkeypat
         return solved[-1]
 
     monkeypatch.setattr(module, "LONG", 500)
-    monkeypatch.setattr("confide.intervals.region.maximise_nearby", watch)
+    monkeypatch.setattr("confide.estimates.inference.region.maximise_nearby", watch)
     for one, ends in zip(questions, whole, strict=True):
         found = region.ends(one, 1.92)
         assert found == pytest.approx(ends, abs=2e-3 * (ends[1] - ends[0]))

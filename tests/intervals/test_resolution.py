@@ -7,8 +7,8 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.intervals.answers import error_of, points
-from confide.intervals.windows import windows_over
+from confide.estimates.inference.answers import error_of, points
+from confide.estimates.inference.windows import windows_over
 
 AGES = cf.Integers(0, 11, unit="year")
 HUMP = np.exp(-(((np.arange(12) - 5) / 2) ** 2))

@@ -10,9 +10,9 @@ import pytest
 
 from confide import MLE, Estimate, Integers, Likelihood, TruncatedGeometric, estimate
 from confide.channels.base import FloatArray
-from confide.intervals import region as module
-from confide.intervals.inference import Inference, Question, ask
-from confide.intervals.region import PathPoints, Region, find_points
+from confide.estimates.inference import region as module
+from confide.estimates.inference.inference import Inference, Question, ask
+from confide.estimates.inference.region import PathPoints, Region, find_points
 
 LINE = TruncatedGeometric(Integers(0, 11), 0.12)
 PEOPLE = np.round(3000 * np.exp(-(((np.arange(12) - 5) / 3) ** 2))).astype(int)

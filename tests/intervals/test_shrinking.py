@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from confide.channels import RandomizedResponseChannel
-from confide.evidence import Evidence
-from confide.intervals.unbiased import CHAINS, Shrunk, Unbiased
+from confide.estimates.inference.unbiased import CHAINS, Shrunk, Unbiased
+from confide.evidence.evidence import Evidence
 
 ERROR = 0.01
 RUNS = np.repeat([0.0, 0.08, 0.02], [20, 10, 20]) / 1.2

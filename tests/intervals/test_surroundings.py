@@ -26,11 +26,11 @@ from confide import (
     estimate,
     tally,
 )
-from confide.alphabets import Selection
 from confide.errors import InvalidParameterError
-from confide.intervals import surroundings
-from confide.intervals.bases import allowed_fall
-from confide.intervals.surroundings import surround
+from confide.estimates.inference import surroundings
+from confide.estimates.inference.bases import allowed_fall
+from confide.estimates.inference.surroundings import surround
+from confide.values import Selection
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from confide.channels import Dense, RandomizedResponseChannel
-from confide.evidence import Evidence
-from confide.intervals.unbiased import Unbiased, is_unbiased
+from confide.estimates.inference.unbiased import Unbiased, is_unbiased
+from confide.evidence.evidence import Evidence
 
 CHANNEL = RandomizedResponseChannel(40, 0.3, 0.7 / 39)
 
@@ -74,7 +74,7 @@ def test_coefficients_that_know_their_chance_are_corrected_for_it() -> None:
 def test_past_so_many_tails_those_beside_them_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = draw(np.arange(1.0, 41) / 820, 20_000, 3)
     exact = np.array([Unbiased(evidence, 0.95).ends((np.arange(40) >= low).astype(float)) for low in range(1, 40)])
-    monkeypatch.setattr("confide.intervals.unbiased.TAILS", 400)
+    monkeypatch.setattr("confide.estimates.inference.unbiased.TAILS", 400)
     few = Unbiased(evidence, 0.95)
     ends = np.array([few.ends((np.arange(40) >= low).astype(float)) for low in range(1, 40)])
     assert len(few._tails[0]) == 10

@@ -11,10 +11,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Bins, Circle, Grid, Integers
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms import Mechanism
-from confide.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
+from confide.values import Alphabet, Attributes, Bins, Circle, Grid, Integers
+from confide.values.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
 
 Pair = tuple[int, int]
 

@@ -23,7 +23,7 @@ from confide import (
     TwoRounds,
     Unary,
 )
-from confide.alphabets import Grid
+from confide.values import Grid
 
 FloatArray = NDArray[np.float64]
 

@@ -17,10 +17,10 @@ from tests.theory.dense import matrix_of, some_reports
 import confide as cf
 from confide.mechanisms.exponential import is_positive_definite
 from confide.mechanisms.facts import Bound, Facts, Premise, Proof
-from confide.metrics import SumMetric
 from confide.theory.consistency import consistency, is_positive, log_smallest
 from confide.theory.inversion_error import inversion_error
 from confide.theory.verdicts import Verdict
+from confide.values.metrics import SumMetric
 
 LARGEST = 40
 PRIME = 2**61 - 1

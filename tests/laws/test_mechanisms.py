@@ -37,8 +37,8 @@ from confide import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
-from confide.guarantees import Guarantee
-from confide.surveys import parse_survey
+from confide.mechanisms.guarantees import Guarantee
+from confide.surveys.survey import parse_survey
 
 every_example = pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
 FINITE = {kind: family for kind, family in FAMILIES.items() if not is_unbounded(family.faithful)}

@@ -13,7 +13,7 @@ from tests.laws.examples import ALL_EXAMPLES, EXAMPLES, FAMILIES, all_mechanisms
 
 from confide import Grid, Integers, Mechanism, RandomizedResponse, TruncatedGeometric
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.sampling import SecureBits
+from confide.mechanisms.sampling import SecureBits
 
 every_example = pytest.mark.parametrize("mechanism", ALL_EXAMPLES, ids=label)
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())

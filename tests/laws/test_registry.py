@@ -3,7 +3,7 @@
 from tests.laws.examples import FAMILIES, METHOD_EXAMPLES
 
 from confide.mechanisms import MECHANISMS
-from confide.methods import METHODS
+from confide.solve.methods import METHODS
 
 
 def test_every_mechanism_has_a_family() -> None:

@@ -24,8 +24,8 @@ from confide import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
-from confide.alphabets import Alphabet
 from confide.mechanisms.planar import nearest_cells
+from confide.values import Alphabet
 
 FloatArray = NDArray[np.float64]
 

@@ -20,11 +20,11 @@ from scipy.stats import chi2
 
 import confide as cf
 from confide.errors import DataFileError, InvalidParameterError, NotInvertibleError
-from confide.explanations import describe_mechanism
-from confide.pages import diagnosis_page, estimate_page
-from confide.sampling import ratio_above
-from confide.solvers.search import Clock
-from confide.solvers.support_newton import support_newton
+from confide.estimates.explanations import describe_mechanism
+from confide.mechanisms.sampling import ratio_above
+from confide.present.pages import diagnosis_page, estimate_page
+from confide.solve.search import Clock
+from confide.solve.support_newton import support_newton
 from confide.theory.concavity import concavity_chance, strict_concavity
 from confide.theory.consistency import is_positive, log_smallest
 from confide.theory.verdicts import Verdict

@@ -13,13 +13,13 @@ from tests.laws.exact import assert_promise_kept, exp_bounds
 from tests.laws.examples import FAMILIES, label
 
 import confide as cf
-from confide import audits
-from confide.audits import Extent
 from confide.channels import Composed
 from confide.errors import InvalidParameterError
+from confide.mechanisms import audits
+from confide.mechanisms.audits import Extent
 from confide.mechanisms.promises import epsilon_above
 from confide.mechanisms.rounds import one_report, rounded_rows
-from confide.sampling import SecureBits
+from confide.mechanisms.sampling import SecureBits
 from confide.theory.verdicts import Verdict
 
 COLOURS = cf.Categories(["red", "green", "blue"])

@@ -8,7 +8,7 @@ from tests.cli.surveys import FINITE, survey
 
 import confide as cf
 from confide.errors import InvalidCountsError, InvalidParameterError
-from confide.methods import METHODS, Method
+from confide.solve.methods import METHODS, Method
 
 
 def towns(mechanism: cf.Mechanism, number: int = 7) -> dict[int, cf.Counts]:
@@ -49,7 +49,7 @@ def test_other_methods_take_groups_one_by_one(method: str) -> None:
 
 
 def test_groups_go_in_blocks_and_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.methods.base.STACK", 40)
+    monkeypatch.setattr("confide.solve.methods.base.STACK", 40)
     mechanism, done = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0), list[int]()
     groups = towns(mechanism)
     found = cf.estimate_groups(groups, mechanism, cf.IBU(), progress=done.append)

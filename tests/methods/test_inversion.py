@@ -22,7 +22,7 @@ from confide import (
 )
 from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError, NotInvertibleError
-from confide.methods.inversion import Repair, normalize, project
+from confide.solve.methods.inversion import Repair, normalize, project
 
 MECHANISMS: list[Mechanism] = [
     FromMatrix(Integers(0, 0), [[1.0]]),

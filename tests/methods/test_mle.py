@@ -29,7 +29,7 @@ from confide import (
 )
 from confide.channels import Dense
 from confide.errors import ImpossibleReportError, InvalidParameterError
-from confide.evidence import Evidence
+from confide.evidence.evidence import Evidence
 
 LARGEST = 300
 EXAMPLES = [example for family in FAMILIES.values() for example in family.examples if example.alphabet.size <= LARGEST]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import confide as cf
-from confide.methods import METHODS, Method
+from confide.solve.methods import METHODS, Method
 
 FULL = {
     cf.IBU(): "the iterative Bayesian update (IBU)",

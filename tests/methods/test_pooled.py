@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import confide as cf
-from confide.methods.inversion import Shares
+from confide.solve.methods.inversion import Shares
 
 PEOPLE = 20_000
 

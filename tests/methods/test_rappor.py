@@ -9,20 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.methods.algorithm import iterates
 
-from confide import (
-    IBU,
-    MLE,
-    BitInversion,
-    Integers,
-    Inversion,
-    RandomizedResponse,
-    Rappor,
-    Status,
-    estimate,
-    tally,
-)
+from confide import IBU, MLE, BitInversion, Integers, Inversion, RandomizedResponse, Rappor, Status, estimate, tally
 from confide.errors import InvalidParameterError, NotInvertibleError
-from confide.methods.inversion import project
+from confide.solve.methods.inversion import project
 
 
 def some_reports(size: int, epsilon: float, people: int = 400) -> tuple[Rappor, NDArray[np.int64]]:

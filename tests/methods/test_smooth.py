@@ -7,8 +7,8 @@ import pytest
 
 import confide as cf
 from confide.errors import SolverError
-from confide.estimates import recover
-from confide.methods.smooth import believe, fit_all, mix
+from confide.estimates.estimate import recover
+from confide.solve.methods.smooth import believe, fit_all, mix
 
 
 def errors(mechanism: cf.Mechanism, histogram: object, methods: list[cf.Method], seeds: range) -> list[float]:

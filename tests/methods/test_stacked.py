@@ -10,11 +10,11 @@ import pytest
 import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray
-from confide.estimates import recover
-from confide.evidence import Evidence
-from confide.methods import stacked
-from confide.methods.ibu import Folds
-from confide.methods.stacked import FAR_BEHIND, HEAD_START, Candidate, _main_shares, weigh
+from confide.estimates.estimate import recover
+from confide.evidence.evidence import Evidence
+from confide.solve.methods import stacked
+from confide.solve.methods.ibu import Folds
+from confide.solve.methods.stacked import FAR_BEHIND, HEAD_START, Candidate, _main_shares, weigh
 
 AGES = cf.Integers(0, 99, unit="year")
 
@@ -210,7 +210,7 @@ def test_over_a_sample_of_the_papers_grid_it_beats_every_fixed_delta() -> None:
 
 
 def test_replicates_borrow_the_shares_of_a_few_of_them_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.methods.stacked.WEIGHED", 2)
+    monkeypatch.setattr("confide.solve.methods.stacked.WEIGHED", 2)
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 1.0)
     evidence = mechanism.observe(mechanism.simulate_counts([100] * 10, rng=1))
     rows = np.tile(evidence.counts, (4, 1))

@@ -66,7 +66,7 @@ def test_a_certificate_stops_it_only_where_it_is_proven(monkeypatch: pytest.Monk
     """The search goes by g as float64 has it; "certified" is said of what holds with its rounding errors in it."""
     usual = estimate(COUNTS, MECHANISM, IBU(stop="certificate", tolerance=1.0))
     prove = Evidence.certificate
-    monkeypatch.setattr("confide.em.ROUNDING", 1.0)  # prove all
+    monkeypatch.setattr("confide.solve.em.ROUNDING", 1.0)  # prove all
     monkeypatch.setattr(Evidence, "certificate", lambda one, theta: prove(one, theta) + 0.9)
     late = estimate(COUNTS, MECHANISM, IBU(stop="certificate", tolerance=1.0))
     groups = estimate_groups({"a": COUNTS, "b": COUNTS}, MECHANISM, IBU(stop="certificate", tolerance=1.0))

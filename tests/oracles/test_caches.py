@@ -14,11 +14,11 @@ from tests.collector.asking import ages, serving
 import confide as cf
 from confide.collector.stores import Store, open_store
 from confide.collector.wire import Wire
+from confide.evidence.shapes import Shape
 from confide.mechanisms.draws import _with_larger_epsilon
 from confide.plans.guesses import Guess
 from confide.plans.measures import Distance, QueryWidth
 from confide.plans.simulations import Simulation
-from confide.shapes import Shape
 from confide.studio.looks import KEPT, Kept, look
 from confide.studio.serving import _key
 

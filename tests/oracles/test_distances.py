@@ -12,7 +12,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy, wasserstein_distance
 
 from confide import Categories, Grid, Integers, emd, hellinger, kl_divergence, total_variation
-from confide.alphabets import Alphabet
+from confide.values import Alphabet
 
 Vector = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.figures import draw_path, to_pdf
+from confide.present.figures import draw_path, to_pdf
 from confide.studio.drafts import values_record
 
 BOX = (40.70, -74.02, 40.79, -73.94)

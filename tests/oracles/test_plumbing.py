@@ -21,10 +21,6 @@ from tests.plans.test_records import LINE, expect, given
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.alphabets import Selection
-from confide.alphabets.numerals import NumberFormat
-from confide.audits import audit
-from confide.checks import as_distribution
 from confide.cli import demo
 from confide.cli.audit import audit_record
 from confide.cli.datasets import dataset_record
@@ -38,12 +34,8 @@ from confide.collector.replies import HTML, JSON, TEXT, home, require_method
 from confide.collector.service import Collector, Entry, Refusal, Settings
 from confide.collector.stores import Batch, StoredSurvey, add_up_batches, digest_invitation, open_store
 from confide.collector.wire import Wire
-from confide.counting import read_reports
-from confide.errors import InvalidDistributionError
-from confide.figures import draw_path, to_pdf
-from confide.figures.distributions import draw_sheet
-from confide.figures.panels import Panel, Role, share_label
-from confide.files import (
+from confide.data.counting import read_reports
+from confide.data.files import (
     GroupAnswers,
     SurveyGroups,
     ask_groups,
@@ -53,11 +45,12 @@ from confide.files import (
     shown_order,
     write_text,
 )
-from confide.files.limits import LIMITS
-from confide.files.records import district_columns
-from confide.files.rows import Account
-from confide.geojson import read_areas
-from confide.pages.markup import render
+from confide.data.files.limits import LIMITS
+from confide.data.files.records import district_columns
+from confide.data.files.rows import Account
+from confide.errors import InvalidDistributionError
+from confide.evidence.shapes import Shape
+from confide.mechanisms.audits import audit
 from confide.plans import Rival
 from confide.plans.measures import choose_measure
 from confide.plans.records import plan_csv
@@ -65,15 +58,22 @@ from confide.present import estimates as estimate_summaries
 from confide.present import groups as group_summaries
 from confide.present import pictures
 from confide.present.diagnoses import around, joined_classes
+from confide.present.figures import draw_path, to_pdf
+from confide.present.figures.distributions import draw_sheet
+from confide.present.figures.panels import Panel, Role, share_label
+from confide.present.pages.markup import render
 from confide.present.plans import summarise_plan
 from confide.present.summary import Cell, Listing, Section
-from confide.shapes import Shape
 from confide.studio import answers, jobs, looks, outlooks, previews, workers
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
 from confide.studio.jobs import Job
 from confide.studio.looks import look
 from confide.studio.serving import Studio
 from confide.theory.verdicts import Verdict, all_of
+from confide.values import Selection
+from confide.values.checks import as_distribution
+from confide.values.geojson import read_areas
+from confide.values.numerals import NumberFormat
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 

@@ -18,24 +18,24 @@ from tests.plans.test_records import LINE, SHARES, expect, given
 from typer.testing import CliRunner
 
 import confide as cf
-from confide import groups as grouping
 from confide.cli import audit, groups
 from confide.cli.main import app
 from confide.collector.stores import open_store
-from confide.em import Status
-from confide.figures import draw_ranges, draw_residuals
-from confide.figures.maps import MapScene
-from confide.figures.panels import Panel, Role
-from confide.groups import GroupEstimates, GroupReports
-from confide.intervals import Band, CrossTable
+from confide.estimates import groups as grouping
+from confide.estimates.groups import GroupEstimates, GroupReports
+from confide.estimates.inference import Band, CrossTable
+from confide.evidence.shapes import Shape
 from confide.plans import Curve, Guess
 from confide.plans.flattery import Flattery
 from confide.plans.planning import Outlook
 from confide.plans.records import plan_csv, plan_record, range_cell, remarks
 from confide.present.estimates import tabulate_cross
+from confide.present.figures import draw_ranges, draw_residuals
+from confide.present.figures.maps import MapScene
+from confide.present.figures.panels import Panel, Role
 from confide.present.summary import Summary
 from confide.present.terminal import show_summary
-from confide.shapes import Shape
+from confide.solve.em import Status
 
 pytest.importorskip("matplotlib")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.queries import weigh
+from confide.values.queries import weigh
 
 SIGNS = {
     "<": operator.lt,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from confide.errors import DataFileError
-from confide.geojson import read_areas
+from confide.values.geojson import read_areas
 
 shapely = pytest.importorskip(
     "shapely", reason="shapely, an oracle for polygons, is not installed: pip install shapely"

@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
-from confide.pages import estimate_page, plan_page
 from confide.plans import Curve, Prediction, Rival
+from confide.present.pages import estimate_page, plan_page
 
 pytest.importorskip("matplotlib")
 

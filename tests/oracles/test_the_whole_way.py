@@ -20,11 +20,11 @@ from tests.oracles.plain import Binned, Key, Named, Table, Whole
 
 import confide as cf
 from confide.collector.stores import Store, open_store
-from confide.counting import merge_files, read_reports
-from confide.files import estimate_file, read_counts, report_columns
-from confide.files.groups import GroupAnswers, SurveyGroups, ask_groups
-from confide.files.records import groups_csv, groups_record
-from confide.pages import groups_page
+from confide.data.counting import merge_files, read_reports
+from confide.data.files import estimate_file, read_counts, report_columns
+from confide.data.files.groups import GroupAnswers, SurveyGroups, ask_groups
+from confide.data.files.records import groups_csv, groups_record
+from confide.present.pages import groups_page
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 

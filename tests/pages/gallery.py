@@ -11,9 +11,9 @@ from tests.reproduction.tiny import run_tiny
 
 import confide as cf
 from confide.cli.demo import METHODS
-from confide.figures import to_svg
-from confide.files import GroupAnswers, SurveyGroups, ask_groups
-from confide.pages import diagnosis_page, estimate_page, groups_page, plan_page
+from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
+from confide.present.figures import to_svg
+from confide.present.pages import diagnosis_page, estimate_page, groups_page, plan_page
 from reproduction import EXPERIMENTS as ALL_EXPERIMENTS
 from reproduction import Comparison, Folder, Run
 from reproduction.page import reproduction_page

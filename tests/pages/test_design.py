@@ -12,9 +12,9 @@ import pytest
 from tests.pages.test_estimate_page import assess, case
 
 import confide as cf
-from confide.figures import Panel, draw_distributions, draw_path, draw_windows, palette, style, to_svg
-from confide.figures.palette import COLORS, METHODS, SCALES, colors_of, light, on_dark, ordered
-from confide.pages import diagnosis_page, estimate_page
+from confide.present.figures import Panel, draw_distributions, draw_path, draw_windows, palette, style, to_svg
+from confide.present.figures.palette import COLORS, METHODS, SCALES, colors_of, light, on_dark, ordered
+from confide.present.pages import diagnosis_page, estimate_page
 from reproduction.simplex import draw_simplex
 
 MODES = {"light": 0, "dark": 1}
@@ -61,7 +61,7 @@ def test_contrast_is_that_of_wcag() -> None:
 
 
 def test_the_style_sheet_has_the_colours_of_the_figures() -> None:
-    sheet = (files("confide.pages") / "design.css").read_text(encoding="utf-8")
+    sheet = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
     bright, dark = sheet.split("@media screen and (prefers-color-scheme: dark)")
     for place, part in enumerate((bright, dark)):
         declared = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", part))
@@ -70,7 +70,7 @@ def test_the_style_sheet_has_the_colours_of_the_figures() -> None:
 
 def test_the_style_sheet_has_the_scale_of_shares_on_maps() -> None:
     """The studio shades its maps as figures do, in both modes, by shades between the stops of the same scale."""
-    sheet = (files("confide.pages") / "design.css").read_text(encoding="utf-8")
+    sheet = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
     for place, part in enumerate(sheet.split("@media screen and (prefers-color-scheme: dark)")):
         assert re.findall(r"--heat-\d: (#[0-9a-f]{6});", part) == [one.lower() for one in SCALES["heat"][place]]
         assert SCALES["heat"][place][0] == COLORS["card"][place]  # nobody
@@ -82,11 +82,11 @@ def test_the_style_sheet_has_the_scale_of_shares_on_maps() -> None:
 
 
 def test_the_page_uses_no_colour_of_its_own() -> None:
-    sheet = (files("confide.pages") / "page.css").read_text(encoding="utf-8").partition("@media print")
+    sheet = (files("confide.present.pages") / "page.css").read_text(encoding="utf-8").partition("@media print")
     assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?!;?\s*\{)", re.sub(r'"stroke: #"', "", sheet[0]))
     given = {"of", "dark", "columns", "panel", "widest", "share", "natural", "wide", "narrow"}  # by single elements
     names = set(re.findall(r"var\(--([a-z0-9-]+)", sheet[0])) - given
-    design = (files("confide.pages") / "design.css").read_text(encoding="utf-8")
+    design = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
     assert names <= set(re.findall(r"--([a-z0-9-]+):", design))
 
 
@@ -114,7 +114,7 @@ def test_methods_can_be_told_apart_whatever_one_sees(mode: str) -> None:
 
 def tokens(place: int) -> dict[str, str]:
     """Return the colours that the style sheet itself declares, on a light or on a dark page."""
-    sheet = (files("confide.pages") / "design.css").read_text(encoding="utf-8")
+    sheet = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
     part = sheet.split("@media screen and (prefers-color-scheme: dark)")[place]
     return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", part))
 

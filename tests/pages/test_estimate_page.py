@@ -13,8 +13,8 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError
-from confide.pages import estimate_page
 from confide.present.estimates import MOST_ROWS
+from confide.present.pages import estimate_page
 from confide.present.summary import MOST_ENTRIES
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 from tests.pages.test_estimate_page import Reader
 
 import confide as cf
-from confide.pages import estimate_page
 from confide.present.estimates import summarise_reports
+from confide.present.pages import estimate_page
 from confide.present.summary import MOST_ENTRIES
 
 pytestmark = pytest.mark.slow

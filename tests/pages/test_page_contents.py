@@ -10,14 +10,14 @@ import pytest
 from tests.pages.test_estimate_page import Reader, assess, case, judged
 
 import confide as cf
-from confide.alphabets import Alphabet
-from confide.figures import Panel, PanelSheet, draw_path, draw_sheet
-from confide.files import GroupAnswers, SurveyGroups, ask_groups
-from confide.intervals import Band, CrossTable, Interval
-from confide.pages import diagnosis_page, estimate_page, groups_page, markup
+from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
+from confide.estimates.inference import Band, CrossTable, Interval
 from confide.present import estimates
 from confide.present.estimates import Findings, summarise_reports, tabulate_cross
+from confide.present.figures import Panel, PanelSheet, draw_path, draw_sheet
+from confide.present.pages import diagnosis_page, estimate_page, groups_page, markup
 from confide.present.summary import between
+from confide.values import Alphabet
 
 Shown = list[tuple[Alphabet, list[Panel]]]
 

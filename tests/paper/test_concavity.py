@@ -8,7 +8,7 @@ import pytest
 from confide import IBU, Categories, FromMatrix, Inversion, estimate, tally
 from confide.channels.base import FloatArray
 from confide.errors import NotInvertibleError
-from confide.evidence import Evidence
+from confide.evidence.evidence import Evidence
 
 ALPHABET = Categories([1, 2, 3])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from confide import MLE, Lattice, PlanarGeometric, PlanarLaplace, estimate, likely_subset, tally
-from confide.alphabets import Plane, Selection
 from confide.theory.likely_subsets import Hull, discretization_error, widening
+from confide.values import Plane, Selection
 
 CELL = 0.3
 """The width h of a cell, in km."""

@@ -23,7 +23,7 @@ from confide import (
     estimate,
 )
 from confide.mechanisms.promises import worst_ratio
-from confide.metrics import Manhattan
+from confide.values.metrics import Manhattan
 
 # Equation truncatedTaxicab and proposition geoindTaxicab.
 

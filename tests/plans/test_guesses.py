@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.comparisons import assess
+from confide.data.files import estimate_csv, estimate_record, to_json
 from confide.errors import ConfideError, DataFileError, InvalidDistributionError, InvalidParameterError
-from confide.files import estimate_csv, estimate_record, to_json
+from confide.estimates.comparisons import assess
 from confide.plans import Guess, as_guess
-from confide.surveys import Survey
+from confide.surveys.survey import Survey
 
 AGES = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
 SMALL = cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from tests.reproduction.tiny import invent, run_tiny
 
 import confide as cf
-from confide.figures import to_pdf
+from confide.present.figures import to_pdf
 from reproduction import EXPERIMENTS, Comparison, Experiment, Ruling, find
 from reproduction.catalogue import inversion, likelihood
 

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from confide.sampling import SecureBits, SeededBits, as_bits, as_generator
+from confide.mechanisms.sampling import SecureBits, SeededBits, as_bits, as_generator
 
 
 def test_secure_words_are_the_operating_systems_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sampling.scripted import LARGEST_WORD, ScriptedBits, SpelledBits
 
-from confide.sampling import WeightRows, as_bits
+from confide.mechanisms.sampling import WeightRows, as_bits
 
 HUGE = 3**700
 """A weight of 1,110 bits, as a hundred ages at a small epsilon need."""

@@ -28,9 +28,9 @@ from confide import (
     TruncatedGeometric,
     TruncatedTaxicab,
 )
-from confide.limits import MOST_STORED
 from confide.mechanisms.line import LARGEST_TABLE
-from confide.sampling import SecureBits
+from confide.mechanisms.sampling import SecureBits
+from confide.values.limits import MOST_STORED
 
 PEOPLE = 120_000
 PAIRS = [pair for family in FAMILIES.values() for pair in family.sampled]

@@ -15,9 +15,9 @@ from tests.laws.formulas import lattice_sum
 from tests.sampling.scripted import LARGEST_WORD, ScriptedBits
 
 from confide import Grid, PlanarGeometric, TruncatedPlanarGeometric
-from confide.kernels import planar_geometric_kernel
-from confide.sampling import PlanarGeometricNoise, ProductNoise, TableNoise, as_bits
-from confide.sampling import geometric as planar_sampling
+from confide.channels.kernels import planar_geometric_kernel
+from confide.mechanisms.sampling import PlanarGeometricNoise, ProductNoise, TableNoise, as_bits
+from confide.mechanisms.sampling import geometric as planar_sampling
 
 
 def hypot_bounds(down: int, along: int, bits: int = 400) -> tuple[Fraction, Fraction]:

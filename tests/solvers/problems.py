@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, minimize
 
 from confide.channels import Channel, Dense
-from confide.evidence import Evidence
-from confide.solvers.maximum import Solver
-from confide.solvers.search import Clock, Found
+from confide.evidence.evidence import Evidence
+from confide.solve.maximum import Solver
+from confide.solve.search import Clock, Found
 
 Array = NDArray[np.float64]
 

@@ -24,11 +24,11 @@ from confide import (
     tally,
 )
 from confide.channels import Dense, TwoSidedExponential
-from confide.evidence import Evidence
-from confide.solvers.interior_point import DenseSystem, LineSystem, interior_point
-from confide.solvers.maximum import SOLVERS, Solver, follow_path, is_line
-from confide.solvers.search import Clock
-from confide.solvers.support_newton import support_newton
+from confide.evidence.evidence import Evidence
+from confide.solve.interior_point import DenseSystem, LineSystem, interior_point
+from confide.solve.maximum import SOLVERS, Solver, follow_path, is_line
+from confide.solve.search import Clock
+from confide.solve.support_newton import support_newton
 
 Build = Callable[[int, float], Mechanism]
 

@@ -9,11 +9,11 @@ import pytest
 from tests.solvers.problems import run, uniform
 
 from confide import MLE, Exponential, Integers, Mechanism, Rappor, TruncatedGeometric, TruncatedLaplace, tally
-from confide.evidence import Evidence
-from confide.solvers import hessian
-from confide.solvers.hessian import FromRows, choose_curvature
-from confide.solvers.maximum import follow_path, solve_where_reported
-from confide.solvers.support_newton import support_newton
+from confide.evidence.evidence import Evidence
+from confide.solve import hessian
+from confide.solve.hessian import FromRows, choose_curvature
+from confide.solve.maximum import follow_path, solve_where_reported
+from confide.solve.support_newton import support_newton
 
 
 def bit_reports(people: int, size: int = 40) -> Evidence:
@@ -99,7 +99,7 @@ def test_a_million_values_and_two_hundred_reports(monkeypatch: pytest.MonkeyPatc
     mechanism = TruncatedGeometric(Integers(0, 999_999), 0.1)
     people = np.random.default_rng(0).integers(0, 1_000_000, 200)
     evidence = mechanism.observe(tally(mechanism.privatize(people, rng=1)))
-    monkeypatch.setattr("confide.solvers.maximum.follow_path", None)
+    monkeypatch.setattr("confide.solve.maximum.follow_path", None)
     assert MLE().solve(evidence).status == "certified"
 
 

@@ -8,8 +8,8 @@ import pytest
 from confide import MLE, Evidence, Integers, TruncatedGeometric
 from confide.channels import Dense, RandomizedResponseChannel
 from confide.channels.base import FloatArray, Layout
-from confide.solvers import maximum as module
-from confide.solvers.maximum import can_solve_together, maxima
+from confide.solve import maximum as module
+from confide.solve.maximum import can_solve_together, maxima
 
 
 def random_rows(size: int, outputs: int, number: int, seed: int) -> tuple[FloatArray, FloatArray]:

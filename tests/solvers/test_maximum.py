@@ -10,8 +10,8 @@ from tests.solvers.problems import Array, run
 
 from confide import MLE, Integers, RandomizedResponse, Status
 from confide.channels import RandomizedResponseChannel
-from confide.evidence import Evidence
-from confide.solvers.maximum import SOLVERS, Solver, fill_water
+from confide.evidence.evidence import Evidence
+from confide.solve.maximum import SOLVERS, Solver, fill_water
 
 
 def random_shares(seed: int, size: int) -> Array:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from tests.solvers.problems import Array, drawn, run
 
-from confide.alphabets import Grid, Integers
 from confide.channels import ClampedPlanarConvolution
-from confide.evidence import Evidence
+from confide.evidence.evidence import Evidence
 from confide.mechanisms import (
     Exponential,
     Mechanism,
@@ -22,11 +21,12 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
-from confide.methods import MLE
-from confide.solvers import hessian, maximum
-from confide.solvers.hessian import FromPlane, FromRows, StationaryPlane, choose_curvature, curvature_of
-from confide.solvers.search import Clock, NonnegativeProgramme, climb, overlap
-from confide.solvers.support_newton import Support, _corrected_step, newton_cg, support_newton
+from confide.solve import hessian, maximum
+from confide.solve.hessian import FromPlane, FromRows, StationaryPlane, choose_curvature, curvature_of
+from confide.solve.methods import MLE
+from confide.solve.search import Clock, NonnegativeProgramme, climb, overlap
+from confide.solve.support_newton import Support, _corrected_step, newton_cg, support_newton
+from confide.values import Grid, Integers
 
 PLANES: dict[str, Mechanism] = {
     "laplace": TruncatedPlanarLaplace(Grid(27, 27), 0.3),
@@ -149,8 +149,8 @@ def test_rows_take_over_when_the_model_does_not_help(monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 def test_a_support_too_wide_for_a_matrix_goes_on_in_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = city(TruncatedPlanarLaplace(Grid(27, 27), 1.5))
-    monkeypatch.setattr("confide.solvers.support_newton.WIDEST_SUPPORT", 20)
-    monkeypatch.setattr("confide.solvers.maximum.can_follow_path", lambda _: False)
+    monkeypatch.setattr("confide.solve.support_newton.WIDEST_SUPPORT", 20)
+    monkeypatch.setattr("confide.solve.maximum.can_follow_path", lambda _: False)
     assert run(support_newton, evidence, tolerance=1e-6).certificate > 1
     answer = MLE().solve(evidence)
     assert answer.status == "certified"
@@ -221,8 +221,8 @@ def test_a_step_that_few_weights_spoil_is_solved_again(monkeypatch: pytest.Monke
     Once all the sixty could be wrong each time, and the maximum was reached but never proven: 0.048 nats for good.
     Here, where few values carry the maximum, all weights may be wrong at first.
     """
-    monkeypatch.setattr("confide.solvers.support_newton.TOLERATED", 10.0)
-    monkeypatch.setattr("confide.solvers.support_newton.LARGEST_ROWS", 0)
+    monkeypatch.setattr("confide.solve.support_newton.TOLERATED", 10.0)
+    monkeypatch.setattr("confide.solve.support_newton.LARGEST_ROWS", 0)
     evidence = city(TruncatedPlanarLaplace(Grid(70, 70), 0.1), 1_000_000)
     theta = run(support_newton, evidence, 1e-6).distribution
     atoms = np.flatnonzero(theta)

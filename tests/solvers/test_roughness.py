@@ -7,7 +7,7 @@ import pytest
 
 from confide import Grid, Integers
 from confide.channels.base import Layout
-from confide.solvers.smooth_prior import Knots, roughness
+from confide.solve.smooth_prior import Knots, roughness
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

@@ -11,11 +11,11 @@ import pytest
 import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Layout
-from confide.evidence import Evidence
-from confide.solvers import smooth_features
-from confide.solvers.smooth_features import EDGE_DOUBT, EDGE_DOUBT_OF_RESPONSE, FEWEST, add_edges
-from confide.solvers.smooth_prior import PriorFamily, PriorFit, Problem, follow_path, refit, stay_uniform
-from confide.solvers.smooth_replicates import refit_replicates
+from confide.evidence.evidence import Evidence
+from confide.solve import smooth_features
+from confide.solve.smooth_features import EDGE_DOUBT, EDGE_DOUBT_OF_RESPONSE, FEWEST, add_edges
+from confide.solve.smooth_prior import PriorFamily, PriorFit, Problem, follow_path, refit, stay_uniform
+from confide.solve.smooth_replicates import refit_replicates
 
 VALUES = np.arange(60)
 LINE = cf.TruncatedGeometric(cf.Integers(0, 59), 0.3)

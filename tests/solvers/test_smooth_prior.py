@@ -10,9 +10,9 @@ from scipy.optimize import fmin_l_bfgs_b
 
 from confide import Integers, TruncatedGeometric
 from confide.channels.base import FloatArray, Layout
-from confide.evidence import Evidence
-from confide.solvers import smooth_prior
-from confide.solvers.smooth_prior import Knots, Penalty, PriorFit, Problem, follow_path, refit, roughness, stay_uniform
+from confide.evidence.evidence import Evidence
+from confide.solve import smooth_prior
+from confide.solve.smooth_prior import Knots, Penalty, PriorFit, Problem, follow_path, refit, roughness, stay_uniform
 
 
 def ignore(outputs: FloatArray) -> None:

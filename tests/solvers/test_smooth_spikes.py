@@ -10,9 +10,9 @@ import pytest
 
 import confide as cf
 from confide.channels.base import Layout
-from confide.evidence import Evidence
-from confide.solvers.smooth_features import SPIKE_DOUBT, add_spikes, cost_of, find_spikes
-from confide.solvers.smooth_prior import (
+from confide.evidence.evidence import Evidence
+from confide.solve.smooth_features import SPIKE_DOUBT, add_spikes, cost_of, find_spikes
+from confide.solve.smooth_prior import (
     BandedCurvature,
     DenseCurvature,
     Problem,

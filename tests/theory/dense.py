@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide import Counts, Mechanism, tally
-from confide.evidence import Evidence
-from confide.solvers.interior_point import DenseSystem, interior_point
-from confide.solvers.search import Clock
-from confide.solvers.support_newton import support_newton
+from confide.evidence.evidence import Evidence
+from confide.solve.interior_point import DenseSystem, interior_point
+from confide.solve.search import Clock
+from confide.solve.support_newton import support_newton
 
 Array = NDArray[np.float64]
 

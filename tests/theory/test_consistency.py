@@ -9,9 +9,9 @@ import pytest
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
-from confide.alphabets.base import as_value
 from confide.theory.consistency import consistency, is_positive, largest_bound, log_smallest
 from confide.theory.verdicts import Verdict
+from confide.values.base import as_value
 
 
 @pytest.mark.parametrize("name", FINITE)

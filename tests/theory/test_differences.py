@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import confide as cf
-from confide.theory.differences import Directions, _whitening, benjamini_hochberg, differences
+from confide.check.differences import Directions, _whitening, benjamini_hochberg, differences
 
 AGES = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.1)
 HUMP = np.exp(-(((np.arange(100) - 38) / 14) ** 2) / 2)

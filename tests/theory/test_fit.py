@@ -11,13 +11,13 @@ import pytest
 from scipy.special import bdtr, chdtrc
 
 import confide as cf
+from confide.check.fit import LEVEL, Fit, FitVerdict, Outlier, examine, fit, fit_groups, fit_pool, testing
+from confide.check.fit.bits import ones_law, rates_of
+from confide.check.fit.tables import Statistics, deviance_moments, tail_of_ratio
+from confide.check.fit.testing import GroupExamination, _calibrate, _calibrated, holm, outliers_of
 from confide.errors import ImpossibleReportError, InvalidCountsError
-from confide.evidence import Evidence
+from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
-from confide.theory.fit import LEVEL, Fit, FitVerdict, Outlier, examine, fit, fit_groups, fit_pool, testing
-from confide.theory.fit.bits import ones_law, rates_of
-from confide.theory.fit.tables import Statistics, deviance_moments, tail_of_ratio
-from confide.theory.fit.testing import GroupExamination, _calibrate, _calibrated, holm, outliers_of
 
 AGES = cf.datasets.adult_ages()
 CITY = cf.datasets.manhattan()

@@ -42,10 +42,10 @@ from confide import (
     likely_subset,
     tally,
 )
-from confide.alphabets import Selection
 from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError, NotInvertibleError
-from confide.evidence import Evidence
+from confide.evidence.evidence import Evidence
 from confide.theory.likely_subsets import LikelySubset, likely_subset_of
+from confide.values import Selection
 
 SMALL = [example for example in ALL_EXAMPLES if 1 < example.alphabet.size <= 100]
 

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import confide as cf
-from confide.alphabets import Alphabet
-from confide.diagnosis import answers as diagnosis_module
 from confide.errors import SolverError
-from confide.evidence import Evidence
+from confide.estimates.diagnosis import answers as diagnosis_module
+from confide.evidence.evidence import Evidence
 from confide.theory import maximum_set as maximum_set_module
 from confide.theory.concavity import uniqueness
 from confide.theory.maximum_set import MaximumSet, flat_directions, is_trusted, maximum_set
 from confide.theory.spectra import Spectrum
 from confide.theory.verdicts import Verdict
+from confide.values import Alphabet
 
 
 def problem(rows: object, counts: list[int]) -> tuple[cf.FromMatrix, cf.Counts]:

@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import confide as cf
+from confide.check.departures import LEVEL, uniformity_test
+from confide.check.uniformity import Uniformity
 from confide.cli.main import app
-from confide.comparisons import assess_pool
-from confide.departures import LEVEL, uniformity_test
-from confide.estimates import observe_groups, recover
-from confide.evidence import Evidence
-from confide.pages import estimate_page
-from confide.theory.uniformity import Uniformity
+from confide.estimates.comparisons import assess_pool
+from confide.estimates.estimate import observe_groups, recover
+from confide.evidence.evidence import Evidence
+from confide.present.pages import estimate_page
 
 YEARS = cf.Integers(0, 99)
 WEAK = cf.RandomizedResponse(YEARS, 0.5)

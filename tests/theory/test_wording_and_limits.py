@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.diagnosis.words import _number, _uncovered, describe_bound, evidence_in_words, verdict_in_words
 from confide.errors import InvalidParameterError
+from confide.estimates.diagnosis.words import _number, _uncovered, describe_bound, evidence_in_words, verdict_in_words
 from confide.mechanisms.geometric import geometric_bound
 from confide.mechanisms.randomized_response import krr_bound
 from confide.theory.concavity import MOST_PEOPLE, concavity_chance, people_for_concavity

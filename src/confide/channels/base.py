@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, LineGeometry, PlaneGeometry, RingGeometry
 from confide.errors import InvalidDistributionError, NotInvertibleError
-from confide.limits import LARGEST_SQUARE
-from confide.wording import counted
+from confide.values import Alphabet, LineGeometry, PlaneGeometry, RingGeometry
+from confide.values.limits import LARGEST_SQUARE
+from confide.values.wording import counted
 
 if TYPE_CHECKING:
     from confide.channels.two_sided_exponential import TwoSidedExponential

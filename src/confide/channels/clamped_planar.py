@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import UNIT, FloatArray, Indices
+from confide.channels.kernels import PlanarKernel
 from confide.channels.planar import (
     CACHED,
     NEGLIGIBLE,
@@ -27,8 +28,7 @@ from confide.channels.planar import (
     norms_of,
     swap_axes,
 )
-from confide.checks import read_only
-from confide.kernels import PlanarKernel
+from confide.values.checks import read_only
 
 ENDS = [0, -1]
 """The first and the last of something."""
@@ -275,7 +275,7 @@ def _without_ends(vectors: FloatArray) -> FloatArray:
 def kernel_in_blocks(kernel: PlanarKernel, side: int) -> PlanarKernel:
     """Return the kernel between square blocks of cells, from a place that may be anywhere in its block alike.
 
-    >>> from confide.kernels import planar_geometric_kernel
+    >>> from confide.channels.kernels import planar_geometric_kernel
     >>> kernel = kernel_in_blocks(planar_geometric_kernel((4, 4), 1.0), 2)
     >>> total = 4 * kernel.corners[0, 0] - 2 * (kernel.rows[0, 0] + kernel.columns[0, 0]) + kernel.cells[0, 0]
     >>> bool(abs(total - 1) < 1e-14)

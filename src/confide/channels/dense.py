@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout
-from confide.checks import as_floats, read_only
+from confide.values.checks import as_floats, read_only
 
 GIVEN = 2 * float(np.finfo(np.float64).eps)
 """Relative error of an entry that was given as a number: it was divided by its row's sum."""

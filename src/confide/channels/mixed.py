@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from confide.alphabets import Attributes
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
-from confide.checks import read_only
+from confide.values import Attributes
+from confide.values.checks import read_only
 
 SMALL = 512
 """Components, values and outputs up to which G M is stored: one product in place of two."""

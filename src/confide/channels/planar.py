@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
-from confide.kernels import PlanarKernel
+from confide.channels.kernels import PlanarKernel
 
 Spectrum = NDArray[np.complex128]
 

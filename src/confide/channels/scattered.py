@@ -10,7 +10,7 @@ import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.channels.two_sided_exponential import running_sums
-from confide.checks import read_only
+from confide.values.checks import read_only
 
 
 @dataclass(frozen=True, eq=False, repr=False)

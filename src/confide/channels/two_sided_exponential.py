@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
-from confide.checks import read_only
+from confide.values.checks import read_only
 
 FAINT = 1e-290
 """Added to whatever is smeared, so that no running sum fades into subnormal numbers: they take 20 times as long."""

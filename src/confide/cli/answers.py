@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from confide.alphabets import Attributes, LineGeometry, PlaneGeometry
 from confide.cli.repetition import repetition_record
 from confide.cli.terminal import say, warn
 from confide.cli.usage import Statistic, split_names
-from confide.counting import ReportInput
-from confide.diagnosis import why_undivided
-from confide.errors import InvalidParameterError
-from confide.estimates import Estimate
-from confide.files import (
+from confide.data.counting import ReportInput
+from confide.data.files import (
     Heading,
     cross_csv,
     estimate_csv,
@@ -25,11 +21,15 @@ from confide.files import (
     tables_record,
     to_json,
 )
-from confide.intervals import CrossTable, Interval, Windows, level_of_each
+from confide.errors import InvalidParameterError
+from confide.estimates.diagnosis import why_undivided
+from confide.estimates.estimate import Estimate
+from confide.estimates.inference import CrossTable, Interval, Windows, level_of_each
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.terminal import SMALL
-from confide.queries import Query
-from confide.surveys import Survey
+from confide.surveys.survey import Survey
+from confide.values import LineGeometry, PlaneGeometry
+from confide.values.queries import Query
 
 SOON = 200
 """Values up to which windows are found in a second or two."""
@@ -71,7 +71,7 @@ def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading)
         return to_json(record_of(found, gathered, heading)) + "\n"
     if len(gathered.pool) > 1:
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
-    from confide.pages.markup import show_page
+    from confide.present.pages.markup import show_page
 
     return show_page(summarise_estimate(complete(found), is_page=True))
 
@@ -142,8 +142,8 @@ def paths_beside(outputs: list[Path], tables: Iterable[tuple[str, ...]]) -> dict
 
 def choose_tables(survey: Survey, marginal: list[str], cross: list[str]) -> tuple[Names, list[Names]]:
     """Return the attributes to look at alone, and those of each cross table; of many combinations each attribute."""
-    alphabet = survey.alphabet
-    if not isinstance(alphabet, Attributes):
+    alphabet = survey.alphabet.attributes
+    if alphabet is None:
         if marginal or cross:
             option = "--marginal" if marginal else "--cross"
             raise InvalidParameterError(

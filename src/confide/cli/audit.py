@@ -7,15 +7,15 @@ from typing import Any
 
 import typer
 
-from confide import audits
-from confide.audits import Audit
 from confide.cli.failures import ExitCode, NoAnswerError
 from confide.cli.terminal import console, progress, say, show_json
 from confide.cli.usage import AsJson, SurveyPath
 from confide.errors import InvalidParameterError
+from confide.mechanisms import audits
+from confide.mechanisms.audits import Audit
 from confide.present.surveys import summarise_audit
 from confide.present.terminal import show_summary
-from confide.surveys import Survey, load_survey
+from confide.surveys.survey import Survey, load_survey
 
 EXAMPLES = ("confide audit survey.toml", "confide audit survey.toml --json && echo kept")
 

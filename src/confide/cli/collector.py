@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from confide.checks import check_choice
 from confide.cli.numbers import as_count
 from confide.cli.terminal import progress_bar, say, say_exactly, show_json, show_pairs, warn
 from confide.cli.usage import AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names, take_reports
-from confide.counting import ReportInput
+from confide.data.counting import ReportInput
+from confide.data.files import CountsFile, Reject
+from confide.data.files.counts_files import write_counts_file
 from confide.errors import ConfideError, InvalidParameterError, MissingExtraError
-from confide.files import CountsFile, Reject
-from confide.files.counts_files import write_counts_file
-from confide.surveys import Survey, load_survey
-from confide.wording import counted
+from confide.surveys.survey import Survey, load_survey
+from confide.values.checks import check_choice
+from confide.values.wording import counted
 
 if TYPE_CHECKING:
     from confide.collector.client import Client

@@ -20,7 +20,7 @@ from confide.cli.terminal import (
     warn_of_mixture,
 )
 from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, split_names, warn_of_values
-from confide.counting import (
+from confide.data.counting import (
     ENGINES,
     Request,
     Tallied,
@@ -30,14 +30,14 @@ from confide.counting import (
     plan_query,
     refuse_rejects,
 )
-from confide.counting.sources import search
+from confide.data.counting.sources import search
+from confide.data.files import Account, Heading, name_columns, write_counts, write_rejects
+from confide.data.files.counts_files import Sums
+from confide.data.files.rows import first_few
 from confide.errors import InvalidParameterError
-from confide.files import Account, Heading, name_columns, write_counts, write_rejects
-from confide.files.counts_files import Sums
-from confide.files.rows import first_few
 from confide.present.summary import describe_noise
-from confide.surveys import load_survey
-from confide.wording import counted
+from confide.surveys.survey import load_survey
+from confide.values.wording import counted
 
 EXAMPLES = (
     "confide count survey.toml reports.csv -o counts.parquet",

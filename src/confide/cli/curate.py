@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.checks import check_choice
 from confide.cli.collector import STORE, needs_server
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_pairs, warn
 from confide.cli.usage import check_outputs
+from confide.data.files import whole_file
 from confide.errors import InvalidParameterError
-from confide.files import whole_file
-from confide.surveys import load_survey
-from confide.wording import counted
+from confide.surveys.survey import load_survey
+from confide.values.checks import check_choice
+from confide.values.wording import counted
 
 if TYPE_CHECKING:
     from confide.collector.stores import Store, StoredSurvey

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from confide import datasets as bundled
 from confide.cli.terminal import say, say_exactly, show, show_json, show_pairs
 from confide.cli.usage import AsJson
-from confide.datasets import Dataset
+from confide.data import datasets as bundled
+from confide.data.datasets import Dataset
+from confide.data.files import alphabet_record, write_text, write_values
+from confide.data.files.writing import csv_text
 from confide.errors import InvalidParameterError
-from confide.explanations import describe_alphabet
-from confide.files import alphabet_record, write_text, write_values
-from confide.files.writing import csv_text
+from confide.estimates.explanations import describe_alphabet
 
 EXAMPLES = (
     "confide datasets",
@@ -123,7 +123,7 @@ def _describe(dataset: Dataset, export: Path | None) -> None:
             ("Licence", dataset.licence),
             ("Citation", dataset.citation),
             ("Note", dataset.note),
-            ("In Python", f"confide.datasets.{dataset.name}()"),
+            ("In Python", f"confide.data.datasets.{dataset.name}()"),
         ]
     )
     if export is not None:

@@ -8,20 +8,20 @@ from typing import Annotated
 
 import typer
 
-from confide.alphabets import Integers
 from confide.cli.numbers import as_count
 from confide.cli.terminal import progress, say, say_exactly, show, show_pairs, warn
-from confide.comparisons import Outcome, assess
-from confide.counts import Counts, tally
-from confide.datasets import Dataset, adult_ages
-from confide.distances import emd, total_variation
+from confide.data.datasets import Dataset, adult_ages
+from confide.data.files import check_writable, write_text
 from confide.errors import MissingExtraError
-from confide.files import check_writable, write_text
-from confide.intervals import Interval
+from confide.estimates.comparisons import Outcome, assess
+from confide.estimates.inference import Interval
+from confide.evidence.counts import Counts, tally
 from confide.mechanisms import TruncatedGeometric
-from confide.methods import IBU, Inversion, Method, Stacked
-from confide.queries import as_weights
-from confide.surveys import Survey
+from confide.solve.methods import IBU, Inversion, Method, Stacked
+from confide.surveys.survey import Survey
+from confide.values import Integers
+from confide.values.distances import emd, total_variation
+from confide.values.queries import as_weights
 
 EXAMPLES = ("confide demo", "confide demo --output ages.html --seed 1")
 
@@ -45,7 +45,7 @@ def demo(
     The ages of UCI Adult go through the truncated geometric mechanism at epsilon 0.05 per year. Four methods then
     recover their distribution from the reports alone: the default, IBU, and matrix inversion repaired in two ways.
     """
-    from confide.pages import estimate_page
+    from confide.present.pages import estimate_page
 
     check_writable(output)
     people = adult_ages()
@@ -75,7 +75,7 @@ def demo(
 
 
 def _introduce(people: Dataset, survey: Survey, seed: int) -> None:
-    from confide.explanations import describe_mechanism, explain_guarantee
+    from confide.estimates.explanations import describe_mechanism, explain_guarantee
 
     promise = survey.mechanism.guarantee
     say(f"{people.total:,} real ages, each blurred on its own, then recovered as a distribution", style="bold")
@@ -101,7 +101,7 @@ def _show_table(survey: Survey, people: Dataset, counts: Counts, outcomes: list[
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from confide.wording import plural
+    from confide.values.wording import plural
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", style="bold", no_wrap=True)
@@ -129,7 +129,7 @@ def _cells(outcome: Outcome) -> list[str]:
 
 
 def _explain(survey: Survey, outcomes: list[Outcome]) -> None:
-    from confide.wording import with_unit
+    from confide.values.wording import with_unit
 
     best, _, *inversions = [outcome.emd for outcome in outcomes if outcome.emd is not None]
     say(

@@ -34,10 +34,8 @@ from confide.cli.usage import (
     read_share,
     separated,
 )
-from confide.counting import ReportInput
-from confide.diagnosis import Diagnosis, QueryAnswer
-from confide.errors import DataFileError, InvalidParameterError
-from confide.files import (
+from confide.data.counting import ReportInput
+from confide.data.files import (
     CountsFile,
     diagnosis_record,
     group_reports_record,
@@ -47,13 +45,15 @@ from confide.files import (
     to_json,
     write_text,
 )
-from confide.intervals import check_level
+from confide.errors import DataFileError, InvalidParameterError
+from confide.estimates.diagnosis import Diagnosis, QueryAnswer
+from confide.estimates.inference import check_level
+from confide.evidence.shapes import Shape
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.summary import Section, caution_fits
 from confide.present.terminal import show_summary
-from confide.queries import Query
-from confide.shapes import Shape
-from confide.surveys import Survey, load_survey
+from confide.surveys.survey import Survey, load_survey
+from confide.values.queries import Query
 
 EXAMPLES = (
     "confide diagnose survey.toml",
@@ -177,9 +177,9 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
     strict: bool,
 ) -> None:
     """Diagnose all groups together, then say of each how large it is, whether it fits and whether it differs."""
-    from confide.groups import GroupReports
-    from confide.pages import diagnosis_page
+    from confide.estimates.groups import GroupReports
     from confide.present.groups import summarise_group_reports
+    from confide.present.pages import diagnosis_page
 
     pools = counts.pools
     if counts.heading.is_pooled:
@@ -227,7 +227,7 @@ def _gather(path: Path, given: Path, survey: Survey, column: list[str] | None, r
 def _diagnose(
     survey: Survey, gathered: ReportInput | None, shape: Shape | None, error: float, level: float
 ) -> Diagnosis:
-    from confide.diagnosis import diagnose as ask
+    from confide.estimates.diagnosis import diagnose as ask
 
     counts = None if gathered is None else gathered.counts
     return ask(counts, survey.mechanism, name=survey.name, error=error, level=level, shape=shape)
@@ -247,7 +247,7 @@ def _render(
 ) -> str:
     if path.suffix.lower() == ".json":
         return to_json(_record(survey, gathered, diagnosis, answers)) + "\n"
-    from confide.pages import diagnosis_page
+    from confide.present.pages import diagnosis_page
 
     return diagnosis_page(survey, diagnosis, answers, () if gathered is None else gathered.notes)
 

@@ -10,7 +10,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid
 from confide.cli.answers import Questions, ask, choose_tables, paths_beside, record_of, render, tables_beside, tabulate
 from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.failures import NoAnswerError
@@ -48,20 +47,21 @@ from confide.cli.usage import (
     outputs_option,
     separated,
 )
-from confide.comparisons import assess_pool
-from confide.counts import Counts
+from confide.data.files import Heading, Rows, describe_left_out, is_counts_file, read_counts, read_values, write_text
 from confide.errors import InvalidParameterError
-from confide.estimates import Estimate
-from confide.explanations import WHEN_ENDED_EARLY
-from confide.files import Heading, Rows, describe_left_out, is_counts_file, read_counts, read_values, write_text
-from confide.geojson import read_lines
-from confide.intervals import check_level
-from confide.methods import IBU, MLE, Method
+from confide.estimates.comparisons import assess_pool
+from confide.estimates.estimate import Estimate
+from confide.estimates.explanations import WHEN_ENDED_EARLY
+from confide.estimates.inference import check_level
+from confide.evidence.counts import Counts
 from confide.present.estimates import Findings, summarise_estimate
 from confide.present.summary import caution_fits
 from confide.present.terminal import show_summary
-from confide.surveys import Survey, load_survey
+from confide.solve.methods import IBU, MLE, Method
+from confide.surveys.survey import Survey, load_survey
 from confide.theory.likely_subsets import likely_subset
+from confide.values import Alphabet
+from confide.values.geojson import read_lines
 
 LONG = 200_000
 """A fifth of the million values that took the default 22 s of processor with 200 reports."""
@@ -297,7 +297,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
 
 def _note_undivided(found: Findings) -> None:
     """Say that a map's districts are left out, beside JSON, which has no line for it."""
-    if found.undivided and isinstance(found.alphabet, Grid):
+    if found.undivided and found.alphabet.grid is not None:
         say(f"Districts are left out: {found.undivided}.", stderr=True)
 
 

@@ -9,10 +9,10 @@ import typer
 
 from confide.cli.terminal import say
 from confide.cli.usage import SurveyPath, check_outputs
+from confide.data.files import write_text
 from confide.errors import InvalidParameterError
-from confide.files import write_text
-from confide.surveys import load_survey
-from confide.wording import counted
+from confide.surveys.survey import load_survey
+from confide.values.wording import counted
 
 EXAMPLES = ("confide export survey.toml -o survey.json", "confide export survey.toml | gzip > survey.json.gz")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from confide.check.fit import GroupFits
 from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import console, progress, progress_bar, say_exactly, show_json, warn
 from confide.cli.usage import Statistic
-from confide.files import (
+from confide.data.files import (
     CountsFile,
     GroupAnswers,
     SurveyGroups,
@@ -20,13 +21,12 @@ from confide.files import (
     to_json,
     write_text,
 )
-from confide.methods import Method, Stacked, Status
 from confide.present.groups import summarise_groups
 from confide.present.terminal import show_summary
-from confide.queries import Query
-from confide.surveys import Survey
-from confide.theory.fit import GroupFits
-from confide.wording import counted
+from confide.solve.methods import Method, Stacked, Status
+from confide.surveys.survey import Survey
+from confide.values.queries import Query
+from confide.values.wording import counted
 
 USUAL_LEVEL = 0.95
 
@@ -135,7 +135,7 @@ def _render(path: Path, found: SurveyGroups, answers: GroupAnswers, counts: Coun
     if path.suffix.lower() == ".json":
         record = groups_record(found, answers) | {"repetition": repetition_record(counts.heading)}
         return to_json(record) + "\n"
-    from confide.pages import groups_page
+    from confide.present.pages import groups_page
 
     return groups_page(found, answers)
 

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from confide.alphabets import ALPHABETS
-from confide.checks import check_choice, check_count
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, say_exactly
+from confide.data.files import write_text
 from confide.errors import ConfideError, InvalidParameterError
-from confide.files import write_text
-from confide.guarantees import Guarantee, LocalDP
-from confide.kinds import Example
 from confide.mechanisms import MECHANISMS
-from confide.surveys import parse_survey
+from confide.mechanisms.guarantees import Guarantee, LocalDP
+from confide.surveys.survey import parse_survey
+from confide.values import ALPHABETS
+from confide.values.checks import check_choice, check_count
+from confide.values.kinds import Example
 
 EXAMPLES = (
     "confide init",

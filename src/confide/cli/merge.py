@@ -10,11 +10,11 @@ import typer
 from confide.cli.repetition import describe_merged, repetition_record, warn_over_limit
 from confide.cli.terminal import say, show_json, show_pairs, warn_of_mixture
 from confide.cli.usage import AsJson, check_outputs
-from confide.counting import merge_files
-from confide.counting.sources import expand
+from confide.data.counting import merge_files
+from confide.data.counting.sources import expand
 from confide.errors import InvalidParameterError
 from confide.present.summary import describe_noise
-from confide.wording import counted
+from confide.values.wording import counted
 
 EXAMPLES = (
     "confide merge north.parquet south.parquet -o country.parquet",

@@ -25,8 +25,8 @@ from confide.cli.usage import (
     choose_shape,
     outputs_option,
 )
+from confide.data.files import to_json, write_text
 from confide.errors import InvalidParameterError
-from confide.files import to_json, write_text
 from confide.plans import METHOD, REPEATS, SHAPE_REPEATS, SHAPES, Plan
 from confide.plans.planning import expected_surveys
 from confide.plans.planning import plan as make_plan
@@ -35,7 +35,7 @@ from confide.plans.rivals import ALL, within
 from confide.plans.simulations import FEWEST_REPEATS
 from confide.present.plans import summarise_plan
 from confide.present.terminal import show_summary
-from confide.surveys import Survey, load_survey
+from confide.surveys.survey import Survey, load_survey
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -263,7 +263,7 @@ def _write(outputs: list[Path], survey: Survey, made: Plan) -> None:
         if isinstance(content, str):
             write_text(path, content)
         else:
-            from confide.figures import to_png
+            from confide.present.figures import to_png
 
             to_png(content, path)
 
@@ -275,9 +275,9 @@ def _render(path: Path, survey: Survey, made: Plan) -> str | Figure:
     if ending == ".json":
         return to_json(_record(survey, made)) + "\n"
     if ending == ".png":
-        from confide.figures import draw_tradeoff
+        from confide.present.figures import draw_tradeoff
 
         return draw_tradeoff(made)
-    from confide.pages import plan_page
+    from confide.present.pages import plan_page
 
     return plan_page(survey, made)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from confide.cli.terminal import warn
-from confide.explanations import describe_files
-from confide.files import Heading
-from confide.wording import counted, listed
+from confide.data.files import Heading
+from confide.estimates.explanations import describe_files
+from confide.values.wording import counted, listed
 
 
 def describe_merged(heading: Heading) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 
 from confide.cli.terminal import console, say, show_json
 from confide.cli.usage import AsJson, SurveyPath
-from confide.explanations import describe_repetition, explain_guarantee
-from confide.files import alphabet_record
+from confide.data.files import alphabet_record
+from confide.estimates.explanations import describe_repetition, explain_guarantee
 from confide.present.surveys import summarise_survey
 from confide.present.terminal import show_summary
-from confide.surveys import Survey, load_survey
+from confide.surveys.survey import Survey, load_survey
 
 EXAMPLES = ("confide show survey.toml",)
 

@@ -17,7 +17,7 @@ import typer
 from confide.cli.collector import HOST, STORE, Host, ServedSurveys, StorePath, needs_server, without_password
 from confide.cli.terminal import say, say_exactly, show_pairs
 from confide.errors import InvalidParameterError
-from confide.surveys import Survey, load_survey
+from confide.surveys.survey import Survey, load_survey
 
 if TYPE_CHECKING:
     import socket

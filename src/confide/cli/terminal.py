@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from confide.files import to_json
-from confide.methods import Monitor, Progress
-from confide.origins import Origin
+from confide.data.files import to_json
+from confide.evidence.origins import Origin
 from confide.present.summary import Caution
 from confide.present.terminal import show_lines
+from confide.solve.methods import Monitor, Progress
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -10,23 +10,23 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.alphabets import Alphabet, Places, UnorderedGeometry
-from confide.checks import check_choice
+from confide.check.fit import Fit, GroupFits
+from confide.check.shapes import ShapeFit
 from confide.cli.failures import ExitCode
 from confide.cli.terminal import warn
-from confide.counting import ReportInput, read_reports
+from confide.data.counting import ReportInput, read_reports
+from confide.data.files import REPORT_COLUMN, Reject, check_writable
+from confide.data.files.metadata import SUFFIX
+from confide.data.files.sheets import resolved
 from confide.errors import InvalidParameterError
-from confide.files import REPORT_COLUMN, Reject, check_writable
-from confide.files.metadata import SUFFIX
-from confide.files.sheets import resolved
-from confide.geojson import read_areas
+from confide.evidence.shapes import Shape
 from confide.mechanisms import PlanarLaplace
-from confide.methods import METHODS, Method, Stacked
-from confide.queries import Query, as_weights
-from confide.shapes import Shape
-from confide.surveys import Survey
-from confide.theory.fit import Fit, GroupFits
-from confide.theory.shapes import ShapeFit
+from confide.solve.methods import METHODS, Method, Stacked
+from confide.surveys.survey import Survey
+from confide.values import Alphabet, Places, UnorderedGeometry
+from confide.values.checks import check_choice
+from confide.values.geojson import read_areas
+from confide.values.queries import Query, as_weights
 
 CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
 

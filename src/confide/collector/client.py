@@ -22,15 +22,15 @@ from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 
-from confide.alphabets import Integers, Values
 from confide.collector.limits import LIMITS
 from confide.collector.wire import Wire
-from confide.datasets import adult_ages
+from confide.data.datasets import adult_ages
+from confide.data.files import Account, CountsFile, Heading, Key, Reason
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.files import Account, CountsFile, Heading, Key, Reason
+from confide.evidence.origins import Origin
 from confide.mechanisms import TruncatedGeometric
-from confide.origins import Origin
-from confide.surveys import Survey
+from confide.surveys.survey import Survey
+from confide.values import Integers, Values
 
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
 

@@ -18,13 +18,13 @@ from typing import Any
 from confide.collector.client import STRANGE, Client, CollectorError, Receipt, write_message
 from confide.collector.limits import LIMITS
 from confide.collector.wire import Wire
+from confide.data.files import Privatized, privatize_file, whole_file
+from confide.data.files.reading import csv_batches
+from confide.data.files.sheets import Request
 from confide.errors import DataFileError
-from confide.files import Privatized, privatize_file, whole_file
-from confide.files.reading import csv_batches
-from confide.files.sheets import Request
-from confide.ledgers import lock_file
-from confide.surveys import Survey
-from confide.wording import counted
+from confide.surveys.ledgers import lock_file
+from confide.surveys.survey import Survey
+from confide.values.wording import counted
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,19 @@ from typing import Any
 
 import orjson
 
+from confide.check.fit import fit
 from confide.collector.client import to_counts_file
 from confide.collector.limits import LIMITS
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED, split_cell
-from confide.comparisons import assess_pool
-from confide.counts import Counts
-from confide.diagnosis import diagnose
+from confide.data.files import diagnosis_record, estimate_record, to_json
+from confide.data.files.records import fit_record
 from confide.errors import ConfideError
-from confide.files import diagnosis_record, estimate_record, to_json
-from confide.files.records import fit_record
-from confide.methods import Stacked
-from confide.surveys import Survey
-from confide.theory.fit import fit
+from confide.estimates.comparisons import assess_pool
+from confide.estimates.diagnosis import diagnose
+from confide.evidence.counts import Counts
+from confide.solve.methods import Stacked
+from confide.surveys.survey import Survey
 
 KINDS = ("estimate", "diagnosis", "fit", "page")
 
@@ -179,6 +179,6 @@ def _answer(kind: str, survey: Survey, counts: Counts) -> str:
     outcome = assess_pool([(counts, survey.mechanism)], Stacked(), shape=survey.shape)
     if kind == "estimate":
         return to_json(estimate_record(survey, counts, outcome))
-    from confide.pages import estimate_page
+    from confide.present.pages import estimate_page
 
     return estimate_page(survey, counts, [outcome])

@@ -130,7 +130,7 @@ button { font-weight: 600; cursor: pointer; }
 
 @cache
 def _design() -> str:
-    return (files("confide") / "pages" / "design.css").read_text(encoding="utf-8")
+    return (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
 
 
 def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:

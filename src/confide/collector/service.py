@@ -30,8 +30,8 @@ from confide.collector.stores import (
 )
 from confide.collector.wire import Wire
 from confide.errors import ConfideError, InvalidParameterError
-from confide.surveys import Survey
-from confide.wording import counted
+from confide.surveys.survey import Survey
+from confide.values.wording import counted
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,12 +19,12 @@ from datetime import date
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
-from confide.alphabets import Indices
-from confide.checks import check_choice
 from confide.collector.limits import LIMITS
 from confide.collector.wire import Wire
 from confide.errors import ConfideError, InvalidParameterError
-from confide.surveys import Survey
+from confide.surveys.survey import Survey
+from confide.values import Indices
+from confide.values.checks import check_choice
 
 
 class Fate(Enum):

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from confide.alphabets import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry, Values
 from confide.collector.limits import LIMITS
-from confide.counts import Counts, tally
-from confide.files.reading import find_fault, select_values
-from confide.files.rows import Reason, fields_of
-from confide.files.sheets import Request
-from confide.surveys import Survey
+from confide.data.files.reading import find_fault, select_values
+from confide.data.files.rows import Reason, fields_of
+from confide.data.files.sheets import Request
+from confide.evidence.counts import Counts, tally
+from confide.surveys.survey import Survey
+from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry, Values
 
 try:  # only the collector needs it; whoever sends or pulls may do without
     import orjson

@@ -1,6 +1,5 @@
 """Mechanisms, which blur a value on a person's device. confide.register adds one of your own."""
 
-from confide.kinds import Kinds
 from confide.mechanisms.base import Mechanism, truncated
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.exponential import Exponential
@@ -18,6 +17,7 @@ from confide.mechanisms.randomized_response import RandomizedResponse
 from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.taxicab import Taxicab, TruncatedTaxicab
 from confide.mechanisms.unary import Rappor, Unary, UnaryEncoding
+from confide.values.kinds import Kinds
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     Mechanism,

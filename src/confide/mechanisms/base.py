@@ -11,17 +11,26 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Indices
 from confide.channels import Channel, Dense, Embedded, Layout
-from confide.checks import require_kinds
-from confide.counts import Counts, add_up, as_histogram, tally
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
-from confide.evidence import Evidence
-from confide.guarantees import Guarantee, check_epsilon
-from confide.limits import MOST_STORED
+from confide.evidence.counts import Counts, add_up, as_histogram, tally
+from confide.evidence.evidence import Evidence
+from confide.evidence.origins import Noise, Origin, mark
 from confide.mechanisms.facts import Facts
-from confide.origins import Noise, Origin, mark
-from confide.sampling import Bits, Permanent, SecureBits, SeededBits, WeightRows, as_bits, as_generator, as_permanents
+from confide.mechanisms.guarantees import Guarantee, check_epsilon
+from confide.mechanisms.sampling import (
+    Bits,
+    Permanent,
+    SecureBits,
+    SeededBits,
+    WeightRows,
+    as_bits,
+    as_generator,
+    as_permanents,
+)
+from confide.values import Alphabet, Indices
+from confide.values.checks import require_kinds
+from confide.values.limits import MOST_STORED
 
 
 class Mechanism(ABC):

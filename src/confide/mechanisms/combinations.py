@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet, Attributes, Indices, LineGeometry, PlaneGeometry
-from confide.alphabets.attributes import check_names
 from confide.channels import Embedded, Kronecker
 from confide.errors import InvalidParameterError
-from confide.guarantees import Guarantee, ProductGuarantee
 from confide.mechanisms.base import Mechanism, merge_weights, require_finite, require_mechanism
 from confide.mechanisms.facts import Facts
+from confide.mechanisms.guarantees import Guarantee, ProductGuarantee
 from confide.mechanisms.planar import hull, nearest_cells
-from confide.sampling import Bits
+from confide.mechanisms.sampling import Bits
+from confide.values import Alphabet, Attributes, Indices, LineGeometry, PlaneGeometry
+from confide.values.attributes import check_names
 
 
 @dataclass(frozen=True, repr=False, init=False)

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Indices, Plane
+from confide.channels.kernels import planar_geometric_kernel
 from confide.errors import ConfideError
-from confide.kernels import planar_geometric_kernel
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import LatticeNoise
-from confide.sampling import Permanent, SecureBits, log_of
+from confide.mechanisms.sampling import Permanent, SecureBits, log_of
+from confide.values import Indices, Plane
 
 FloatArray = NDArray[np.float64]
 Reports = NDArray[Any]

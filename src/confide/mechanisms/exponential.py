@@ -10,15 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import (
-    Alphabet,
-    Grid,
-    Indices,
-    LineGeometry,
-    PlaneGeometry,
-    RingGeometry,
-    UnorderedGeometry,
-)
 from confide.channels import (
     Channel,
     Dense,
@@ -28,17 +19,26 @@ from confide.channels import (
     RandomizedResponseChannel,
     TwoSidedExponential,
 )
+from confide.channels.kernels import DEEPEST, planar_geometric_kernel
 from confide.errors import InvalidParameterError
-from confide.guarantees import MetricPrivacy
-from confide.kernels import DEEPEST, planar_geometric_kernel
 from confide.mechanisms.base import Mechanism, require_finite, require_tabled, settle_epsilon
 from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.geometric import power_weights
+from confide.mechanisms.guarantees import MetricPrivacy
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
-from confide.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, SumMetric, Uneven
-from confide.portable import exp_minus, length
-from confide.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
+from confide.mechanisms.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
+from confide.values import (
+    Alphabet,
+    Grid,
+    Indices,
+    LineGeometry,
+    PlaneGeometry,
+    RingGeometry,
+    UnorderedGeometry,
+)
+from confide.values.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, SumMetric, Uneven
+from confide.values.portable import exp_minus, length
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Indices
+from confide.values import Indices
 
 if TYPE_CHECKING:
     from confide.mechanisms.base import Mechanism

@@ -12,15 +12,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Integers
 from confide.channels import Dense
-from confide.checks import SUM_TOLERANCE, read_only, refuse_masked
 from confide.errors import BrokenPromiseError, InvalidParameterError
-from confide.guarantees import Guarantee, LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet
 from confide.mechanisms.facts import Facts
+from confide.mechanisms.guarantees import Guarantee, LocalDP
 from confide.mechanisms.promises import epsilon_above, worst_ratio
-from confide.sampling import as_integers
+from confide.mechanisms.sampling import as_integers
+from confide.values import Alphabet, Integers
+from confide.values.checks import SUM_TOLERANCE, read_only, refuse_masked
 
 EVEN = 2.0**-51
 """How far a row may sum from 1 and count as divided by its sum: one division leaves half of that at most."""

@@ -13,17 +13,17 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.alphabets import Alphabet, Indices, LineGeometry, RingGeometry
 from confide.channels import TwoSidedExponential, WrappedExponential
-from confide.counts import Counts, add_up
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
-from confide.guarantees import MetricPrivacy
-from confide.limits import LARGEST_INTEGER
+from confide.evidence.counts import Counts, add_up
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, settle_epsilon
 from confide.mechanisms.facts import FOURIER, Bound, Facts, LatticeNoise, Premise, Proof
+from confide.mechanisms.guarantees import MetricPrivacy
 from confide.mechanisms.line import LARGEST_TABLE, TruncatedLineMechanism, UnboundedLineMechanism
-from confide.sampling import Bits, GeometricNoise, log_of, ratio_above
+from confide.mechanisms.sampling import Bits, GeometricNoise, log_of, ratio_above
+from confide.values import Alphabet, Indices, LineGeometry, RingGeometry
+from confide.values.limits import LARGEST_INTEGER
 
 LARGEST_BOUNDED_RATE = 0.94
 """Largest lambda times spacing for which the paper's bound on inversion's error holds."""

@@ -10,14 +10,14 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Line, LineGeometry
 from confide.channels import ScatteredExponential, TwoSidedExponential
-from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE, TruncatedLineMechanism, UnboundedLineMechanism
-from confide.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
+from confide.mechanisms.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of, ratio_above
+from confide.values import Alphabet, Indices, Line, LineGeometry
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,15 +12,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, Integers, LineGeometry
 from confide.channels import Dense, Embedded, ScatteredExponential, TwoSidedExponential
-from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
-from confide.guarantees import MetricPrivacy
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, merge_weights, require_finite, settle_epsilon
 from confide.mechanisms.facts import Facts, LatticeNoise, Premise, Proof
-from confide.sampling import Bits
+from confide.mechanisms.guarantees import MetricPrivacy
+from confide.mechanisms.sampling import Bits
+from confide.values import Alphabet, Indices, Integers, LineGeometry
 
 LARGEST_TABLE = 256
 """Cells up to which a row of weights per value is drawn from; past it noise is added and clamped instead."""

@@ -12,16 +12,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice, Plane, unbounded
 from confide.channels import Channel, Dense, Embedded, Layout
-from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
-from confide.guarantees import MetricPrivacy
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, merge_weights, require_finite, require_tabled, settle_epsilon
 from confide.mechanisms.facts import Facts, Premise
-from confide.sampling import Bits
-from confide.wording import counted
+from confide.mechanisms.guarantees import MetricPrivacy
+from confide.mechanisms.sampling import Bits
+from confide.values import Alphabet, Grid, Indices, Lattice, Plane, unbounded
+from confide.values.wording import counted
 
 LARGEST_DENSE = 700
 """Cells up to which a stored matrix is faster than a structured product."""

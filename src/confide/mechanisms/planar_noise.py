@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Coordinates, Grid, Indices, Lattice, Places, Plane, unbounded
 from confide.channels import (
     Channel,
     ClampedPlanarConvolution,
@@ -22,10 +21,10 @@ from confide.channels import (
     VerticalStack,
     kernel_in_blocks,
 )
-from confide.counts import Counts, add_up
+from confide.channels.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
-from confide.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
+from confide.evidence.counts import Counts, add_up
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import require_tabled
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.line import DISTANCE_DOMINANCE
@@ -39,7 +38,8 @@ from confide.mechanisms.planar import (
     shaded,
     too_scattered,
 )
-from confide.sampling import Bits, PlanarGeometricNoise, TableNoise, as_integers
+from confide.mechanisms.sampling import Bits, PlanarGeometricNoise, TableNoise, as_integers
+from confide.values import Alphabet, Coordinates, Grid, Indices, Lattice, Places, Plane, unbounded
 
 LARGEST_WINDOW = 4_000_000
 """Cells of a box up to which the crowd of far-flung reports is convolved: 32 MB a vector."""

@@ -15,11 +15,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet
 from confide.errors import InvalidParameterError
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.metrics import Bracket, Euclidean, Manhattan, Uneven
-from confide.sampling import exponential_bounds, log_of, power_bounds
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.mechanisms.sampling import exponential_bounds, log_of, power_bounds
+from confide.values import Alphabet
+from confide.values.metrics import Bracket, Euclidean, Manhattan, Uneven
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]

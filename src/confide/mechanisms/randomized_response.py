@@ -9,13 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Indices
 from confide.channels import RandomizedResponseChannel
 from confide.errors import InvalidParameterError
-from confide.guarantees import LocalDP
 from confide.mechanisms.base import Mechanism, require_alphabet, settle_epsilon
 from confide.mechanisms.facts import Bound, Facts, Premise, Proof
-from confide.sampling import Bits, WeightRows, ratio_above, uniform_below
+from confide.mechanisms.guarantees import LocalDP
+from confide.mechanisms.sampling import Bits, WeightRows, ratio_above, uniform_below
+from confide.values import Alphabet, Indices
 
 
 @dataclass(frozen=True, repr=False)

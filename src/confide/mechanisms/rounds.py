@@ -16,19 +16,19 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Indices, LineGeometry
 from confide.channels import Channel, Composed
-from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_finite, require_mechanism
 from confide.mechanisms.combinations import Product
 from confide.mechanisms.facts import Facts, Premise, Proof
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms.promises import epsilon_above
 from confide.mechanisms.randomized_response import RandomizedResponse
+from confide.mechanisms.sampling import Bits
 from confide.mechanisms.unary import BitEncoding, UnaryEncoding
-from confide.sampling import Bits
+from confide.values import Alphabet, Indices, LineGeometry
 
 ROUNDED = 1e-13
 """Share by which a promise that is computed in float64 is stated larger: a hundred times its rounding."""

@@ -10,10 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, Lattice
 from confide.channels import Embedded, Kronecker, ScatteredExponential
-from confide.counts import Counts, add_up
-from confide.evidence import Evidence
+from confide.evidence.counts import Counts, add_up
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.facts import FOURIER, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.geometric import (
     FEWEST_CELLS,
@@ -25,7 +24,8 @@ from confide.mechanisms.geometric import (
 )
 from confide.mechanisms.line import LARGEST_TABLE
 from confide.mechanisms.planar import TruncatedPlaneMechanism, UnboundedPlaneMechanism
-from confide.sampling import Bits, ProductNoise, WeightRows, log_of, over_root_two, ratio_above
+from confide.mechanisms.sampling import Bits, ProductNoise, WeightRows, log_of, over_root_two, ratio_above
+from confide.values import Alphabet, Grid, Indices, Lattice
 
 LARGEST_BOUNDED_RATE = 1.09
 """Largest lambda times spacing for which the paper's bound on inversion's error holds."""

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, BitVectors, Indices
 from confide.channels import BitChannel, Channel
-from confide.checks import check_positive
-from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
-from confide.guarantees import LocalDP, check_epsilon
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_finite, settle_epsilon
 from confide.mechanisms.facts import Facts, Proof
+from confide.mechanisms.guarantees import LocalDP, check_epsilon
 from confide.mechanisms.promises import epsilon_above
-from confide.sampling import Bits, PowerCoin, log_of, ratio_above
+from confide.mechanisms.sampling import Bits, PowerCoin, log_of, ratio_above
+from confide.values import Alphabet, BitVectors, Indices
+from confide.values.checks import check_positive
 
 CHUNK = 2**22
 """Bits that are tossed at a time, so that memory does not grow with the number of people."""

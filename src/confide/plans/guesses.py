@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide import datasets
-from confide.alphabets import Alphabet, LineGeometry, RingGeometry, unbounded
 from confide.channels.base import FloatArray
-from confide.checks import as_distribution, read_only
-from confide.datasets import Dataset
+from confide.check.shapes import bring
+from confide.data import datasets
+from confide.data.datasets import Dataset
 from confide.errors import DataFileError, InvalidDistributionError, InvalidInputError, InvalidParameterError
-from confide.estimates import Estimate
+from confide.estimates.estimate import Estimate
+from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
 from confide.plans.shapes import ALIKE, SHAPES, draw_shape, family
-from confide.shapes import Shape
-from confide.surveys import Survey
-from confide.theory.shapes import bring
-from confide.wording import counted
+from confide.surveys.survey import Survey
+from confide.values import Alphabet, LineGeometry, RingGeometry, unbounded
+from confide.values.checks import as_distribution, read_only
+from confide.values.wording import counted
 
 if TYPE_CHECKING:
-    from confide.files import Account
+    from confide.data.files import Account
 
 CURE = "Correct these rows, or set them aside with --rejects rejects.csv; in Python with rejects=..."
 
@@ -215,8 +215,8 @@ def _from_file(path: Path, mechanism: Mechanism, name: str, rejects: str | Path 
 def _from_values(path: Path, survey: Survey, rejects: str | Path | None) -> Guess:
     """Return the shares of a file of values, batch by batch; rows that cannot be used are refused or set aside."""
     # Only where a file is read: import confide stays quick.
-    from confide.files import Account, read_value_batches
-    from confide.files.writing import reject_file
+    from confide.data.files import Account, read_value_batches
+    from confide.data.files.writing import reject_file
 
     people, account = np.zeros(survey.alphabet.size), Account(source=str(path))
     with contextlib.ExitStack() as closing:
@@ -249,7 +249,7 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
     Read as values, such a table would count every value once, and be taken for uniform without a word.
     """
-    from confide.files.sheets import open_sheet
+    from confide.data.files.sheets import open_sheet
 
     with open_sheet(str(path)) as sheet:
         header = sheet.header
@@ -266,8 +266,8 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
 def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any], list[str]]:
     """Return the values and the probabilities of an estimate, and the labels where it has them."""
-    from confide.files.sheets import open_sheet
-    from confide.files.writing import as_meant
+    from confide.data.files.sheets import open_sheet
+    from confide.data.files.writing import as_meant
 
     values, shares, labels, parts = list[Any](), list[Any](), list[str](), alphabet.parts
     with open_sheet(str(path)) as sheet:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet, UnorderedGeometry
 from confide.channels.base import FloatArray
-from confide.distances import emd, has_emd, total_variation
 from confide.errors import InvalidParameterError
-from confide.estimates import Estimate
-from confide.queries import Query, as_weights, describe_query
+from confide.estimates.estimate import Estimate
+from confide.values import Alphabet, UnorderedGeometry
+from confide.values.distances import emd, has_emd, total_variation
+from confide.values.queries import Query, as_weights, describe_query
 
 TWO_SIDED = 1.959963984540054
 """Standard deviations on either side that hold 95 % of a normal distribution."""

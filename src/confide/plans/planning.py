@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confide.alphabets import Alphabet
-from confide.checks import check_count, check_positive
-from confide.distances import has_emd
 from confide.errors import ConfideError, InvalidParameterError
-from confide.limits import MOST_PEOPLE
+from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
-from confide.methods import Method, Stacked
 from confide.plans.curves import Curve, Halving, Obstacle
 from confide.plans.flattery import Flattery, find_flattery
 from confide.plans.guesses import Guess, as_guess, family_of
@@ -28,8 +24,12 @@ from confide.plans.rivals import (
 )
 from confide.plans.searches import Answer, Goal, solve
 from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
-from confide.queries import Query
-from confide.shapes import Shape
+from confide.solve.methods import Method, Stacked
+from confide.values import Alphabet
+from confide.values.checks import check_count, check_positive
+from confide.values.distances import has_emd
+from confide.values.limits import MOST_PEOPLE
+from confide.values.queries import Query
 
 METHOD: Method = Stacked()
 """The method that a plan is made for, unless another one is named: the default of ``estimate``."""

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from confide.alphabets import UnorderedGeometry
-from confide.files import alphabet_record, csv_text
-from confide.guarantees import LocalDP, MetricPrivacy
+from confide.check.shapes import bring
+from confide.data.files import alphabet_record, csv_text
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.planning import Outlook, Plan, Rival
 from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise
 from confide.plans.searches import Answer
 from confide.theory.identification import pool_identification
-from confide.theory.shapes import bring
 from confide.theory.verdicts import remark_on
-from confide.wording import counted, listed, plural, with_unit
+from confide.values import UnorderedGeometry
+from confide.values.wording import counted, listed, plural, with_unit
 
 BROKEN = 0.001
 """Share of people by which a guess may miss a shape before that is said."""
@@ -339,7 +339,7 @@ def trouble_of(rival: Rival) -> str:
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
-    """Return everything that a plan says, ready for :func:`confide.files.to_json`."""
+    """Return everything that a plan says, ready for :func:`confide.data.files.to_json`."""
     slope, halving = plan.by_people.slope(float(plan.people)), plan.halving
     return {
         "sentence": headline(plan),

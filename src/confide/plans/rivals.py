@@ -12,11 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass, replace
 
-from confide.alphabets import Alphabet, Grid, LineGeometry, RingGeometry, UnorderedGeometry
-from confide.checks import check_choice
 from confide.errors import ConfideError, InvalidParameterError
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy
-from confide.limits import MOST_PEOPLE
 from confide.mechanisms import (
     MECHANISMS,
     Mechanism,
@@ -25,7 +21,11 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
     WrappedGeometric,
 )
-from confide.metrics import Discrete
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.values import Alphabet, Grid, LineGeometry, RingGeometry, UnorderedGeometry
+from confide.values.checks import check_choice
+from confide.values.limits import MOST_PEOPLE
+from confide.values.metrics import Discrete
 
 ALL = "all"
 

@@ -13,7 +13,7 @@ from confide.plans.curves import FLAT, fit_slope, near
 from confide.plans.measures import Prediction
 from confide.plans.rivals import epsilon_bounds, most_people
 from confide.plans.simulations import Simulation
-from confide.wording import with_unit
+from confide.values.wording import with_unit
 
 LEAST_PEOPLE = 10
 USUAL_PEOPLE = 10_000.0

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
-from confide.metrics import Discrete
+from confide.values import Alphabet
+from confide.values.metrics import Discrete
 
 PEAKED, TWO_HUMPS, FALLING, SPIKY, ROUGH, UNIFORM = "peaked", "two humps", "falling", "spiky", "rough", "uniform"
 

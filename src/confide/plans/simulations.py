@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from confide.channels.base import FloatArray
-from confide.counts import Counts, tally
-from confide.estimates import recover
+from confide.estimates.estimate import recover
+from confide.evidence.counts import Counts, tally
+from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
-from confide.methods import MLE, Method
 from confide.plans.guesses import Guess
 from confide.plans.measures import Measure, Prediction, QueryWidth
 from confide.plans.rivals import has_matrix, promise
-from confide.shapes import Shape
-from confide.wording import counted, digest
+from confide.solve.methods import MLE, Method
+from confide.values.wording import counted, digest
 
 FEW = 3
 """Surveys whose intervals are looked at: half a second each."""

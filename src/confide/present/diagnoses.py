@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 import confide
-from confide.alphabets import Alphabet, Grid, Integers
-from confide.counts import Counts, tally
-from confide.diagnosis import Diagnosis, QueryAnswer
-from confide.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
-from confide.explanations import describe_mechanism, describe_repetition, describe_value
-from confide.figures import Panel, Role, draw_classes, draw_ranges, draw_residuals, style
-from confide.figures.palette import colors_of
-from confide.intervals import points
-from confide.origins import Origin
+from confide.check.fit import FitVerdict
+from confide.estimates.diagnosis import Diagnosis, QueryAnswer
+from confide.estimates.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
+from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_value
+from confide.estimates.inference import points
+from confide.evidence.counts import Counts, tally
+from confide.evidence.origins import Origin
 from confide.present import summary as say
 from confide.present.estimates import summarise_reports
+from confide.present.figures import Panel, Role, draw_classes, draw_ranges, draw_residuals, style
+from confide.present.figures.palette import colors_of
 from confide.present.pictures import picture_windows, tell_ranges, tell_residuals
 from confide.present.summary import (
     NONE,
@@ -33,9 +33,9 @@ from confide.present.summary import (
     Section,
     Summary,
 )
-from confide.surveys import Survey
-from confide.theory.fit import FitVerdict
+from confide.surveys.survey import Survey
 from confide.theory.verdicts import Verdict, labels_in, without_labels
+from confide.values import Alphabet, Grid, LineGeometry
 
 SHORT = {
     Verdict.YES: "yes",
@@ -186,7 +186,7 @@ def _residuals(diagnosis: Diagnosis) -> Section:
         "that explains all of them best expects. Within two there is nothing unusual; of many, a few reach three."
     )
     told = tell_residuals(outputs, residuals, name)
-    if isinstance(outputs, Grid):
+    if outputs.grid is not None:
         whole = (style.MIDDLE,)
         map_of = Picture(lambda _: draw_residuals(outputs, residuals, name), told, caption, whole, "max-width:34rem")
         return Section(heading, [map_of])
@@ -215,7 +215,7 @@ def around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
     if alphabet.is_finite:
         return None
     middle = np.percentile(np.rint(counts.reports.astype(float)), [1, 99], axis=0).astype(int)
-    if isinstance(alphabet, Integers):
+    if isinstance(alphabet.geometry, LineGeometry):
         return alphabet.between(int(middle[0]), int(middle[1]))
     (top, left), (bottom, right) = middle.tolist()
     return Grid(bottom - top + 1, right - left + 1, first_row=top, first_column=left)
@@ -238,7 +238,7 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
         "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
         f"all can be high at once, for shares sum to one.{outer}"
     )
-    if isinstance(alphabet, Grid):
+    if alphabet.grid is not None:
         panels = [
             Panel("Lowest share", best.lowest),
             Panel("Highest share", best.highest),
@@ -302,11 +302,11 @@ def _classes(diagnosis: Diagnosis) -> list[Section]:
         for number, (label, size, share) in enumerate(joined, start=1)
     ]
     listed = Listing(["Class", "Values that no report tells apart", "How many", "Share"], rows, left=(0, 1))
-    if not isinstance(parts.alphabet, Grid):
+    grid, classes = parts.alphabet.grid, parts.class_of
+    if grid is None:
         return [Section("Values that cannot be told apart", [listed])]
     told = f"{len(rows):,} groups of cells cannot be told apart; the table lists them."
     caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
-    grid, classes = parts.alphabet, parts.class_of
     drawn = Picture(lambda _: draw_classes(grid, classes), told, caption, (style.NARROW,))
     return [Section("Cells that cannot be told apart", [drawn, listed])]
 

@@ -12,36 +12,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import confide
-from confide.alphabets import (
-    Alphabet,
-    Attributes,
-    BitVectors,
-    Categories,
-    Grid,
-    Indices,
-    Integers,
-    Selection,
-)
-from confide.checks import as_distribution
-from confide.comparisons import Outcome
-from confide.counts import Counts
-from confide.diagnosis import why_undivided
+from confide.check.fit import IN_DOUBT
+from confide.check.shapes import AFTERWARDS, SHAPE_IN_DOUBT
 from confide.errors import InvalidParameterError
-from confide.estimates import Estimate
-from confide.explanations import CERTIFICATE_MEANING, describe_certificate, describe_value, explain_choices
-from confide.figures import Panel, Role, draw_path, style
-from confide.figures.panels import FloatArray, choose_colors
-from confide.figures.shares import MOST_BARS
-from confide.intervals import Band, CrossTable, Interval, Windows, percent
+from confide.estimates.comparisons import Outcome
+from confide.estimates.diagnosis import why_undivided
+from confide.estimates.estimate import Estimate
+from confide.estimates.explanations import CERTIFICATE_MEANING, describe_certificate, describe_value, explain_choices
+from confide.estimates.inference import Band, CrossTable, Interval, Windows, percent
+from confide.evidence.counts import Counts
 from confide.mechanisms.planar import nearest_cells
-from confide.methods import Method
 from confide.present import summary as say
+from confide.present.figures import Panel, Role, draw_path, style
+from confide.present.figures.panels import FloatArray, choose_colors
+from confide.present.figures.shares import MOST_BARS
 from confide.present.pictures import picture_windows, tell_paths
 from confide.present.summary import NONE, Beside, Bullets, Cell, Line, Listing, Note, Part, Row, Section, Summary
-from confide.surveys import Survey
-from confide.theory.fit import IN_DOUBT
-from confide.theory.shapes import AFTERWARDS, SHAPE_IN_DOUBT
-from confide.wording import counted, listed, plural, with_unit
+from confide.solve.methods import Method
+from confide.surveys.survey import Survey
+from confide.values import (
+    Alphabet,
+    BitVectors,
+    Indices,
+    LineGeometry,
+    ProductGeometry,
+    Selection,
+    UnorderedGeometry,
+)
+from confide.values.checks import as_distribution
+from confide.values.wording import counted, listed, plural, with_unit
 
 MOST_ROWS = 2_000
 """Values up to which a page that lists them all stays quick to open."""
@@ -110,13 +109,14 @@ def _count_reports(counts: Counts) -> str:
 
 def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indices | None:
     """Return the number of the value nearest to each report, where reports lie among the values."""
-    if isinstance(values, Integers) and outputs.geometry.dimensions == 1:
+    if isinstance(values.geometry, LineGeometry) and outputs.geometry.dimensions == 1:
         low, high = values.span
         return values.encode(np.rint(counts.reports).clip(low, high))
-    if isinstance(values, Grid) and outputs.geometry.dimensions == 2:
-        first = np.array([values.first_row, values.first_column])
-        cells = np.rint(counts.reports).clip(first, first + values.shape - 1)
-        nearest: Indices = nearest_cells(values.box, values)[values.box.encode(cells)]
+    grid = values.grid
+    if grid is not None and outputs.geometry.dimensions == 2:
+        first = np.array([grid.first_row, grid.first_column])
+        cells = np.rint(counts.reports).clip(first, first + grid.shape - 1)
+        nearest: Indices = nearest_cells(grid.box, grid)[grid.box.encode(cells)]
         return nearest
     if isinstance(values, Selection) and outputs.geometry.dimensions:
         from scipy.spatial import cKDTree
@@ -223,7 +223,7 @@ class Findings:
     def has_distances(self) -> bool:
         """Whether values lie nearer and farther in one unit, and this is measured; else total variation has to do."""
         is_left_out = any(outcome.emd_left_out for outcome in self.outcomes)
-        return not (is_left_out or isinstance(self.alphabet, Categories | Attributes))
+        return not (is_left_out or isinstance(self.alphabet.geometry, UnorderedGeometry | ProductGeometry))
 
     @property
     def is_certified(self) -> bool:
@@ -243,7 +243,7 @@ def complete(found: Findings) -> Findings:
     level = found.answers[0].level if found.answers else 0.95
     if found.windows is None and not found.marginals:
         found = replace(found, windows=answer.windows(level=level, name=found.survey.name))
-    if not isinstance(found.alphabet, Integers):
+    if not isinstance(found.alphabet.geometry, LineGeometry):
         return found
     shown = {one.question: one for one in found.answers}
     quartiles = {0.25: "quantile 0.25", 0.5: "median", 0.75: "quantile 0.75"}
@@ -276,8 +276,9 @@ def _terminal_sections(found: Findings) -> list[Section | Beside]:
     whole = say.Chart(found.survey.name, alphabet, answer.distribution, found.truth, found.band, found.windows)
     charts: list[Section | Beside] = [Section("", [whole], "all" if found.marginals else "")]
     for name, (own, windows) in (found.marginals or {}).items():
-        has_truth = found.truth is not None and isinstance(alphabet, Attributes)
-        known = alphabet.margin(found.truth, name) if has_truth else None  # type: ignore[attr-defined]
+        known = None
+        if found.truth is not None and alphabet.attributes is not None:
+            known = alphabet.attributes.margin(found.truth, name)
         charts.append(Section("", [say.Chart(name, own.alphabet, own.distribution, known, windows=windows)]))
     return [*charts, *(Section("", tabulate_cross(one).parts) for one in found.crosses)]
 
@@ -286,7 +287,7 @@ def _page_sections(found: Findings) -> list[Section | Beside]:
     windows = _show_windows(found)
     fit, shape, shape_fit = found.estimate.fit, found.estimate.shape, found.estimate.shape_fit
     words: list[Part] = [_in_words(found)]
-    if found.windows is None and isinstance(found.alphabet, Grid) and found.undivided:
+    if found.windows is None and found.alphabet.grid is not None and found.undivided:
         words.append(f"Districts are left out: {found.undivided}.")
     told: list[Part] = [Section("In words", words)]
     told += [] if fit.is_bad else [Section("Do the reports fit the survey?", [str(fit)])]
@@ -342,7 +343,7 @@ def _leading(found: Findings) -> list[tuple[str, str, str]]:
         now, ends = say.between(one, 2)
         leading.append((f"{question}, at {one.shown_level}", now, ends + (f"; {one.remark}" if one.remark else "")))
     windows = found.windows
-    if windows is None or isinstance(found.alphabet, Integers):
+    if windows is None or isinstance(found.alphabet.geometry, LineGeometry):
         return leading
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)[:3]
     level = percent(windows.level)
@@ -458,7 +459,9 @@ def _main_result(found: Findings) -> str:
     shares, alphabet, name = found.estimate.distribution, found.alphabet, found.survey.name
     if not found.estimate.is_distribution:
         return "The answer has negative shares, so it is no distribution; repair it by normalising or projecting."
-    if isinstance(alphabet, Integers) and alphabet.size > 8:  # of fewer numbers the most common one says more
+    if (
+        isinstance(alphabet.geometry, LineGeometry) and alphabet.size > 8
+    ):  # of fewer numbers the most common one says more
         below = np.cumsum(shares)
         low, middle, high = (
             describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)
@@ -466,7 +469,7 @@ def _main_result(found: Findings) -> str:
         )
         return f"By this estimate, half of all people lie between {low} and {high}, and the median is {middle}."
     top = int(np.argmax(shares))
-    common = "The fullest" if isinstance(alphabet, Grid) else "The most common"
+    common = "The most common" if alphabet.grid is None else "The fullest"
     return f"{common} is {describe_value(alphabet, top, name)}, with {shares[top]:.1%} of the people."
 
 
@@ -694,11 +697,11 @@ def _show_distributions(found: Findings) -> list[Section]:
         truth = Panel("Original", found.truth, "The true distribution", role=Role.TRUTH, background=found.background)
         panels = [truth, *panels]
     parts: list[Part] = []
-    if not isinstance(alphabet, Grid) and (found.truth is not None or band is not None):
+    if alphabet.grid is None and (found.truth is not None or band is not None):
         words = "The grey behind each distribution is the truth. " if found.truth is not None else ""
         parts.append(say.Legend(style.TRUTH if words else "", words, _explain_band(found)))
     parts += _cards(alphabet, panels, found.survey.name)
-    if band is not None and isinstance(alphabet, Grid):  # a map cannot show a band: its ends have maps of their own
+    if band is not None and alphabet.grid is not None:  # a map cannot show a band: its ends have maps of their own
         level, name = percent(band.level), found.names[0]
         ends = [
             Panel(f"{name}, low", band.low, f"Lower ends at {level}", background=found.background),
@@ -731,10 +734,10 @@ def _panels(found: Findings) -> list[Panel]:
 
 def _explain_band(found: Findings) -> str:
     alphabet, band = found.alphabet, found.band
-    if band is None or (isinstance(alphabet, Attributes) and alphabet.size > MOST_BARS):
+    if band is None or (alphabet.attributes is not None and alphabet.size > MOST_BARS):
         return ""
     level, name = percent(band.level), found.names[0]
-    if not isinstance(alphabet, Integers):
+    if not isinstance(alphabet.geometry, LineGeometry):
         return f"The whiskers of {name} are its intervals at {level}, one for each value."
     return (
         f"The light band around {name} is its interval at {level} for each value by itself, where that is no wider "
@@ -744,15 +747,16 @@ def _explain_band(found: Findings) -> str:
 
 def _cards(alphabet: Alphabet, panels: list[Panel], name: str) -> list[Part]:
     """Return panels side by side; of many combinations, each attribute on its own."""
-    if not isinstance(alphabet, Attributes) or alphabet.size <= MOST_BARS:
+    attributes = alphabet.attributes
+    if attributes is None or alphabet.size <= MOST_BARS:
         return [say.Cards(alphabet, panels, name)]
     parts: list[Part] = []
-    for part, own in zip(alphabet.alphabets, alphabet.names, strict=True):
+    for part, own in zip(attributes.alphabets, attributes.names, strict=True):
         margins = [
             replace(
                 one,
-                distribution=alphabet.margin(one.distribution, own),
-                reference=None if one.reference is None else alphabet.margin(one.reference, own),
+                distribution=attributes.margin(one.distribution, own),
+                reference=None if one.reference is None else attributes.margin(one.reference, own),
                 band=None,  # ends do not add up
             )
             for one in panels

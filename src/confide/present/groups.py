@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 import confide
-from confide.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
-from confide.figures import Panel, Role, style
-from confide.figures.palette import colors_of
-from confide.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
-from confide.groups import GroupReports
-from confide.intervals import Interval, percent
+from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
+from confide.estimates.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
+from confide.estimates.groups import GroupReports
+from confide.estimates.inference import Interval, percent
 from confide.present import summary as say
+from confide.present.figures import Panel, Role, style
+from confide.present.figures.palette import colors_of
 from confide.present.summary import Beside, Bullets, Caution, Cell, Line, Listing, Note, Part, Row, Section, Summary
-from confide.wording import counted, listed
+from confide.values.wording import counted, listed
 
 MOST_PANELS, MOST_ROWS = 24, 1000
 """Groups that have a picture, and that stand in the table of a page: the largest ones."""

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Grid, Integers
-from confide.explanations import describe_value
-from confide.figures import Panel, Role, draw_windows, style
-from confide.figures.panels import FloatArray
-from confide.intervals import Windows, percent
+from confide.estimates.explanations import describe_value
+from confide.estimates.inference import Windows, percent
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
 from confide.plans.records import expected
 from confide.plans.rivals import promise
+from confide.present.figures import Panel, Role, draw_windows, style
+from confide.present.figures.panels import FloatArray
 from confide.present.summary import Listing, Part, Picture, Section
-from confide.wording import counted, listed
+from confide.values import Alphabet, LineGeometry
+from confide.values.wording import counted, listed
 
 
 def picture_windows(  # noqa: PLR0913 - all that a picture may show
@@ -47,12 +47,12 @@ def picture_windows(  # noqa: PLR0913 - all that a picture may show
 
 def _explain_windows(windows: Windows, *, has_truth: bool, has_reports: bool) -> str:
     level = percent(windows.level)
-    if isinstance(windows.alphabet, Grid):
+    if windows.alphabet.grid is not None:
         return (
             f"Cells are joined to districts until their shares are known. First map: the estimate, with the borders of "
             f"the districts. Second map: how far the share of each district may be off at {level}, as a part of it."
         )
-    if not isinstance(windows.alphabet, Integers):
+    if not isinstance(windows.alphabet.geometry, LineGeometry):
         beside = " The pale bars are the shares of the reports, which noise has spread out." if has_reports else ""
         return f"Each share, and between what ends it lies at {level}.{beside}"
     truth = " Grey: the truth." if has_truth else ""
@@ -82,7 +82,12 @@ def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
     top = int(np.argmax(shares))
     who = "the reports" if panel.role is Role.NOISY else "people"
     most = f"most of {who}, {_short(float(shares[top]))}, at {describe_value(alphabet, top, name)}"
-    if isinstance(alphabet, Integers) and alphabet.size > 2 and bool((shares >= 0).all()) and shares.sum() > 0:
+    if (
+        isinstance(alphabet.geometry, LineGeometry)
+        and alphabet.size > 2
+        and bool((shares >= 0).all())
+        and shares.sum() > 0
+    ):
         below = np.cumsum(shares) / shares.sum()
         low, high = (
             describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)

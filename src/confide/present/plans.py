@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import confide
-from confide.explanations import describe_mechanism
-from confide.figures import draw_tradeoff
+from confide.estimates.explanations import describe_mechanism
 from confide.plans import records as words_of
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
 from confide.plans.rivals import promise
 from confide.present import summary as say
+from confide.present.figures import draw_tradeoff
 from confide.present.pictures import tell_tradeoff
 from confide.present.summary import NONE, Bullets, Cell, Listing, Part, Picture, Row, Section, Summary
-from confide.surveys import Survey
-from confide.wording import plural, with_unit
+from confide.surveys.survey import Survey
+from confide.values.wording import plural, with_unit
 
 
 def summarise_plan(survey: Survey, plan: Plan) -> Summary:

@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray
-from confide.estimates import Estimate
-from confide.explanations import (
+from confide.check.fit import Fit, FitVerdict
+from confide.check.shapes import ShapeFit
+from confide.estimates.estimate import Estimate
+from confide.estimates.explanations import (
     FACTOR_MEANING,
     WHEN_NOT_IDENTIFIED,
     describe_mechanism,
     describe_repetition,
     explain_guarantee,
 )
-from confide.figures import style
-from confide.figures.panels import Panel
-from confide.guarantees import LocalDP
-from confide.intervals import Band, Interval, Windows
-from confide.origins import Noise, Origin
-from confide.surveys import Survey
-from confide.theory.fit import Fit, FitVerdict
-from confide.theory.shapes import ShapeFit
+from confide.estimates.inference import Band, Interval, Windows
+from confide.evidence.origins import Noise, Origin
+from confide.mechanisms.guarantees import LocalDP
+from confide.present.figures import style
+from confide.present.figures.panels import Panel
+from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding, remark_on
+from confide.values import Alphabet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from confide.alphabets import Scale
-from confide.audits import Audit
-from confide.explanations import (
+from confide.estimates.explanations import (
     describe_alphabet,
     describe_mechanism,
     describe_repetition,
@@ -14,15 +12,18 @@ from confide.explanations import (
     describe_value,
     explain_guarantee,
 )
+from confide.mechanisms.audits import Audit
 from confide.present.summary import Line, Summary
-from confide.surveys import Survey
-from confide.wording import counted
+from confide.surveys.survey import Survey
+from confide.values import LineGeometry
+from confide.values.wording import counted
 
 
 def summarise_survey(survey: Survey) -> Summary:
     """Return what a survey asks and promises."""
     mechanism, shape, reports = survey.mechanism, survey.shape, survey.mechanism.report_alphabet
-    again = "again one of these" + (", by its number from 0" if isinstance(reports, Scale) else "")
+    is_scale = isinstance(reports.geometry, LineGeometry) and reports.has_labels and not reports.summary
+    again = "again one of these" + (", by its number from 0" if is_scale else "")
     lines = [
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
         ("Blurred by", describe_mechanism(survey)),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Attributes, Grid, Integers
 from confide.channels.base import FloatArray
-from confide.intervals import Band, Windows
+from confide.estimates.inference import Band, Windows
 from confide.present import summary as say
+from confide.values import Alphabet, Grid, LineGeometry
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -166,13 +166,14 @@ class Bar:
 def _show_chart(console: Console, chart: say.Chart, *, everything: bool) -> None:
     """Print a distribution in the shape that suits its alphabet, by the windows that its reports tell."""
     alphabet, truth, band = chart.alphabet, chart.truth, chart.band
-    if isinstance(alphabet, Grid) and not everything:
-        console.print(draw_map(alphabet, chart.shares, blocks=_has_blocks(console), width=console.width))
+    if alphabet.grid is not None and not everything:
+        console.print(draw_map(alphabet.grid, chart.shares, blocks=_has_blocks(console), width=console.width))
     tables = {}
-    if isinstance(alphabet, Attributes) and not everything and alphabet.size > SMALL:
-        for part, name in zip(alphabet.alphabets, alphabet.names, strict=True):
-            known = None if truth is None else alphabet.margin(truth, name)
-            tables[name], _ = choose_bars(part, alphabet.margin(chart.shares, name), known)
+    attributes = alphabet.attributes
+    if attributes is not None and not everything and alphabet.size > SMALL:
+        for part, name in zip(attributes.alphabets, attributes.names, strict=True):
+            known = None if truth is None else attributes.margin(truth, name)
+            tables[name], _ = choose_bars(part, attributes.margin(chart.shares, name), known)
         note = f"Each attribute on its own; --all shows all {alphabet.size:,} combinations."
     elif chart.windows is not None and not everything and (band is None or alphabet.size > SMALL):
         tables[chart.name], note = window_bars(chart.windows, truth)
@@ -218,7 +219,7 @@ def choose_bars(
         ends = (float(band.low[places[0]]), float(band.high[places[0]])) if band is not None and is_one else None
         return Bar(label, float(shares[places].sum()), known, ends)
 
-    if not everything and alphabet.size > SMALL and isinstance(alphabet, Integers):
+    if not everything and alphabet.size > SMALL and isinstance(alphabet.geometry, LineGeometry):
         least = alphabet.size / FEW
         power = int(10 ** max(0, math.floor(math.log10(least))))
         width = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least)
@@ -232,7 +233,7 @@ def choose_bars(
         return bars, f"In ranges of {width:,}; --all shows all {alphabet.size:,} values."
     chosen, note = np.arange(alphabet.size), ""
     if not everything and alphabet.size > SMALL:
-        few = FEW // 2 if isinstance(alphabet, Grid) else FEW  # a map shows the other cells
+        few = FEW if alphabet.grid is None else FEW // 2  # a map shows the other cells
         chosen = np.argsort(-shares, kind="stable")[:few]
         rest = max(0.0, 1.0 - float(shares[chosen].sum()))
         note = (

@@ -13,31 +13,31 @@ from typing import Any
 
 import numpy as np
 
-from confide import datasets
-from confide.alphabets import Bins, LineGeometry, Values
-from confide.checks import check_choice
 from confide.collector.client import simulated_values, to_counts_file
 from confide.collector.wire import Wire
-from confide.comparisons import Outcome, assess_pool
-from confide.counts import Counts
-from confide.diagnosis.answers import why_undivided
-from confide.distances import has_emd
+from confide.data import datasets
+from confide.data.files.counts_files import write_counts_file
 from confide.errors import ConfideError, InvalidParameterError
-from confide.estimates import Estimate
-from confide.explanations import describe_mechanism
-from confide.figures.palette import METHODS as COLOURS
-from confide.files.counts_files import write_counts_file
-from confide.intervals import Interval, Windows
+from confide.estimates.comparisons import Outcome, assess_pool
+from confide.estimates.diagnosis.answers import why_undivided
+from confide.estimates.estimate import Estimate
+from confide.estimates.explanations import describe_mechanism
+from confide.estimates.inference import Interval, Windows
+from confide.evidence.counts import Counts
 from confide.mechanisms import MECHANISMS, Mechanism
-from confide.methods import METHODS, Stacked
+from confide.mechanisms.sampling import Permanent
 from confide.plans import as_guess
 from confide.plans.rivals import MOST_DRAWN, has_matrix
 from confide.present.estimates import describe_seconds, summarise_reports
-from confide.sampling import Permanent
+from confide.present.figures.palette import METHODS as COLOURS
+from confide.solve.methods import METHODS, Stacked
 from confide.studio.drafts import Draft, chosen_methods, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
-from confide.surveys import Survey
-from confide.wording import counted, with_unit
+from confide.surveys.survey import Survey
+from confide.values import Bins, LineGeometry, Values
+from confide.values.checks import check_choice
+from confide.values.distances import has_emd
+from confide.values.wording import counted, with_unit
 
 MOST_WINDOWED = 400
 """Values of a draft up to which windows are looked for: 280 cells take seven seconds."""
@@ -217,7 +217,7 @@ def _within(milliseconds: object) -> float:
 
 def alphabet_table(dataset: str) -> dict[str, Any]:
     """Return the values of a bundled dataset as a survey's file says them."""
-    from confide.declarations import declaration_of, json_of
+    from confide.surveys.declarations import declaration_of, json_of
 
     table: dict[str, Any] = json_of(declaration_of(datasets.load(dataset).alphabet))
     return table

@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from confide import datasets
-from confide.alphabets import Alphabet, Bins, RingGeometry
-from confide.checks import check_choice
-from confide.declarations import declaration_of, json_of
+from confide.data import datasets
+from confide.data.files.records import alphabet_record
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
-from confide.files.records import alphabet_record
-from confide.limits import MOST_PEOPLE
-from confide.methods import METHODS
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.rivals import usual_mechanism
-from confide.surveys import Survey, build_survey, refuse_files
-from confide.wording import with_unit
+from confide.solve.methods import METHODS
+from confide.surveys.declarations import declaration_of, json_of
+from confide.surveys.survey import Survey, build_survey, refuse_files
+from confide.values import Alphabet, Bins, RingGeometry
+from confide.values.checks import check_choice
+from confide.values.limits import MOST_PEOPLE
+from confide.values.wording import with_unit
 
 MOST_VALUES = 10_000
 """Values of a draft: more bars or cells than a screen has room for."""

@@ -10,25 +10,25 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from confide.alphabets import LineGeometry
+from confide.check.fit import FitVerdict
 from confide.collector.client import to_counts_file
-from confide.counts import Counts
-from confide.diagnosis import diagnose
-from confide.diagnosis.answers import why_undivided
-from confide.diagnosis.words import told_in_words, verdict_in_words
+from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError
-from confide.estimates import Estimate, recover
-from confide.explanations import describe_mechanism, explain_choices
-from confide.files import CountsFile, ask_groups, estimate_file, label_group
-from confide.intervals import Interval
-from confide.methods import METHODS, Stacked
+from confide.estimates.diagnosis import diagnose
+from confide.estimates.diagnosis.answers import why_undivided
+from confide.estimates.diagnosis.words import told_in_words, verdict_in_words
+from confide.estimates.estimate import Estimate, recover
+from confide.estimates.explanations import describe_mechanism, explain_choices
+from confide.estimates.inference import Interval
+from confide.evidence.counts import Counts
+from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
 from confide.studio.drafts import chosen_methods, chosen_queries, python_text, values_record
 from confide.studio.previews import promise_of
 from confide.studio.workers import Tell
-from confide.surveys import Survey
-from confide.theory.fit import FitVerdict
+from confide.surveys.survey import Survey
 from confide.theory.verdicts import without_labels
+from confide.values import LineGeometry
 
 LEVEL = 0.95
 """How often an interval holds the truth."""

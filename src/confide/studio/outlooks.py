@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from confide.errors import ConfideError, InvalidParameterError, UnreachableTargetError
-from confide.explanations import describe_mechanism
+from confide.estimates.explanations import describe_mechanism
 from confide.mechanisms import Mechanism
 from confide.plans import METHOD, Answer, Curve, Plan, Simulation
 from confide.plans.measures import Measure, choose_measure, ignorance
@@ -16,7 +16,7 @@ from confide.plans.searches import Goal
 from confide.studio.answers import require_drawable
 from confide.studio.drafts import Draft, read_draft
 from confide.studio.workers import Tell
-from confide.surveys import Survey
+from confide.surveys.survey import Survey
 
 REPEATS = 12
 """Simulated surveys a setting: half of those of `confide plan`, for somebody waits; the margin says how sure it is."""

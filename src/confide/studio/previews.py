@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, PlaneGeometry
-from confide.declarations import toml_value
 from confide.errors import InvalidParameterError
-from confide.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
-from confide.guarantees import LocalDP, MetricPrivacy
+from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.base import truncated
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.rivals import epsilon_bounds, most_people, suiting
 from confide.present.estimates import summarise_reports
 from confide.studio.drafts import Draft, distance_words, guesses_of, labels_of, python_text, read_draft, values_record
-from confide.surveys import Survey
+from confide.surveys.declarations import toml_value
+from confide.surveys.survey import Survey
 from confide.theory.consistency import largest_bound
-from confide.wording import counted
+from confide.values import Alphabet, PlaneGeometry
+from confide.values.wording import counted
 
 DRAWN = 1000
 """Reports of one value that are drawn."""

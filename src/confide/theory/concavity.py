@@ -24,16 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.channels.base import Channel, FloatArray, Indices
-from confide.checks import SUM_TOLERANCE, check_count
-from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism
-from confide.sampling import log_of
+from confide.mechanisms.sampling import log_of
 from confide.theory.identification import Identification, identification
 from confide.theory.maximum_set import MaximumSet, maximum_set
 from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, ends_of
 from confide.theory.verdicts import Finding, Verdict
+from confide.values.checks import SUM_TOLERANCE, check_count
 
 THEOREM = "theorem strictconcavity"
 COROLLARY = "corollary strictlyConcave_one_mech"

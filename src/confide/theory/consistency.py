@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.alphabets import Alphabet
 from confide.channels.base import Channel, FloatArray
-from confide.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.mechanisms.base import Mechanism
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.theory.identification import Identification, identification
 from confide.theory.spectra import COMPARED
 from confide.theory.verdicts import Finding, Verdict, all_of
+from confide.values import Alphabet
 
 THEOREM = "theorem mlconsistencygen"
 SECTION = "definition id_cont_dom, section continuity"

@@ -26,19 +26,19 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from confide.alphabets import Alphabet, Categories, unbounded
 from confide.channels import ColumnStack, Embedded
 from confide.channels.base import Channel, FloatArray, Indices
-from confide.checks import as_distribution, read_only
-from confide.counts import Counts
 from confide.errors import InvalidParameterError
-from confide.evidence import Evidence
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms import FromMatrix
 from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.methods import MLE
-from confide.queries import Query, as_weights
+from confide.solve.methods import MLE
 from confide.theory.spectra import ROUNDING, Spectrum, find_classes, is_storable, left_vectors, spectrum_of
 from confide.theory.verdicts import Finding, Verdict, all_of
+from confide.values import Alphabet, Categories, unbounded
+from confide.values.checks import as_distribution, read_only
+from confide.values.queries import Query, as_weights
 
 THEOREM = "theorem identification"
 COLUMN_SPACE = "column space of the mechanism"
@@ -300,7 +300,7 @@ def query_identification(
     mechanism
         The mechanism.
     query
-        See :func:`confide.queries.as_weights`.
+        See :func:`confide.values.queries.as_weights`.
     name
         What a value is called in a text.
     known

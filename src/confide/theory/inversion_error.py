@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.checks import as_distribution, check_positive
 from confide.errors import NotInvertibleError
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Bound
+from confide.values.checks import as_distribution, check_positive
 
 
 @dataclass(frozen=True)

@@ -46,14 +46,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.alphabets import Alphabet, Grid, Indices, LineGeometry, Selection, Values
-from confide.alphabets.geometry import LARGEST_LATTICE
-from confide.counts import Counts, add_up, require_counts
 from confide.errors import InvalidCountsError, InvalidParameterError
-from confide.evidence import Evidence
+from confide.evidence.counts import Counts, add_up, require_counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
 from confide.theory.spectra import LARGEST_MATRIX
+from confide.values import Alphabet, Grid, Indices, LineGeometry, Selection, Values
+from confide.values.geometry import LARGEST_LATTICE
 
 Groups = Mapping[Mechanism, Counts]
 """Counts by mechanism: the reports of people with one mechanism each, over one alphabet."""

@@ -24,18 +24,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.alphabets import Alphabet
 from confide.channels.base import FloatArray, Indices
 from confide.channels.dense import GIVEN, Dense
-from confide.checks import as_distribution, read_only
-from confide.counts import Counts
 from confide.errors import InvalidParameterError, SolverError
-from confide.evidence import Evidence
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
-from confide.methods import MLE
-from confide.queries import Query, as_weights
+from confide.solve.methods import MLE
 from confide.theory.likely_subsets import LikelySubset
 from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, PROBES, ROUNDING, Spectrum, find_classes, left_vectors
+from confide.values import Alphabet
+from confide.values.checks import as_distribution, read_only
+from confide.values.queries import Query, as_weights
 
 DUST = 1e-12
 """Coefficients of a direction that are rounding; left in, they make linear programs degenerate."""

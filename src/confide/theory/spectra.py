@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from confide.channels.base import COMPUTED, Channel, FloatArray, Indices
 from confide.channels.dense import GIVEN
-from confide.checks import read_only
 from confide.theory.verdicts import Verdict
+from confide.values.checks import read_only
 
 ROUNDING = float(np.finfo(np.float64).eps)
 

@@ -1,0 +1,333 @@
+"""Probabilities of displacements on the plane, with the infinite tails that clamping piles up on the border.
+
+A planar kernel is even in both directions, so a quadrant says it all. For displacements (i, j), i rows and j columns:
+
+    cells[i, j]    the probability of (i, j) itself
+    rows[i, j]     of all (i', j) with i' >= i: what a border row collects
+    columns[i, j]  of all (i, j') with j' >= j: what a border column collects
+    corners[i, j]  of all (i', j') with i' >= i and j' >= j: what a corner collects
+
+The tails beyond the quadrant are computed once along its far rim, by Gauss rules; everything nearer is a running sum of
+positive terms, so every entry has full relative accuracy. All of it is + - * / and sqrt in a fixed order
+(:mod:`confide.values.portable`): devices draw from these numbers, and they are the same on every machine.
+
+Gauss rules for integrals and for sums over integers, and their use for infinite tails.
+
+A Gauss rule with m nodes is exact for polynomials of degree 2m - 1. For the *sum* over 0, 1, ..., N - 1 the orthogonal
+polynomials are the discrete Chebyshev ones, whose recurrence is b_j = j^2 (N^2 - j^2) / (4 (4 j^2 - 1)) around the
+centre (N - 1) / 2. Dropping the j^2 beside N^2 gives the Legendre recurrence, hence the integral over an interval of
+length N. So one construction serves lattices and continuous planes alike.
+
+Tables of weights rest on these rules, so they are made of + - * / and sqrt alone: the same bits on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.values.checks import read_only
+from confide.values.portable import exp_minus, length, one_minus_exp_minus, total
+
+FloatArray = NDArray[np.float64]
+
+NODES = 24
+STEEPEST = 4.0
+"""Number of e-foldings that one block may span: 24 nodes then leave an error of 1e-16."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Nodes and weights: the sum (or integral) of f is about the sum of weight times f(node)."""
+
+    nodes: FloatArray
+    weights: FloatArray
+
+
+def interval_rule(length: float, nodes: int = NODES) -> Rule:
+    """Return the rule for the integral over [0, length].
+
+    >>> rule = interval_rule(2.0)
+    >>> bool(abs(rule.weights @ rule.nodes**2 - 8 / 3) < 1e-13)
+    True
+    """
+    unit = _unit_rule(nodes)
+    return Rule(length * unit.nodes, length * unit.weights)
+
+
+@cache
+def _unit_rule(nodes: int) -> Rule:
+    order = np.arange(1.0, nodes)
+    return _gauss_rule(0.5, order * order / (4 * (4 * order * order - 1)), 1.0)
+
+
+@cache
+def sum_rule(count: int, nodes: int = NODES) -> Rule:
+    """Return the rule for the sum over 0, 1, ..., count - 1; every term itself where there are few.
+
+    >>> rule = sum_rule(1000)
+    >>> bool(abs(rule.weights @ rule.nodes**2 / 332833500 - 1) < 1e-13)
+    True
+    """
+    if count <= nodes:
+        return Rule(read_only(np.arange(float(count))), read_only(np.ones(count)))
+    squares = np.arange(1.0, nodes) * np.arange(1.0, nodes)
+    return _gauss_rule((count - 1) / 2, squares * (float(count) * count - squares) / (4 * (4 * squares - 1)), count)
+
+
+def tail_sum_rule(start: int, decay: float, across: float = 0.0) -> Rule:
+    """Return the rule for the sum over i = start, start + 1, ... of functions like e^(-decay hypot(i, j)), j <= across.
+
+    Blocks double in length while that is gentle on functions of the distance from 0, and stop doubling where
+    the decay within one block would be steep.
+    """
+    parts, begin, end = [], start, _reach(start, decay, across)
+    while begin < end:
+        count = _doubled(min(begin, int(STEEPEST / decay)))
+        parts.append(_shifted(sum_rule(count), begin))
+        begin += count
+    return _joined(parts)
+
+
+def tail_integral_rule(start: float, decay: float, across: float = 0.0) -> Rule:
+    """Return the rule for the integral over t >= start > 0 of functions like e^(-decay hypot(t, j)), j <= across."""
+    parts, begin, end = [], start, _reach(start, decay, across)
+    while begin < end:
+        length = min(begin, STEEPEST / decay)
+        parts.append(_shifted(interval_rule(length), begin))
+        begin += length
+    return _joined(parts)
+
+
+def _reach(start: float, decay: float, across: float) -> float:
+    """Return where decay (hypot(i, across) - hypot(start, across)) has grown until the rest is negligible."""
+    # 45.0: e^-45 is 3e-20: a tail that far down adds nothing to a float64.
+    reach = math.sqrt(start * start + across * across) + 45.0 / decay
+    return math.sqrt(reach * reach - across * across)
+
+
+def _doubled(most: int) -> int:
+    """Return the largest of NODES, 2 NODES, 4 NODES, ... up to a count: few blocks differ, so few rules are made."""
+    count = NODES
+    while 2 * count <= most:
+        count *= 2
+    return count
+
+
+def _gauss_rule(centre: float, squares: FloatArray, mass: float) -> Rule:
+    """Return the rule of a symmetric measure from its recurrence p_j+1 = (x p_j - b_j p_j-1) / b_j+1, b^2 = squares.
+
+    The weight of a node is the mass over the sum of all p_j(node)^2.
+    """
+    nodes, roots = _zeros(squares), np.sqrt(squares)
+    before, value = np.zeros(nodes.size), np.ones(nodes.size)
+    norms = value * value
+    for number, root in enumerate(roots):
+        back = roots[number - 1] * before if number else before
+        before, value = value, (nodes * value - back) / root
+        norms = norms + value * value
+    return Rule(read_only(centre + nodes), read_only(mass / norms))
+
+
+def _zeros(squares: FloatArray) -> FloatArray:
+    """Return all zeros of the last polynomial, by bisection: Sturm's sequence counts those below a point."""
+    wanted = np.arange(squares.size + 1)
+    high = np.full(wanted.size, 2 * math.sqrt(float(squares.max(initial=0.0))))
+    low = -high
+    for _ in range(64):  # past float64's 53 bits: no end moves any more
+        middle = (low + high) / 2
+        is_above = _zeros_below(middle, squares) > wanted
+        low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
+    return low
+
+
+def _zeros_below(points: FloatArray, squares: FloatArray) -> NDArray[np.int64]:
+    quotient = 0.0 - points
+    count = (quotient < 0).astype(np.int64)
+    with np.errstate(divide="ignore"):  # a quotient of 0 is followed by one of minus infinity, which counts
+        for square in squares:
+            quotient = (0.0 - points) - square / quotient
+            count += quotient < 0
+    return count
+
+
+def _shifted(rule: Rule, offset: float) -> Rule:
+    return Rule(rule.nodes + offset, rule.weights)
+
+
+def _joined(parts: list[Rule]) -> Rule:
+    return Rule(
+        read_only(np.concatenate([part.nodes for part in parts])),
+        read_only(np.concatenate([part.weights for part in parts])),
+    )
+
+
+DEEPEST = 650.0
+"""Exponents are cut off here, before float64 ends: a cut keeps neighbours within e^decay, a zero would not."""
+
+FAINTEST = float(exp_minus(DEEPEST))
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarKernel:
+    """Probabilities of displacements over one quadrant, and of the tails beyond each of them."""
+
+    cells: FloatArray
+    rows: FloatArray
+    columns: FloatArray
+    corners: FloatArray
+
+    @classmethod
+    def build(cls, cells: FloatArray, far_rows: FloatArray, far_columns: FloatArray, far_corner: float) -> PlanarKernel:
+        """Accumulate tails inwards from the far rim, and normalise by the total over the plane."""
+        rows = np.cumsum(np.vstack([far_rows, cells[::-1]]), axis=0)[:0:-1]
+        columns = np.cumsum(np.hstack([far_columns[:, None], cells[:, ::-1]]), axis=1)[:, :0:-1]
+        beyond = np.cumsum(np.concatenate([[far_corner], far_columns[::-1]]))[:0:-1]
+        corners = np.cumsum(np.hstack([beyond[:, None], rows[:, ::-1]]), axis=1)[:, :0:-1]
+        total = 4 * corners[0, 0] - 2 * (rows[0, 0] + columns[0, 0]) + cells[0, 0]
+        return cls(*(read_only(table / total) for table in (cells, rows, columns, corners)))
+
+    @property
+    def quadrant(self) -> FloatArray:
+        """Displacements up to the table's size; the rim stands for all beyond it, which is clamped alike."""
+        quadrant = self.cells.copy()
+        quadrant[-1, :] = self.rows[-1, :]
+        quadrant[:, -1] = self.columns[:, -1]
+        quadrant[-1, -1] = self.corners[-1, -1]
+        return quadrant
+
+
+def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
+    """Return probabilities proportional to e^(-decay hypot(i, j)) over the integer lattice (paper, eq. pg).
+
+    >>> kernel = planar_geometric_kernel((3, 3), 1.0)
+    >>> bool(abs(kernel.cells[1, 1] / kernel.cells[0, 0] - np.exp(-np.sqrt(2))) < 1e-15)
+    True
+    """
+    height, width = shape
+    points_down, points_along = _every(height), _every(width)
+    down, along = tail_sum_rule(height, decay, width), tail_sum_rule(width, decay, height)
+    return PlanarKernel.build(
+        _density(points_down.nodes, points_along.nodes, decay),
+        _floored(_weighed(_density(down.nodes, points_along.nodes, decay), down), decay),
+        _floored(_weighed(_density(along.nodes, points_down.nodes, decay), along), decay),
+        _floored_corner(down, along, decay),
+    )
+
+
+def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
+    """Return the integrals of a density proportional to e^(-decay r) over unit cells centred on the integer lattice.
+
+    >>> kernel = planar_laplace_kernel((3, 3), 1.0)
+    >>> total = 4 * kernel.corners[0, 0] - 2 * kernel.rows[0, 0] - 2 * kernel.columns[0, 0] + kernel.cells[0, 0]
+    >>> bool(abs(total - 1) < 1e-14)
+    True
+    """
+    height, width = shape
+    down = tail_integral_rule(height - 0.5, decay, width)
+    along = tail_integral_rule(width - 0.5, decay, height)
+    return PlanarKernel.build(
+        _cell_integrals(height, width, decay),
+        _floored(_across_cells(down, width, decay), decay),
+        _floored(_across_cells(along, height, decay), decay),
+        _floored_corner(down, along, decay),
+    )
+
+
+def _every(count: int) -> Rule:
+    return Rule(np.arange(float(count)), np.ones(count))
+
+
+def _density(rows: FloatArray, columns: FloatArray, decay: float) -> FloatArray:
+    return exp_minus(np.minimum(decay * length(rows[:, None], columns[None, :]), DEEPEST))
+
+
+def _weighed(values: FloatArray, rule: Rule) -> FloatArray:
+    """Apply a rule along the first axis."""
+    return total(values * rule.weights.reshape(-1, *[1] * (values.ndim - 1)))
+
+
+def _floored(tails: FloatArray, decay: float) -> FloatArray:
+    """Keep a tail of cut-off cells in proportion to them, so that neighbours still differ by e^decay at most."""
+    return np.maximum(tails, FAINTEST / one_minus_exp_minus(decay))
+
+
+def _floored_corner(down: Rule, along: Rule, decay: float) -> float:
+    corner = float(_weighed(_weighed(_density(down.nodes, along.nodes, decay), down), along))
+    rest = one_minus_exp_minus(decay)
+    return max(corner, FAINTEST / (rest * rest))
+
+
+def _cell_integrals(height: int, width: int, decay: float) -> FloatArray:
+    """Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink."""
+    cells = np.full((height, width), FAINTEST)
+    reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off
+    visible = _smooth_integrals(min(height, reach), min(width, reach), _cell_rule(decay), decay)
+    cells[: visible.shape[0], : visible.shape[1]] = visible
+    # 16: cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond.
+    closest = min(16, reach)
+    pieces = _pieces(max(1, math.ceil(decay / 4)), 24)
+    near = _smooth_integrals(min(height, closest), min(width, closest), pieces, decay)
+    near[0, 0] = _origin_integral(decay)
+    cells[: near.shape[0], : near.shape[1]] = near
+    return cells
+
+
+def _cell_rule(decay: float) -> Rule:
+    """Return a rule over [-1/2, 1/2] whose error on e^(-decay t) is below 1e-16, with as few nodes as that takes."""
+    if decay <= 1:
+        return _pieces(1, 6)
+    return _pieces(math.ceil(decay / 4), 10)
+
+
+def _pieces(count: int, nodes: int) -> Rule:
+    piece = interval_rule(1 / count, nodes)
+    starts = np.arange(count) / count - 0.5
+    return Rule((starts[:, None] + piece.nodes).reshape(-1), np.tile(piece.weights, count))
+
+
+def _smooth_integrals(height: int, width: int, rule: Rule, decay: float) -> FloatArray:
+    rows = np.arange(float(height))
+    columns = rule.nodes[:, None] + np.arange(float(width))
+    cells = np.zeros((height, width))
+    for down, weight in zip(rule.nodes, rule.weights, strict=True):
+        along = _density(columns.reshape(-1), rows + down, decay).reshape(*columns.shape, height)
+        cells = cells + weight * _weighed(along, rule).T
+    return cells
+
+
+def _origin_integral(decay: float) -> float:
+    """Integrate over the cell that holds the kink, in polar coordinates: eight equal triangles, one smooth integral.
+
+    Along a ray of slope t = tan(phi) the cell ends at radius R = sqrt(1 + t^2) / 2, and dphi = dt / (1 + t^2). The
+    integral of r e^(-decay r) up to R is P(2, decay R) / decay^2 with the regularised incomplete gamma function P.
+    """
+    rule = interval_rule(1.0)
+    secants = np.sqrt(1 + rule.nodes * rule.nodes)
+    terms = _incomplete_gamma(decay * secants / 2) / (secants * secants)
+    return 8 * float(_weighed(terms, rule)) / (decay * decay)
+
+
+def _incomplete_gamma(points: FloatArray) -> FloatArray:
+    """Return P(2, y) = 1 - (1 + y) e^-y, by its series y^2 / 2! + y^3 / 3! + ... times e^-y where that would cancel."""
+    faded = exp_minus(np.minimum(points, DEEPEST))
+    small = np.minimum(points, 1.0)
+    term = small * small / 2
+    series = term
+    for order in range(3, 20):
+        term = term * small / order
+        series = series + term
+    return np.where(points < 1, series * faded, 1 - (1 + points) * faded)
+
+
+def _across_cells(tail: Rule, count: int, decay: float) -> FloatArray:
+    """Integrate the density over a half-infinite strip for each of `count` cells across."""
+    cell = _pieces(max(1, math.ceil(decay / 4)), 24)
+    strips = [
+        _weighed(_density(tail.nodes, position + cell.nodes, decay), tail) for position in np.arange(float(count))
+    ]
+    return _weighed(np.stack(strips, axis=1), cell)

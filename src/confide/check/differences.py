@@ -1,0 +1,544 @@
+"""Differences between groups: which of them differ from all the others, at a controlled false discovery rate.
+
+Where a group's people have the distribution that all others have, their reports are exchangeable with those of the
+others, whatever that distribution is and whatever the mechanism does. Given all reports, those of the group are then
+drawn from them without replacement: a law without unknowns. So a p-value needs no estimate to be right.
+
+The statistic looks at what a mechanism lets through. With f a function of the value, the score of a report z in the
+direction of f is E[f(value) | z] under the distribution of all people. On a line the functions are Legendre's
+polynomials of the rank among all people (Neyman's smooth test): the first tells higher from lower, the second wide from
+narrow. On a plane there are five of two coordinates; on categories, the indicators of the commonest. Means of scores,
+made uncorrelated, are squared and summed, the first ones with more weight. The law of the sum is simulated: groups of
+the same size are drawn from all reports, thousands of times. A large group that differs is set aside before the others
+are compared, so that these do not differ on its account.
+
+>>> import confide as cf
+>>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.1)
+>>> ages = {"Oslo": range(30, 50), "Bern": range(30, 50), "Rome": range(40, 60)}
+>>> groups = {town: cf.tally(mechanism.privatize(list(span) * 100, rng=1)) for town, span in ages.items()}
+>>> found = differences({town: [(counts, mechanism)] for town, counts in groups.items()})
+>>> found["Rome"].is_different, bool(found["Rome"].scores[0] > 0)
+(True, True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from statistics import NormalDist
+from typing import Any, TypeVar
+
+import numpy as np
+
+from confide.channels.base import Channel, FloatArray, Indices
+from confide.evidence.counts import Counts, merge
+from confide.evidence.evidence import Evidence
+from confide.mechanisms import Mechanism
+from confide.solve.em import EM, RowStack, uniform
+from confide.theory.likely_subsets import likely_subset_of
+from confide.values import Alphabet
+
+DEGREES = 4
+"""Polynomials on a line: mean, spread, skew and peak; more differ by what no noise lets through."""
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Functions of the value in whose directions groups are compared.
+
+    Attributes
+    ----------
+    theta
+        The distribution of all people, about.
+    functions
+        One row each.
+    weights
+        How much each counts.
+    slope
+        How much the mean of the values rises along the first one; None off the line.
+    """
+
+    theta: FloatArray
+    functions: FloatArray
+    weights: FloatArray
+    slope: float | None = None
+
+    @classmethod
+    def over(cls, alphabet: Alphabet, theta: FloatArray) -> Directions:
+        """Choose functions that suit the values: by their order, by their coordinates, or one by one.
+
+        >>> from confide import Categories
+        >>> Directions.over(Categories(["red", "green", "blue"]), np.array([0.2, 0.5, 0.3])).functions
+        array([[0., 1., 0.],
+               [0., 0., 1.]])
+        """
+        values = alphabet.decode(np.arange(alphabet.size))
+        if values.dtype.kind not in "iuf":
+            # 30: categories that have a direction of their own, the commonest ones.
+            common = np.argsort(-theta, kind="stable")[: min(30, theta.size - 1)]
+            return cls(theta, _indicators(common, theta.size), np.ones(common.size))
+        if values.ndim == 1:
+            first, *others = _polynomials(values, theta)
+            slope = float(theta @ (values * first) - (theta @ values) * (theta @ first))
+            return cls(theta, np.array([first, *others]), 1 / np.arange(1.0, DEGREES + 1), slope)
+        axes = [_polynomials(axis, theta)[:2] for axis in values.reshape(theta.size, -1).T]
+        linear, bent = [one for one, _ in axes], [two for _, two in axes]
+        mixed = [linear[0] * one for one in linear[1:]]
+        weights = [1.0] * len(linear) + [0.5] * (len(mixed) + len(bent))
+        return cls(theta, np.array([*linear, *mixed, *bent]), np.array(weights))
+
+    def scores(self, channel: Channel) -> FloatArray:
+        """Return E[f | report] for every output of a channel, one row each; 0 for one that cannot be."""
+        outputs = channel.push(self.theta)
+        expected = channel.push(self.theta * self.functions)
+        scores: FloatArray = np.divide(expected, outputs, out=np.zeros_like(expected), where=outputs > 0)
+        return scores.T
+
+
+def _indicators(places: Indices, size: int) -> FloatArray:
+    rows = np.zeros((places.size, size))
+    rows[np.arange(places.size), places] = 1.0
+    return rows
+
+
+def _polynomials(values: FloatArray, theta: FloatArray) -> list[FloatArray]:
+    """Return Legendre's polynomials of the rank that each value has among all people, between -1 and 1."""
+    distinct, places = np.unique(values, return_inverse=True)
+    shares = np.bincount(places, theta, distinct.size)
+    ranks = (np.cumsum(shares) - shares / 2)[places]
+    return [np.polynomial.Legendre.basis(degree)(2 * ranks - 1) for degree in range(1, DEGREES + 1)]
+
+
+LEVEL = 0.03
+"""The false discovery rate that is asked for. What is promised is 5 in 100; simulated p-values scatter a little."""
+
+
+FEWEST, RESOLUTION = 2000, 20
+"""Simulated groups at the least; and how many of them should lie beyond the smallest p-value that can matter."""
+
+MOST_DRAWN, ALL_DRAWN, CHUNK = 10_000_000, 120_000_000, 300_000
+"""Reports that are drawn for groups of one size, at most; for all sizes together; and at a time."""
+
+MOST_NUMBERED = 4_000_000
+"""Reports that are numbered to be drawn from: of more, that many stand for all."""
+
+
+LARGE = 20_000
+"""Reports past which means of scores, all of them bounded, are normal as far as anyone can tell."""
+
+FEW = 20
+"""Reports up to which each size is simulated by itself; beyond, sizes that differ by less than RATIO together."""
+
+RATIO = 1.15
+
+TAIL = 50
+"""Simulated groups beyond which the tail is taken for exponential; that of a sum of squares falls faster."""
+
+LARGE_PART = 0.02
+"""The part of all reports from which on a group that differs is set aside before the others are compared."""
+
+
+NUMBERED, MOST_EXACT = 32, 10**9
+"""Cells, and reports, up to which groups are drawn without replacement, each size by itself."""
+
+GroupKey = TypeVar("GroupKey", bound=Hashable)
+Part = tuple[Counts, Mechanism]
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Whether a group differs from all the others together.
+
+    Attributes
+    ----------
+    is_different
+        Whether the p-value is small enough among those of all groups (Benjamini and Hochberg, 1995).
+    p_value
+        How often a group drawn at random would be as different.
+    statistic
+        The weighted sum of squares that the p-value belongs to; 1 on average where nothing differs.
+    scores
+        The group's means along the directions, in standard errors; on a line the first is positive where values are
+        higher, the second where they are wider spread.
+    visible
+        On a line: how much higher or lower the mean would have to be to show, four times in five; None elsewhere.
+    """
+
+    is_different: bool
+    p_value: float
+    statistic: float
+    scores: FloatArray
+    visible: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Differences(Mapping[Any, Difference]):
+    """Differences of all groups.
+
+    Attributes
+    ----------
+    groups
+        The difference of each.
+    level
+        The share of the groups named as different, on average, that are not.
+    """
+
+    groups: Mapping[Any, Difference]
+    level: float = LEVEL
+
+    @cached_property
+    def different(self) -> list[Any]:
+        """The groups that differ, the smallest p-value first."""
+        found = [key for key, one in self.groups.items() if one.is_different]
+        return sorted(found, key=lambda key: self.groups[key].p_value)
+
+    def __getitem__(self, key: Any) -> Difference:
+        return self.groups[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+
+def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVEL, seed: int = 0) -> Differences:
+    """Test of each group whether its people differ from all the others.
+
+    Parameters
+    ----------
+    pools
+        The counts of each group with the mechanism that they went through; several where its people used several.
+        Groups are then compared within each mechanism, and the comparisons are added up.
+    level
+        The false discovery rate.
+    seed
+        The seed of the simulated groups: the same reports always get the same p-values.
+    """
+    pools = {key: [(_independent(counts), mechanism) for counts, mechanism in pool] for key, pool in pools.items()}
+    if len(pools) < 2:
+        nothing = Difference(is_different=False, p_value=1.0, statistic=0.0, scores=np.zeros(0))
+        return Differences(dict.fromkeys(pools, nothing), level)
+    total = sum(counts.total for pool in pools.values() for counts, _ in pool)
+    left, found = dict(pools), dict[GroupKey, Difference]()
+    while True:
+        found |= _judge_all(left, len(pools), level, seed)
+        judged = _reject(found, level)
+        # A large group that differs makes all others differ from what it is part of: it is set aside, and they are
+        # compared once more. Small ones move the others by nothing that could be seen.
+        sizes = {key: sum(counts.total for counts, _ in pool) for key, pool in left.items()}
+        heavy = [key for key in left if judged[key].is_different and sizes[key] >= LARGE_PART * total]
+        if len(left) <= 2 or not heavy:
+            break
+        del left[max(heavy, key=lambda key: judged[key].statistic)]
+    # Many small ones together do move the others: all are compared once more with those that are left, without the
+    # most different ones, which may be a quarter of all people.
+    small = sorted((key for key in left if judged[key].is_different), key=lambda key: -judged[key].statistic)
+    together = np.cumsum([sizes[key] for key in small])
+    small = small[: int(np.searchsorted(together, total / 4))]
+    if small and together[len(small) - 1] >= LARGE_PART * total and len(left) - len(small) > 2:
+        judged = _reject(found | _judge_all(left, len(pools), level, seed, apart=set(small)), level)
+    return Differences({key: judged[key] for key in pools}, level)
+
+
+def _independent(counts: Counts) -> Counts:
+    """Return as many reports as are independent for certain, as counts that add up with those of other groups."""
+    found = counts.independent
+    return Counts(found.reports, found.counts, found.origin) if found.is_thinned else found
+
+
+def _reject(found: Mapping[GroupKey, Difference], level: float) -> dict[GroupKey, Difference]:
+    """Return the same with the verdicts that the p-values have among all."""
+    rejected = benjamini_hochberg(np.array([one.p_value for one in found.values()]), level).tolist()
+    return {key: replace(one, is_different=yes == 1) for (key, one), yes in zip(found.items(), rejected, strict=True)}
+
+
+def _judge_all(
+    pools: Mapping[GroupKey, Sequence[Part]],
+    groups: int,
+    level: float,
+    seed: int,
+    apart: Collection[GroupKey] = (),
+) -> dict[GroupKey, Difference]:
+    """Compare each of these groups with the others, but with none of those that are to be kept apart.
+
+    Of how many groups in all decides how fine p-values must be.
+    """
+    comparison = _Comparison(_layers(pools, apart), groups, level, np.random.default_rng(seed))
+    return {key: comparison.judge(place) for place, key in enumerate(pools)}
+
+
+def benjamini_hochberg(p_values: FloatArray, level: float) -> Indices:
+    """Return which hypotheses are rejected at a false discovery rate, as 0 or 1.
+
+    >>> benjamini_hochberg(np.array([0.02, 0.9, 0.021, 0.8]), 0.05)
+    array([1, 0, 1, 0])
+    """
+    order = np.argsort(p_values)
+    is_below = p_values[order] <= level * np.arange(1, p_values.size + 1) / p_values.size
+    rejected = np.zeros(p_values.size, dtype=np.int64)
+    rejected[order[: int(np.flatnonzero(is_below)[-1]) + 1 if is_below.any() else 0]] = 1
+    return rejected
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """All reports of one mechanism: the score of each cell, how many there are, and each group's own.
+
+    Attributes
+    ----------
+    scores
+        One row a cell, one column a direction; their mean over all reports is zero.
+    counts
+        Reports in each cell.
+    sums, sizes
+        Sum of the scores of each group, and its number of reports.
+    directions
+        The directions.
+    """
+
+    scores: FloatArray
+    counts: FloatArray
+    sums: FloatArray
+    sizes: FloatArray
+    directions: Directions
+
+    @property
+    def total(self) -> float:
+        """Number of reports."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """The covariance of the scores of one report."""
+        inner: FloatArray = (self.scores.T * self.counts) @ self.scores / max(self.total - 1, 1.0)
+        return inner
+
+    def spread(self, size: float) -> float:
+        """Return the factor that makes of it the covariance of the sum over a group, drawn without replacement."""
+        return size * (1 - size / self.total)
+
+    def draw(self, size: int, number: int, generator: np.random.Generator) -> FloatArray:
+        """Return the sums over so many groups of one size, at most half of all reports, drawn from these."""
+        if size == 0:
+            return np.zeros((number, self.scores.shape[1]))
+        if size >= LARGE:
+            law = self.spread(size) * self.covariance
+            return generator.multivariate_normal(np.zeros(self.scores.shape[1]), law, number, check_valid="ignore")
+        if self.is_coarse:
+            whole = np.rint(self.counts).astype(np.int64)
+            size = min(size, int(whole.sum()))
+            drawn = generator.multivariate_hypergeometric(whole, size, number, method="marginals")
+            exact: FloatArray = drawn @ self.scores
+            return exact
+        sums = np.empty((number, self.scores.shape[1]))
+        rows = max(1, CHUNK // size)
+        for begin in range(0, number, rows):
+            some = min(rows, number - begin)
+            picked = self.scores[self._cells[generator.integers(self._cells.size, size=(some, size))]]
+            sums[begin : begin + some] = picked.sum(axis=1)
+        # A few of many reports may as well be put back after each draw: their sums are a little wider than without. A
+        # fair part is brought to the width that it has without; tails become heavier, never lighter, for both skew and
+        # excess are smaller without replacement.
+        return sums if 20 * size <= self.total else math.sqrt(self.spread(size) / size) * sums
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether there are so few cells that sums take few values, and ties matter: no approximation will do."""
+        return self.counts.size <= NUMBERED and self.total < MOST_EXACT
+
+    @cached_property
+    def _cells(self) -> Indices:
+        """The cell of each report; of evenly spaced ones where there are very many."""
+        total = round(self.total)
+        places = np.arange(total) if total <= MOST_NUMBERED else np.linspace(0, total - 1, MOST_NUMBERED)
+        cells: Indices = np.searchsorted(np.cumsum(self.counts), places + 0.5).clip(0, self.counts.size - 1)
+        return cells
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """Comparison of every group with the others, over all layers, with the laws that were simulated so far."""
+
+    layers: Sequence[_Layer]
+    groups: int
+    level: float
+    generator: np.random.Generator
+    laws: dict[tuple[int, ...], FloatArray] = field(default_factory=dict)
+
+    @cached_property
+    def whitening(self) -> FloatArray:
+        """Makes scores uncorrelated over all reports, each direction by what those before it leave of it."""
+        covariance = sum(layer.total * layer.covariance for layer in self.layers) / sum(
+            one.total for one in self.layers
+        )
+        return _whitening(np.asarray(covariance))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """How much each direction that is left counts; those that are not left have a row of zeros."""
+        return self.layers[0].directions.weights
+
+    @cached_property
+    def sizes(self) -> Indices:
+        """The size of each group in each layer, or of the others where those are fewer: both have one law."""
+        sizes = np.array([np.minimum(one.sizes, one.total - one.sizes) for one in self.layers]).T
+        rounded: Indices = np.rint(np.maximum(sizes, 0.0)).astype(np.int64)
+        return rounded
+
+    @cached_property
+    def simulated(self) -> list[tuple[int, ...]]:
+        """The sizes of which the law is simulated for each group: much the same ones together."""
+        same = [one.is_coarse for one in self.layers]
+        return [
+            tuple(min(size, LARGE) if one else _rounded(size) for size, one in zip(row, same, strict=True))
+            for row in self.sizes.tolist()
+        ]
+
+    def judge(self, place: int) -> Difference:
+        """Return the p-value of one group, and where it differs; whether that counts depends on the others."""
+        spreads = [layer.spread(float(layer.sizes[place])) for layer in self.layers]
+        if not any(self.sizes[place]):  # the group is everybody, or nobody
+            return Difference(is_different=False, p_value=1.0, statistic=0.0, scores=np.zeros(self.weights.size))
+        law = sum(spread * layer.covariance for spread, layer in zip(spreads, self.layers, strict=True))
+        sums = sum(layer.sums[place] for layer in self.layers)
+        errors = np.sqrt(np.einsum("ij,jk,ik->i", self.whitening, law, self.whitening))
+        scores = np.divide(self.whitening @ sums, errors, out=np.zeros_like(errors), where=errors > 0)
+        if not self.weights.size:  # one value alone
+            return Difference(is_different=False, p_value=1.0, statistic=0.0, scores=scores)
+        statistic = float(self._statistic(np.atleast_2d(sums), np.asarray(law))[0])
+        p_value = self._chance(statistic, self.simulated[place])
+        visible = self._visible(spreads)
+        return Difference(is_different=False, p_value=p_value, statistic=statistic, scores=scores, visible=visible)
+
+    def _statistic(self, sums: FloatArray, law: FloatArray) -> FloatArray:
+        """Return the weighted sum of squares of each row of sums, relative to its mean under the law."""
+        mean = float(np.einsum("i,ij,jk,ik->", self.weights, self.whitening, law, self.whitening))
+        found: FloatArray = ((sums @ self.whitening.T) ** 2) @ self.weights / max(mean, 1e-300)
+        return found
+
+    def _chance(self, statistic: float, sizes: tuple[int, ...]) -> float:
+        """Return the p-value: the rank among simulated groups or, beyond them all, their tail."""
+        if sizes not in self.laws:
+            self.laws[sizes] = self._simulate(sizes)
+        drawn = self.laws[sizes]
+        beyond = drawn.size - int(np.searchsorted(drawn, statistic * (1 - 1e-9)))
+        ranked = (1 + beyond) / (1 + drawn.size)
+        if beyond or drawn.size >= self._enough:
+            return ranked
+        start = float(drawn[-TAIL])
+        excess = float((drawn[-TAIL:] - start).mean())
+        return min(ranked, TAIL / drawn.size * math.exp(-(statistic - start) / excess)) if excess > 0 else ranked
+
+    @property
+    def _enough(self) -> int:
+        """Number of simulated groups that tells the smallest p-value that can matter."""
+        return max(FEWEST, math.ceil(RESOLUTION * self.groups / self.level))
+
+    def _simulate(self, sizes: tuple[int, ...]) -> FloatArray:
+        drawn = sum(size for size in sizes if size < LARGE)
+        budget = min(MOST_DRAWN, ALL_DRAWN // len(set(self.simulated)))
+        number = min(self._enough, max(FEWEST, budget // max(drawn, self.weights.size)))
+        sums = sum(layer.draw(size, number, self.generator) for layer, size in zip(self.layers, sizes, strict=True))
+        law = sum(layer.spread(size) * layer.covariance for layer, size in zip(self.layers, sizes, strict=True))
+        return np.sort(self._statistic(np.asarray(sums), np.asarray(law)))
+
+    def _visible(self, spreads: Sequence[float]) -> float | None:
+        """Return the shift of the mean that would have shown: along the first direction, where tilts move both."""
+        slope = self.layers[0].directions.slope
+        told = sum(spread * layer.covariance[0, 0] for spread, layer in zip(spreads, self.layers, strict=True))
+        if slope is None or not told > 0:
+            return None
+        # 0.8: probability with which a difference that `visible` names would have shown.
+        needed = NormalDist().inv_cdf(1 - self.level / (2 * self.groups)) + NormalDist().inv_cdf(0.8)
+        return needed * slope / math.sqrt(told)
+
+
+def _rounded(size: int) -> int:
+    """Return a size, rounded down to a few leading ones: smaller groups have the heavier tails.
+
+    >>> _rounded(7), _rounded(300), _rounded(310)
+    (7, 284, 284)
+    """
+    if size <= FEW:
+        return size
+    return min(size, LARGE, math.floor(FEW * RATIO ** math.floor(math.log(size / FEW, RATIO))))
+
+
+def _whitening(covariance: FloatArray) -> FloatArray:
+    """Return a lower triangular W with W C W' = 1; rows of zeros for directions that those before them determine."""
+    size = covariance.shape[0]
+    whitening = np.zeros((size, size))
+    for place in range(size):
+        row = np.eye(size)[place]
+        row = row - (whitening @ covariance[:, place]) @ whitening
+        left = float(row @ covariance @ row)
+        # 1e-9: the part of a direction's variance that the ones before must leave for it to count.
+        if left > 1e-9 * max(float(covariance[place, place]), 1e-300):
+            whitening[place] = row / math.sqrt(left)
+    return whitening
+
+
+def _layers(pools: Mapping[GroupKey, Sequence[Part]], apart: Collection[GroupKey] = ()) -> list[_Layer]:
+    """Lay the reports of each mechanism out by their scores; those of groups apart are scored, and not drawn from."""
+    members: dict[Mechanism, dict[int, Counts]] = {}
+    for place, pool in enumerate(pools.values()):
+        for counts, mechanism in pool:
+            groups = members.setdefault(mechanism, {})
+            groups[place] = groups[place] + counts if place in groups else counts
+    everybody = {mechanism: merge(groups.values()) for mechanism, groups in members.items()}
+    alphabet = next(iter(everybody)).alphabet
+    part = None if alphabet.is_finite else likely_subset_of(everybody).alphabet
+    values = alphabet if part is None else part
+    directions = Directions.over(values, _everybody(everybody, part, values.size))
+    away = {place for place, key in enumerate(pools) if key in apart}
+    layers = [_layer(mechanism, groups, part, directions, (len(pools), away)) for mechanism, groups in members.items()]
+    return [layer for layer in layers if layer is not None]
+
+
+def _everybody(everybody: Mapping[Mechanism, Counts], part: Alphabet | None, size: int) -> FloatArray:
+    """Return about the distribution of all people; the uniform one where bit vectors are too many to store."""
+    # 50_000_000: entries of a matrix, distinct reports times values, up to which the distribution of all people is
+    # looked for.
+    if max(counts.reports.shape[0] for counts in everybody.values()) * size > 50_000_000:
+        return uniform(size)
+    pooled = Evidence.pool([_observe(mechanism, counts, part) for mechanism, counts in everybody.items()])
+    # 50: EM steps to the distribution of all people, which only decides where the test looks: p-values are right for
+    # any.
+    *_, last = islice(EM(RowStack.of(pooled), uniform(size)), 50)
+    return last.distribution(0)
+
+
+def _observe(mechanism: Mechanism, counts: Counts, part: Alphabet | None) -> Evidence:
+    return mechanism.observe(counts) if part is None else mechanism.observe_within(counts, part)
+
+
+def _layer(
+    mechanism: Mechanism,
+    groups: Mapping[int, Counts],
+    part: Alphabet | None,
+    directions: Directions,
+    rest: tuple[int, set[int]],
+) -> _Layer | None:
+    """Score the reports of one mechanism: those of all groups at once where they share a channel."""
+    number, apart = rest
+    blocks: dict[int, tuple[Channel, FloatArray, FloatArray]] = {}  # with the channel, so that its id stays its own
+    sums, sizes = np.zeros((number, directions.weights.size)), np.zeros(number)
+    for place, own in groups.items():
+        evidence = _observe(mechanism, own, part)
+        channel = evidence.channel
+        if id(channel) not in blocks:
+            blocks[id(channel)] = channel, directions.scores(channel), np.zeros(channel.shape[1])
+        _, scores, counts = blocks[id(channel)]
+        if place not in apart:
+            counts += evidence.counts
+        sums[place], sizes[place] = evidence.counts @ scores, evidence.total
+    every = np.concatenate([scores for _, scores, _ in blocks.values()])
+    counts = np.concatenate([counts for _, _, counts in blocks.values()])
+    if not counts.sum() > 0:  # nobody to compare with went through this mechanism
+        return None
+    mean, seen = counts @ every / counts.sum(), counts > 0
+    return _Layer((every - mean)[seen], counts[seen], sums - sizes[:, None] * mean, sizes, directions)

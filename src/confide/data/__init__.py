@@ -1,0 +1,1 @@
+"""Data: values, reports and counts in files, frames and databases."""

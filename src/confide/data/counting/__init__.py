@@ -1,0 +1,328 @@
+"""Reports at scale: files and tables of any size become counts, on DuckDB or on Spark, by the same SQL text.
+
+>>> import pyarrow
+>>> from confide import Integers, TruncatedGeometric
+>>> reports = pyarrow.table({"town": ["Oslo", "Rome", "Oslo"], "report": [3, 5, 3]})
+>>> count(reports, TruncatedGeometric(Integers(0, 9), epsilon=1.0), by="town")
+GroupedCounts(2 groups by town, 3 rows)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from confide.data.counting.duck import DuckLedger, merge_files
+from confide.data.counting.query import Kind, Query
+from confide.data.counting.sources import PathLike, Tallied, format_of, is_paths
+from confide.data.files.counts_files import CountsFile, Heading, is_counts_file, read_counts
+from confide.data.files.groups import CountedReports, GroupedCounts, Pool, split_groups
+from confide.data.files.reading import read_report_rows
+from confide.data.files.rows import Account, Reject, fields_of, first_few
+from confide.data.files.sheets import STANDARD_STREAM, Request, name_of
+from confide.data.files.writing import write_rejects
+from confide.errors import DataFileError, InvalidParameterError
+from confide.evidence.counts import Counts, merge
+from confide.mechanisms import Mechanism
+from confide.surveys.survey import Survey, load_survey
+from confide.values.checks import as_items, check_choice, require_kinds
+from confide.values.wording import counted
+
+__all__ = [
+    "ENGINES",
+    "Query",
+    "ReportInput",
+    "Request",
+    "Tallied",
+    "count",
+    "head",
+    "merge_files",
+    "open_ledger",
+    "plan_query",
+    "read_reports",
+]
+
+Engine = Literal["duckdb", "spark"]
+
+ENGINES = ("duckdb", "spark")
+
+
+@overload
+def count(
+    source: Any,
+    survey: Survey | Mechanism | PathLike,
+    *,
+    columns: str | Sequence[str] = ...,
+    by: tuple[()] = ...,
+    engine: Engine = ...,
+    strict: bool = ...,
+    allow_copies: bool = ...,
+) -> CountedReports: ...
+
+
+@overload
+def count(
+    source: Any,
+    survey: Survey | Mechanism | PathLike,
+    *,
+    columns: str | Sequence[str] = ...,
+    by: str | Sequence[str],
+    engine: Engine = ...,
+    strict: bool = ...,
+    allow_copies: bool = ...,
+) -> GroupedCounts: ...
+
+
+def count(  # noqa: PLR0913 - one argument an option
+    source: Any,
+    survey: Survey | Mechanism | PathLike,
+    *,
+    columns: str | Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    engine: Engine = "duckdb",
+    strict: bool = False,
+    allow_copies: bool = False,
+) -> CountedReports | GroupedCounts:
+    """Count reports in files or tables of any size; nothing but the counts comes into memory.
+
+    Parameters
+    ----------
+    source
+        A path, a folder, a pattern such as ``"reports/*.parquet"``, or a list of these: CSV, gzipped or not, JSON lines
+        or Parquet. Or a table: of Arrow, pandas or polars, a relation of DuckDB, a frame of Spark.
+    survey
+        The survey that the reports were made under, its file, or its mechanism.
+    columns
+        The column of the reports, or the columns where a report has several parts; found as the command line finds them
+        if left out.
+    by
+        Columns that name a group; then every group is counted, in the same pass.
+    engine
+        ``"duckdb"``, on this machine, or ``"spark"``: a running Spark session, or a local one.
+    strict
+        Whether a row that cannot be used is an error, rather than counted as rejected.
+    allow_copies
+        Whether files may be byte for byte the same, of different people; else one is taken for a copy and refused.
+
+    >>> import pyarrow
+    >>> from confide import Integers, TruncatedGeometric
+    >>> mechanism = TruncatedGeometric(Integers(0, 9), epsilon=1.0)
+    >>> counts = count(pyarrow.table({"report": [3, 5, 3, 70]}), mechanism)
+    >>> counts
+    Counts(3 reports, 2 distinct)
+    >>> print(counts.rows)
+    4 rows read = 3 accepted + 1 rejected
+    """
+    if not isinstance(survey, Survey | Mechanism | str | Path):
+        raise InvalidParameterError(
+            f"survey must be a Survey, its file or a mechanism; got {type(survey).__name__}. The source comes first."
+        )
+    loaded = load_survey(survey) if isinstance(survey, str | Path) else survey
+    contract = Survey(loaded) if isinstance(loaded, Mechanism) else loaded
+    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
+    with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
+        if strict:
+            refuse_rejects(ledger)
+        account = replace(ledger.account, source=name_source(source))
+        account.require_any(request.alphabet)
+        return _to_file(ledger, head(ledger, contract, request.by, account)).counted
+
+
+def head(ledger: Tallied, survey: Survey, by: tuple[str, ...], account: Account) -> Heading:
+    """Return the metadata of the reports that were counted."""
+    origin = ledger.traces.origin(ledger.account.people, ledger.report_names)
+    # Only permanent noise makes reports of one person depend on each other: only then is the second look needed.
+    of_groups = ledger.group_files() if by and ledger.files > 1 and origin.permanent else {}
+    return Heading((survey,), by, account, (), (origin,), ledger.files, ledger.sources, of_groups)
+
+
+def name_source(source: Any) -> str:
+    """Return what a source is called in messages.
+
+    >>> name_source(["-"]), name_source("reports.csv"), name_source(["a.csv", "b.csv"])
+    ('standard input', 'reports.csv', '2 files')
+    """
+    if not is_paths(source):
+        return "The table"
+    paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
+    return name_of(paths[0]) if len(paths) == 1 else counted(len(paths), "file")
+
+
+@dataclass(frozen=True, eq=False)
+class ReportInput:
+    """Reports for one estimate, counted, with the mechanisms that they went through.
+
+    Attributes
+    ----------
+    pool
+        The counts under each survey; one, unless counts of several were put together on purpose.
+    account
+        The account of the rows behind them.
+    description
+        Where the rows came from and what became of them, in words.
+    unused
+        The columns of a CSV file of counts that were not read: they may tell groups apart.
+    notes
+        Which metadata are missing, or say nothing of what was read.
+    heading
+        The metadata of a file of counts, which says how many files of reports there are behind it; None of reports.
+    """
+
+    pool: Pool
+    account: Account
+    description: str
+    unused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    heading: Heading | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """All counts together."""
+        return self.pool[0][0] if len(self.pool) == 1 else merge(part for part, _ in self.pool)
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What is known of how the reports were made, for JSON."""
+        return self.counts.origin.record | {"notes": list(self.notes)}
+
+
+def read_reports(
+    path: PathLike,
+    survey: Survey,
+    columns: Sequence[str] = (),
+    rejects: PathLike | None = None,
+    cure: str = "Correct or remove them, or name a file to set them aside in.",
+    beside: Sequence[Reject] = (),
+) -> ReportInput:
+    r"""Read reports for one estimate with the reader that fits the file.
+
+    A file of counts is loaded and must be of this survey; CSV and standard input are read in Python, which needs no
+    further package; anything else is counted on DuckDB. Reports with metadata must be of this survey too, and
+    unchanged since; without any, it is not known how they were made, and `notes` say so.
+
+    Parameters
+    ----------
+    path
+        The file.
+    survey
+        The survey that the reports were made under.
+    columns
+        The columns of a report, if they are not called as they usually are.
+    rejects
+        Where rows that cannot be used are set aside; without it, one such row is an error.
+    cure
+        What to tell about such rows.
+    beside
+        Rows of other files, such as true values, to set aside in the same place.
+
+    >>> import tempfile
+    >>> from confide import Integers, TruncatedGeometric
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/reports.csv").write_text("report\n3\n5\n3\n")
+    ...     read_reports(f"{folder}/reports.csv", survey).counts
+    Counts(3 reports, 2 distinct)
+    """
+    require_kinds(read_reports, locals())
+    if is_counts_file(path):
+        file = read_counts(path, survey)
+        if rejects is not None and beside:
+            write_rejects(rejects, beside)
+        return _from_counts(file, path)
+    if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
+        rows = read_report_rows(path, survey, columns)
+        _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
+        rows.account.require_any(rows.alphabet)
+        unused = rows.unused if rows.account.is_counted and not columns else ()
+        notes = tuple(rows.traces.notes(rows.account.columns))
+        return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused, notes)
+    request = Request(survey.mechanism.report_alphabet, tuple(columns))
+    with open_ledger(path, request, survey=survey) as ledger:
+        account = replace(ledger.account, source=str(path))
+        named = replace(account, first=first_few(ledger.rejects()))
+        _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
+        account.require_any(request.alphabet)
+        counts = _to_file(ledger, head(ledger, survey, (), account)).merged
+        notes = tuple(ledger.traces.notes(ledger.report_names))
+    return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
+
+
+def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
+    if file.heading.by:
+        raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
+    pools = file.pools
+    if not pools:
+        raise DataFileError(f"There are no reports in {path} to estimate from; its counts add up to 0.")
+    account = replace(file.heading.rows, source=str(path), is_counted=True)
+    surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
+    return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
+
+
+def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:
+    """Refuse rows that cannot be used, or set them aside in a file if one is named."""
+    if rejects is None:
+        account.require_usable(cure)
+    else:
+        write_rejects(rejects, rejected)
+
+
+@contextlib.contextmanager
+def open_ledger(
+    source: Any,
+    request: Request,
+    engine: str = "duckdb",
+    survey: Survey | Mechanism | None = None,
+    *,
+    allow_copies: bool = False,
+) -> Iterator[Tallied]:
+    """Count on an engine, and keep it open for what is to be asked of it.
+
+    With a survey or its mechanism, the metadata of files are read first, and files that do not belong to it are
+    refused; so are copies of others, unless they are allowed.
+    """
+    check_choice("engine", engine, ENGINES)
+    kind: type[Tallied] = DuckLedger
+    if engine == "spark" or type(source).__module__.startswith("pyspark."):
+        from confide.data.counting.spark import SparkLedger
+
+        kind = SparkLedger
+    with kind(request, survey, allow_copies=allow_copies) as ledger:
+        ledger.count(source)
+        yield ledger
+
+
+def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
+    """Return the query that would count these files; without any, that for a table with columns of the right types."""
+    if not paths:
+        natural: dict[str, Kind] = {"whole": "integer", "real": "real", "text": "text"}
+        kinds = tuple(natural[field.kind] for field in fields_of(request.alphabet))
+        return Query(request.alphabet, kinds, None, len(request.by))
+    with DuckLedger(request) as ledger:
+        return ledger.plan(paths)
+
+
+def refuse_rejects(ledger: Tallied) -> None:
+    """Refuse rows that cannot be used, naming the first."""
+    account = ledger.account
+    if account.total_rejected:
+        first = next(ledger.rejects())
+        raise DataFileError(
+            f"{account.total_rejected:,} of {counted(account.read, 'row')} cannot be used ({account.reasons}); "
+            f"the first:\n  {first}"
+        )
+
+
+def _to_file(ledger: Tallied, heading: Heading) -> CountsFile:
+    table = ledger.batches().read_all().rename_columns(list(heading.columns))
+    return CountsFile(heading, split_groups(table, heading))
+
+
+def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
+    names = (columns,) if isinstance(columns, str) else as_items("columns", columns)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidParameterError(f"Columns are named by texts; got {names!r}.")
+    return names

@@ -1,0 +1,613 @@
+"""Counting on DuckDB, which reads, judges and groups, and adding up files of counts; Python sees counts alone."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import tempfile
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from confide.data.counting.query import (
+    ACCEPTED,
+    BROKEN_SQL,
+    FILE,
+    Dialect,
+    Query,
+    Relation,
+    count_files,
+    shown_text,
+    text_relation,
+    typed_relation,
+)
+from confide.data.counting.sources import (
+    PathLike,
+    Shard,
+    Tallied,
+    expand,
+    is_paths,
+    look_at_all,
+    note_empty,
+    refuse_repeated,
+    search,
+    set_down,
+    to_group_files,
+)
+from confide.data.files.counts_files import (
+    AGAIN,
+    SURVEY_COLUMN,
+    Heading,
+    checked_batches,
+    content_mark,
+    read_heading,
+    shape_of,
+    write_counts,
+)
+from confide.data.files.groups import Key
+from confide.data.files.reading import csv_batches
+from confide.data.files.rows import Account, Reason, Reject
+from confide.data.files.sheets import (
+    COUNT_COLUMN,
+    REPORT_COLUMN,
+    ColumnPlaces,
+    Request,
+    explained,
+    open_sheet,
+    opened,
+    parquet_explained,
+    require,
+    split_lines,
+    text_blocks,
+)
+from confide.errors import ConfideError, DataFileError, InvalidParameterError
+from confide.evidence.origins import Origin
+from confide.mechanisms import Mechanism
+from confide.surveys.survey import Survey
+from confide.values.columns import is_missing
+from confide.values.wording import counted, name_some
+
+DUCK = Dialect(
+    '"',
+    {
+        **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
+        **dict.fromkeys(("FLOAT", "DOUBLE"), "real"),
+        # Wide integers and decimals keep all their digits as text.
+        **dict.fromkeys(("VARCHAR", "BOOLEAN", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL", "ENUM", "UUID"), "text"),
+    },
+)
+
+BATCH_ROWS = 100_000
+"""Rows of an Arrow batch that DuckDB hands over."""
+
+TABLE = "the table"
+"""Name of a table that is no file, in messages."""
+
+
+class _OddFileError(DataFileError):
+    """A file that DuckDB cannot read as it was told to."""
+
+
+class DuckLedger(Tallied):
+    """Reports counted on DuckDB."""
+
+    def __init__(
+        self, request: Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
+    ) -> None:
+        super().__init__(request, survey, allow_copies=allow_copies)
+        self._duckdb = require("duckdb")
+        require("pyarrow")
+        self._connection = self._closing.enter_context(_connection())
+        self._shards: list[Shard] = []
+        self._streams: list[_Stream] = []
+        self._frame: Relation | None = None
+
+    def count(self, source: Any) -> None:
+        """Count files, or an Arrow table, a data frame or a relation of DuckDB's."""
+        if not is_paths(source):
+            self._connection.register("frame", _as_table(source))
+            types = self._describe("frame")
+            places = self._request.choose(TABLE, list(types), has_lines=False)
+            self.report_names = places.names
+            self._frame = typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
+            self._count([self._frame])
+            return
+        files, titles = self._find([source] if isinstance(source, str | Path) else list(source))
+        shards = look_at_all(files, self._request, titles)
+        self._digest(files, titles)
+        self.notes += note_empty(files, shards)
+        self._shards, self.report_names = shards, shards[0].places.names
+        self.files = max(1, sum(shard.rows != 0 for shard in shards))
+        self._count_files()
+
+    def _count_files(self) -> None:
+        """Count files. Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care."""
+        try:
+            self._count(self._relations())
+            if self._is_complete():
+                return
+        except DataFileError as error:
+            # DuckDB does not say at which Parquet file it failed: read one by one, the damaged one says so itself.
+            for shard in self._shards:
+                if shard.format == "parquet":
+                    with parquet_explained(shard.name), require("pyarrow.parquet").ParquetFile(shard.path) as file:
+                        for _ in file.iter_batches(columns=[shard.places.header[place] for place in shard.places.all]):
+                            pass
+            if not isinstance(error, _OddFileError) or not any(shard.is_plain for shard in self._shards):
+                raise
+        self._shards = [replace(shard, is_plain=False) for shard in self._shards]
+        self._count(self._relations())
+        if not self._is_complete():
+            raise DataFileError(
+                f"{self.account.read:,} rows were read, which is not how many there are. Please report this as a fault."
+            )
+
+    def batches(self) -> Any:
+        """Return groups, reports and counts as a stream of Arrow batches, in order."""
+        columns = self.query.grouped_columns
+        order = ", ".join(f"{column} NULLS FIRST" for column in columns)
+        return self._connection.sql(
+            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{ACCEPTED}' ORDER BY {order}"
+        ).to_arrow_reader(BATCH_ROWS)
+
+    def group_files(self) -> dict[Key, int]:
+        """Read once more, and return in how many files each group occurs."""
+        with self._explained():
+            return to_group_files(_execute(self._connection, count_files(self._relations())).fetchall())
+
+    def rejects(self) -> Iterator[Reject]:
+        """Read once more, and return the rows that cannot be used, in the order of the files."""
+        left = self.account.total_rejected
+        self._connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE refused AS SELECT DISTINCT outcome, {', '.join(self.query.part_columns)} "
+            f"FROM counted WHERE outcome <> '{ACCEPTED}'"
+        )
+        # Files behind the last row that was rejected are not read again.
+        yield from itertools.islice(self._list_all(), left)
+
+    def _list_all(self) -> Iterator[Reject]:
+        if self._frame is not None:
+            yield from self._list(self._frame, TABLE)
+        for shard in self._shards:
+            if shard.format == "csv" and not shard.is_plain:
+                for rows in csv_batches(shard.path, replace(self._request, by=())):
+                    yield from (replace(one, file=shard.name) for one in rows.rejected)
+            elif shard.format == "json":
+                yield from self._list(self._start(_JsonStream("lines", [shard])), shard.name)
+            else:
+                yield from self._list(self._relation([shard]), shard.name)
+
+    def _list(self, relation: Relation, name: str) -> Iterator[Reject]:
+        query, parts = self.query, self.query.part_columns
+        same = " AND ".join(f"found.{part} IS NOT DISTINCT FROM refused.{part}" for part in parts)
+        shown = ", ".join(f"CAST(found.{part} AS STRING)" for part in parts)
+        rows = relation.select(query.kinds if query.weight is None else (*query.kinds, query.weight), with_line=True)
+        found = _execute(
+            self._connection,
+            f"SELECT found.line, outcome, {shown} FROM ({rows}) AS found JOIN refused ON {same} ORDER BY found.line",
+        )
+        while batch := found.fetchmany(10_000):
+            for line, outcome, *texts in batch:
+                yield Reject(name, line, shown_text(texts, Reason(outcome)), Reason(outcome))
+
+    def _relations(self) -> list[Relation]:
+        odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
+        objects = _grouped(shard for shard in self._shards if shard.format == "json")
+        self._streams = [_JsonStream(f"lines{place}", group) for place, group in enumerate(objects)]
+        self._streams += [_CsvStream("rows", odd, self._request)] if odd else []
+        quick = _grouped(shard for shard in self._shards if shard.format == "parquet" or shard.is_plain)
+        return [*map(self._relation, quick), *map(self._start, self._streams)]
+
+    def _relation(self, shards: Sequence[Shard]) -> Relation:
+        """Return files of one shape that DuckDB reads itself: Parquet, or CSV where every line is a plain row."""
+        first, paths = shards[0], f"[{', '.join(path_literal(shard.path) for shard in shards)}]"
+        if first.format == "parquet":
+            source = f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{FILE}')"
+            types = self._describe(source)
+            return typed_relation(source, first.path, first.places, types, DUCK, "file_row_number + 1")
+        names = tuple(f"c{place}" for place in range(len(first.places.header)))
+        columns = "{" + ", ".join(f"'{name}': 'VARCHAR'" for name in names) + "}"
+        compression = "gzip" if first.path.lower().endswith(".gz") else "none"
+        # Strict, and told everything: what is not exactly as described must be an error and never a guess.
+        source = (
+            f"read_csv({paths}, columns = {columns}, auto_detect = false, header = false, strict_mode = true, "
+            f"delim = {_literal(first.delimiter)}, quote = '', escape = '', skip = {first.lines_above}, "
+            f"compression = '{compression}', filename = '{FILE}')"
+        )
+        line = f"ROW_NUMBER() OVER () + {first.lines_above}"
+        return text_relation(source, replace(first.places, header=names), str, line)
+
+    def _start(self, stream: _Stream) -> Relation:
+        self._connection.register(stream.name, stream.reader())
+        return stream.relation
+
+    def plan(self, paths: Sequence[PathLike]) -> Query:
+        """Return the query that would count these files."""
+        readable, titles = self._closing.enter_context(set_down(paths))
+        self._shards = look_at_all(search(readable).files, self._request, titles)
+        self._plan(self._relations())
+        return self.query
+
+    def _count(self, found: list[Relation]) -> None:
+        views = self._plan(found)
+        with self._explained():
+            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW reports AS {views}")
+            _execute(self._connection, f"CREATE OR REPLACE TEMP TABLE counted AS {self.query.text}")
+        sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
+        strays = sum((stream.strays for stream in self._streams), Counter[str]())
+        self._settle(self._connection.execute(sums).fetchall(), strays)
+
+    def _is_complete(self) -> bool:
+        """Whether as many rows were read as there are by another count: of line ends, or of Parquet's own."""
+        streamed = sum(stream.read + stream.strays.total() for stream in self._streams)
+        quick = sum(shard.rows or 0 for shard in self._shards if shard.format == "parquet" or shard.is_plain)
+        return self.account.read == streamed + quick
+
+    def _describe(self, source: str) -> dict[str, str]:
+        with self._explained():
+            found = self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        return {name: kind for name, kind, *_ in found}
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
+        try:
+            yield
+        except self._duckdb.Error as error:
+            told = next((stream.failure for stream in self._streams if stream.failure is not None), None)
+            if told is not None:
+                raise told from None
+            is_odd = isinstance(error, self._duckdb.InvalidInputException)
+            sentence = _sentence(error)
+            raise (_OddFileError if is_odd else DataFileError)(f"The reports cannot be counted: {sentence}.") from None
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].removesuffix(".")
+
+
+def _as_table(source: Any) -> Any:
+    """Return a table as DuckDB takes it; texts and numbers mixed in one column of objects all become texts."""
+    module = type(source).__module__.partition(".")[0]
+    if module == "pandas":
+        frame = source
+        if not hasattr(frame, "columns"):
+            frame = frame.to_frame(REPORT_COLUMN if frame.name is None else frame.name)
+        repeated = frame.columns[frame.columns.duplicated()]
+        if len(repeated):
+            raise DataFileError(f"The table has several columns called {repeated[0]!r}. Rename all but one.")
+        mixed = [name for name in frame.columns if frame[name].dtype == object]
+        texts = {name: [None if is_missing(one) else str(one) for one in frame[name]] for name in mixed}
+        return frame.assign(**texts) if mixed else frame
+    if module == "polars":
+        return source.collect().to_arrow() if hasattr(source, "collect") else source.to_arrow()
+    if module == "pyarrow":
+        return source
+    if module in ("duckdb", "_duckdb"):
+        return source.to_arrow_reader(BATCH_ROWS)
+    raise InvalidParameterError(
+        f"source must be a path, several paths, or a table of Arrow, pandas, polars, DuckDB or Spark; got "
+        f"{type(source).__name__}. Count reports that are in memory with confide.tally(reports)."
+    )
+
+
+def _grouped(shards: Iterable[Shard]) -> list[list[Shard]]:
+    """Return files of one shape together."""
+
+    def shape(shard: Shard) -> tuple[Any, ...]:
+        is_packed = shard.path.lower().endswith(".gz")
+        return (shard.format, is_packed, shard.delimiter, shard.lines_above, shard.places, shard.types)
+
+    ordered = sorted(shards, key=lambda shard: repr(shape(shard)))
+    return [list(group) for _, group in itertools.groupby(ordered, key=shape)]
+
+
+def path_literal(path: str) -> str:
+    """Return the path of a file as DuckDB writes it, where brackets and stars mean themselves."""
+    return _literal("".join(f"[{mark}]" if mark in "[*?" else mark for mark in path))
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class _Stream(ABC):
+    """A stream of rows that Python reads with care and hands to DuckDB as Arrow batches.
+
+    Attributes
+    ----------
+    name
+        What the stream is called in SQL.
+    shards
+        The files, in order.
+    relation
+        What SQL selects from the stream.
+    read
+        How many rows have been handed over so far.
+    strays
+        How many rows were not, by the reason.
+    failure
+        What went wrong, if anything did: DuckDB would tell it in words of its own.
+    """
+
+    def __init__(self, name: str, shards: Sequence[Shard], relation: Relation, columns: Sequence[str]) -> None:
+        self.name, self.shards, self.relation, self._columns = name, tuple(shards), relation, columns
+        self.read, self.strays = 0, Counter[str]()
+        self.failure: ConfideError | None = None
+
+    @abstractmethod
+    def _tables(self, shard: Shard) -> Iterator[list[list[str]]]:
+        """Read a file, and return its columns batch by batch."""
+
+    def reader(self) -> Any:
+        """Return the stream anew."""
+        pyarrow = require("pyarrow")
+        self.read, self.strays, self.failure = 0, Counter(), None
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._columns, FILE)])
+        return pyarrow.RecordBatchReader.from_batches(schema, self._batches(pyarrow, schema))
+
+    def _batches(self, pyarrow: Any, schema: Any) -> Iterator[Any]:
+        try:
+            for shard in self.shards:
+                for columns in self._tables(shard):
+                    arrays = [pyarrow.array(column, pyarrow.string()) for column in columns]
+                    self.read += len(arrays[0])
+                    file = pyarrow.repeat(shard.path, len(arrays[0]))
+                    yield pyarrow.record_batch([*arrays, file], schema=schema)
+        except ConfideError as error:
+            self.failure = error
+            raise
+
+
+class _CsvStream(_Stream):
+    """CSV files with quotation marks, or with rows of several widths, or with line ends of several kinds."""
+
+    def __init__(self, name: str, shards: Sequence[Shard], request: Request) -> None:
+        by, parts = len(request.by), len(request.alphabet.field_names)
+        self._is_counted = any(shard.places.counts for shard in shards)
+        columns = tuple(f"text{place}" for place in range(by + parts + self._is_counted))
+        counts = (by + parts,) if self._is_counted else ()
+        places = ColumnPlaces(columns, tuple(range(by, by + parts)), tuple(range(by)), counts)
+        super().__init__(name, shards, text_relation(name, places, str), columns)
+
+    def _tables(self, shard: Shard) -> Iterator[list[list[str]]]:
+        with open_sheet(shard.path) as sheet:
+            for chunk in sheet.chunks(shard.places.all):
+                self.strays.update(Reason.MISSHAPEN if text else Reason.MISSING for text in chunk.strays.values())
+                keys = [key for place, key in enumerate(chunk.keys) if place not in chunk.strays]
+                columns = _columns(keys, len(shard.places.all))
+                without_count = self._is_counted and not shard.places.counts
+                yield [*columns, ["1"] * len(keys)] if without_count else columns
+
+
+class _JsonStream(_Stream):
+    """Files of one JSON object a line; DuckDB takes the objects apart. Blank lines are no rows.
+
+    A line that is no JSON is a mark in every part, by which it is rejected; what it says is not kept.
+    """
+
+    def __init__(self, name: str, shards: Sequence[Shard]) -> None:
+        def extract(column: str) -> str:
+            path = _literal('$."' + column.replace('"', '\\"') + '"')
+            return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {path}) ELSE {BROKEN_SQL} END"
+
+        relation = text_relation(name, shards[0].places, extract, "CAST(number AS BIGINT)")
+        super().__init__(name, shards, relation, ("line", "number"))
+
+    def _tables(self, shard: Shard) -> Iterator[list[list[str]]]:
+        number = 0
+        with explained(shard.path), opened(shard.path) as stream:
+            for block in text_blocks(stream):
+                lines = split_lines(block)
+                filled = [(line, str(place)) for place, line in enumerate(lines, number + 1) if line.strip()]
+                number += len(lines)
+                yield _columns(filled, 2)
+
+
+def _columns(keys: list[Any], width: int) -> list[list[str]]:
+    if width == 1:
+        return [keys]
+    return [list(column) for column in zip(*keys, strict=True)] or [[] for _ in range(width)]
+
+
+def _execute(connection: Any, query: str) -> Any:
+    """Run a query that may take long in a thread of its own, so that an interruption from the keyboard ends it.
+
+    In the main thread DuckDB looks at signals only between tasks, which may be never.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(connection.execute, query)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
+
+
+@contextlib.contextmanager
+def _connection() -> Iterator[Any]:
+    """Open DuckDB with a limit on its memory; what does not fit stands in a folder that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="confide-") as folder:
+        settings = {
+            "memory_limit": "400MB",
+            "temp_directory": folder,
+            # Nothing is fetched from anywhere: what is needed to count comes with DuckDB.
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+        with contextlib.closing(require("duckdb").connect(config=settings)) as connection:
+            yield connection
+
+
+def merge_files(
+    paths: Sequence[str | Path],
+    output: str | Path,
+    *,
+    is_pool: bool = False,
+    allow_copies: bool = False,
+    strict: bool = False,
+) -> Heading:
+    """Add up files of counts into one.
+
+    Parameters
+    ----------
+    paths
+        Files that ``confide count`` or ``confide merge`` wrote, or patterns of names.
+    output
+        The file to write.
+    is_pool
+        Whether counts of different surveys may stand side by side in it, for one estimate from all of them.
+    allow_copies
+        Whether files may hold the same counts, or have counts or reports in common; else these are taken for copies.
+    strict
+        Whether to refuse more files than a survey allows reports of one person, as if the same people were in each.
+
+    Raises
+    ------
+    DataFileError
+        If the files were counted under different surveys, or by different groups, or one of them is not sound.
+    """
+    files = [file for path in paths for file in expand(str(path))]
+    refuse_repeated(files)
+    headings = {file: read_heading(file) for file in files}
+    parts = {file: heading.parts or (content_mark(file, heading),) for file, heading in headings.items()}
+    if not allow_copies:
+        _refuse_copies(parts, headings)
+    if not is_pool:
+        _refuse_different(headings)
+    _refuse_unlike(headings)
+    merged = _add_headings(headings, tuple(itertools.chain.from_iterable(parts.values())))
+    if strict and merged.is_over_limit:
+        raise DataFileError(
+            f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
+            f"allows {merged.limit}. Merge without --strict if they are of different people."
+        )
+    with _connection() as connection, _merging_explained(name_some(list(headings))):
+        for file, heading in headings.items():
+            _refuse_unsound(file, heading, connection)
+        names = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1])
+        selects = " UNION ALL ".join(_select(file, heading, merged) for file, heading in headings.items())
+        count = DUCK.quoted(COUNT_COLUMN)
+        sums = f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names}"
+        _execute(connection, f"CREATE TEMP TABLE merged AS {sums}")
+        order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
+        batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
+        written = write_counts(output, batches, merged)
+    return replace(merged, rows=replace(merged.rows, people=written.people))
+
+
+def _add_headings(headings: dict[str, Heading], parts: tuple[str, ...]) -> Heading:
+    """Add up what files of counts know of their rows and reports."""
+    surveys, origins = dict[str, Survey](), dict[str, Origin]()
+    group_files = Counter[Key]()
+    for heading in headings.values():
+        for survey, known in zip(heading.surveys, heading.origins, strict=True):
+            surveys.setdefault(survey.fingerprint, survey)
+            origins[survey.fingerprint] = origins.get(survey.fingerprint, Origin()) + known
+    first = next(iter(headings.values()))
+    # Of fresh noise, it does not matter in which files a group occurs.
+    if first.by and any(one.permanent for one in origins.values()):
+        for file, heading in headings.items():
+            found = require("pyarrow.parquet").read_table(file, columns=list(heading.by)).columns
+            keys = zip(*(column.fill_null("").to_pylist() for column in found), strict=True)
+            group_files.update({key: heading.files_of(key) for key in set(keys)})
+    return Heading(
+        tuple(surveys.values()),
+        first.by,
+        sum((heading.rows for heading in headings.values()), Account()),
+        parts,
+        tuple(origins.values()),
+        sum(heading.files for heading in headings.values()),
+        tuple(dict.fromkeys(source for heading in headings.values() for source in heading.sources)),
+        dict(group_files),
+    )
+
+
+@contextlib.contextmanager
+def _merging_explained(what: str) -> Iterator[None]:
+    try:
+        yield
+    except require("duckdb").Error as error:
+        raise DataFileError(f"{what} cannot be added up: {_sentence(error)}.") from None
+
+
+def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
+    """Read a file once before anything is added up, and refuse what cannot have been counted."""
+    for _ in checked_batches(file, heading):
+        pass
+    names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
+    source = f"read_parquet({path_literal(file)})"
+    with _merging_explained(file):
+        repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
+        is_repeated = _execute(connection, repeated).fetchone() is not None
+    if is_repeated:
+        raise DataFileError(f"{file} holds a report more than once. {AGAIN}")
+
+
+def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, Heading]) -> None:
+    """Refuse the same counts, sums of the same and counts of the same reports: people would be counted twice."""
+    known: dict[str, str] = {}
+    for file, digests in parts.items():
+        for digest in (*digests, *headings[file].sources):
+            other = known.setdefault(digest, file)
+            if other != file:
+                is_copy = digest in digests and not headings[file].parts and not headings[other].parts
+                what = "counts" if digest in digests else "reports"
+                alike = f"holds the same counts as {other}" if is_copy else f"and {other} have {what} in common"
+                raise DataFileError(
+                    f"{file} {alike}; {'its' if is_copy else 'these'} people would be counted twice. Leave one out, or "
+                    f"add --allow-copies if these are the counts of different people."
+                )
+
+
+def _key(name: str, heading: Heading) -> str:
+    """Return the column of a group or a report; a group without a name may be empty or nothing."""
+    return f"NULLIF({DUCK.quoted(name)}, '')" if name in heading.by else DUCK.quoted(name)
+
+
+def _select(file: str, heading: Heading, merged: Heading) -> str:
+    """Return SQL for the counts of a file; the number of a survey becomes its number among all surveys."""
+    marks = [survey.fingerprint for survey in merged.surveys]
+    own = [marks.index(survey.fingerprint) for survey in heading.surveys]
+    number = str(own[0])
+    if heading.is_pooled:
+        cases = " ".join(f"WHEN {old} THEN {new}" for old, new in enumerate(own))
+        number = f"CASE {DUCK.quoted(SURVEY_COLUMN)} {cases} END"
+    columns = [
+        f"{number if name == SURVEY_COLUMN else _key(name, merged)} AS {DUCK.quoted(name)}" for name in merged.columns
+    ]
+    return f"SELECT {', '.join(columns)} FROM read_parquet({path_literal(file)})"
+
+
+def _refuse_different(headings: dict[str, Heading]) -> None:
+    marks = {path: {survey.fingerprint for survey in heading.surveys} for path, heading in headings.items()}
+    first, *others = headings
+    for path in others:
+        if marks[path] != marks[first]:
+            known, found = (" and ".join(one.contract for one in headings[each].surveys) for each in (first, path))
+            raise DataFileError(
+                f"{first} and {path} were counted under different surveys ({known}; {found}), and "
+                f"such counts do not add up. To keep them side by side, for one estimate from all of them, add --pool."
+            )
+
+
+def _refuse_unlike(headings: dict[str, Heading]) -> None:
+    (first, one), *others = headings.items()
+    for path, other in others:
+        if other.by != one.by:
+            known, found = (f"by {', '.join(by)}" if by else "without groups" for by in (one.by, other.by))
+            raise DataFileError(f"{first} is counted {known} and {path} {found}. Count both in the same way.")
+        if other.survey.alphabet != one.survey.alphabet:
+            raise DataFileError(
+                f"{first} is about {one.survey.alphabet!r} and {path} about {other.survey.alphabet!r}. "
+                f"Only counts over one alphabet can be put together."
+            )
+        if shape_of(other.survey) != shape_of(one.survey):
+            raise DataFileError(
+                f"Reports of {first} and of {path} have other columns, so that they do not fit into one "
+                f"file. In Python: confide.estimate_pool([(counts, mechanism), (other_counts, other_mechanism)])."
+            )

@@ -1,0 +1,134 @@
+r"""Files of values, reports and counts in; files of reports, counts and estimates out.
+
+A file of values or reports is CSV with a header line: one row a person or, where a column is called ``count``, one row
+a value and how often it occurs. Every row that is read is either accepted, or rejected with its line and a reason.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from confide import Integers, Survey, TruncatedGeometric
+>>> survey = Survey(TruncatedGeometric(Integers(0, 99), epsilon=0.05), name="age")
+>>> with tempfile.TemporaryDirectory() as folder:
+...     write_text(Path(folder) / "people.csv", "age,town\n30,Oslo\n140,Rome\n35,Bern\n")
+...     rows = read_values(Path(folder) / "people.csv", survey)
+>>> rows.values.tolist(), [(one.line, one.text, str(one.reason)) for one in rows.rejected]
+([30, 35], [(3, '140', 'outside the alphabet')])
+>>> print(rows.account)
+3 rows read = 2 accepted + 1 rejected
+"""
+
+from confide.data.files.counts_files import (
+    CountsFile,
+    Heading,
+    is_counts_file,
+    load_counts,
+    read_counts,
+    read_heading,
+    save_counts,
+    write_counts,
+)
+from confide.data.files.groups import (
+    CountedReports,
+    GroupAnswers,
+    GroupedCounts,
+    Key,
+    SurveyGroups,
+    ask_groups,
+    estimate_file,
+    label_group,
+    shown_order,
+)
+from confide.data.files.metadata import Metadata, read_metadata
+from confide.data.files.privatizing import Privatized, privatize_file, shuffle
+from confide.data.files.reading import Rows, read_report_rows, read_value_batches, read_values
+from confide.data.files.records import (
+    alphabet_record,
+    cross_csv,
+    describe_left_out,
+    diagnosis_record,
+    estimate_csv,
+    estimate_geojson,
+    estimate_record,
+    finding_record,
+    group_reports_record,
+    groups_csv,
+    groups_record,
+    margin_csv,
+    tables_record,
+    to_json,
+)
+from confide.data.files.rows import Account, Reason, Reject, name_columns
+from confide.data.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.data.files.writing import (
+    as_meant,
+    as_shown,
+    check_writable,
+    csv_text,
+    report_columns,
+    report_sink,
+    whole_file,
+    write_rejects,
+    write_reports,
+    write_text,
+    write_values,
+)
+
+__all__ = [
+    "COUNT_COLUMN",
+    "REPORT_COLUMN",
+    "STANDARD_STREAM",
+    "Account",
+    "CountedReports",
+    "CountsFile",
+    "GroupAnswers",
+    "GroupedCounts",
+    "Heading",
+    "Key",
+    "Metadata",
+    "Privatized",
+    "Reason",
+    "Reject",
+    "Rows",
+    "SurveyGroups",
+    "alphabet_record",
+    "as_meant",
+    "as_shown",
+    "ask_groups",
+    "check_writable",
+    "cross_csv",
+    "csv_text",
+    "describe_left_out",
+    "diagnosis_record",
+    "estimate_csv",
+    "estimate_file",
+    "estimate_geojson",
+    "estimate_record",
+    "finding_record",
+    "group_reports_record",
+    "groups_csv",
+    "groups_record",
+    "is_counts_file",
+    "label_group",
+    "load_counts",
+    "margin_csv",
+    "name_columns",
+    "privatize_file",
+    "read_counts",
+    "read_heading",
+    "read_metadata",
+    "read_report_rows",
+    "read_value_batches",
+    "read_values",
+    "report_columns",
+    "report_sink",
+    "save_counts",
+    "shown_order",
+    "shuffle",
+    "tables_record",
+    "to_json",
+    "whole_file",
+    "write_counts",
+    "write_rejects",
+    "write_reports",
+    "write_text",
+    "write_values",
+]

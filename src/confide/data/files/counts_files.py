@@ -1,0 +1,528 @@
+"""Files of counts: Parquet with the survey in it, so that counts of different surveys cannot be mixed up by mistake.
+
+A file holds the columns that name a group, then the report, then ``count``. Where it keeps counts of several surveys, a
+column ``survey`` says which. Nothing else is in it: no times, no names, no rows. Whatever is read from one is checked:
+files are copied, cut off, edited and concatenated on their way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.data.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
+from confide.data.files.metadata import record_digest
+from confide.data.files.rows import Account, Reason, fields_of
+from confide.data.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
+from confide.data.files.writing import (
+    csv_writer,
+    refuse_outside,
+    report_columns,
+    require_ending,
+    warn_simulated,
+    whole_file,
+)
+from confide.errors import DataFileError, InvalidParameterError, SurveyError
+from confide.evidence.counts import Counts, tally
+from confide.evidence.origins import Noise, Origin
+from confide.surveys.survey import Survey, parse_survey
+from confide.values.checks import require_kinds
+from confide.values.limits import COUNT_LIMIT
+from confide.values.wording import digest
+
+METADATA = b"confide.evidence.counts"
+"""Under which name a Parquet file carries what it is."""
+
+SUMS = b"confide.sums"
+"""Under which name it carries how many rows it has, to what its counts add up, and a digest of the rows."""
+
+SURVEY_COLUMN = "survey"
+
+AGAIN = "Was it edited or damaged? Count the reports again."
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The metadata of a file of counts.
+
+    Attributes
+    ----------
+    surveys
+        The surveys that the reports were made under: one, unless counts of several were put together on purpose.
+    by
+        The columns that name a group.
+    rows
+        The account of the rows that were counted.
+    parts
+        Digests of the files of counts that were added up in it, all the way down; none where it was counted itself.
+    origins
+        Of each survey's reports, how many are proven to have secure noise and how many are simulated. Of the others it
+        is not known; how many these are, the counts say.
+    files
+        How many files of reports there are behind it. One person may have reported in each of them.
+    sources
+        Their SHA-256, as far as it is known: of those that carry metadata at least.
+    group_files
+        In how many of them each group occurs, where noise is permanent; a group that is left out may be in all.
+    """
+
+    surveys: tuple[Survey, ...]
+    by: tuple[str, ...]
+    rows: Account
+    parts: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    files: int = 1
+    sources: tuple[str, ...] = ()
+    group_files: Mapping[Key, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = self.origins or (Origin(),) * len(self.surveys)
+        object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
+        taken = {*report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
+        for place, name in enumerate(self.by):
+            if name in taken or name in self.by[:place]:
+                raise InvalidParameterError(f"Groups cannot be named by a column called {name!r}. Rename it.")
+
+    @property
+    def survey(self) -> Survey:
+        """The first survey, which names the alphabet."""
+        return self.surveys[0]
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether there are counts of several surveys."""
+        return len(self.surveys) > 1
+
+    @property
+    def most_reports(self) -> int:
+        """How many reports of one person there may be under one survey: one from each file of reports.
+
+        Of counts of several surveys, each has a file of its own at least.
+        """
+        return max(1, self.files - (len(self.surveys) - 1))
+
+    def files_of(self, key: Key) -> int:
+        """In how many files of reports a group occurs at most."""
+        return self.group_files.get(key, self.files)
+
+    def most_repeated(self, number: int, files: int | None = None) -> int:
+        """How many reports of one person with permanent noise there may be under one survey: one in each file.
+
+        Of one group these are the `files` that it occurs in. A limit holds of two rounds, which count every report; the
+        same one again counts as one elsewhere.
+        """
+        survey = self.surveys[number]
+        limit = survey.most_reports if survey.mechanism.lasting is not None else None
+        most = self.most_reports if files is None else max(1, files)
+        return most if limit is None else min(limit, most)
+
+    @property
+    def limit(self) -> int | None:
+        """The smallest number of reports that one of the surveys allows a person; None where none says.
+
+        With permanent noise it counts values, which nobody sees: the same report again is within it.
+        """
+        said = [one.most_reports for one in self.surveys if one.most_reports is not None and not one.is_permanent]
+        return min(said, default=None)
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether a limit is broken, unless the files of reports are of different people."""
+        return self.limit is not None and self.most_reports > self.limit
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the file."""
+        middle = (SURVEY_COLUMN,) if self.is_pooled else ()
+        return (*self.by, *middle, *report_columns(self.survey), COUNT_COLUMN)
+
+    @property
+    def schema(self) -> Any:
+        """The columns with their types and the metadata, for Arrow."""
+        pyarrow = require("pyarrow")
+        kinds = {"whole": pyarrow.int64(), "real": pyarrow.float64(), "text": pyarrow.string()}
+        parts = [kinds[field.kind] for field in fields_of(self.survey.mechanism.report_alphabet)]
+        middle = [pyarrow.int64()] if self.is_pooled else []
+        types = [*(pyarrow.string() for _ in self.by), *middle, *parts, pyarrow.int64()]
+        return pyarrow.schema(
+            list(zip(self.columns, types, strict=True)), metadata={METADATA: self._to_json().encode()}
+        )
+
+    def origin(self, people: float, number: int | None = None) -> Origin:
+        """Return the origin of this many reports: of all in the file, or of those of one survey."""
+        known = sum(self.origins, Origin()) if number is None else self.origins[number]
+        if known.total > people:
+            raise DataFileError(f"The counts have {people:,.10g} reports, and say of {known.total:,.10g} how. {AGAIN}")
+        return replace(known, unknown=people - known.total)
+
+    def require(self, survey: Survey, path: object) -> None:
+        """Refuse counts that were made under another survey than this one."""
+        if survey.fingerprint not in {one.fingerprint for one in self.surveys}:
+            known = " and ".join(one.contract for one in self.surveys)
+            raise DataFileError(
+                f"{path} was counted under another survey, with {known}; this one has {survey.contract}. "
+                f"Estimate with the survey that the reports were made with."
+            )
+
+    @classmethod
+    def from_json(cls, text: bytes, path: object, survey: Survey | None = None) -> Heading:
+        """Read the metadata that :attr:`schema` carries, and check all of it."""
+        try:
+            return _parse_heading(json.loads(text.decode()), path, survey)
+        except SurveyError as error:
+            reason = str(error).partition(". ")[0]
+            raise DataFileError(
+                f"{path} names a survey that cannot be read: {reason}. If its mechanism is a class of your own, give "
+                f"the survey: load_counts(path, survey). {AGAIN}"
+            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            reason = str(error).partition("\n")[0].removesuffix(".")
+            raise DataFileError(f"{path} does not say soundly what it counts: {reason}. {AGAIN}") from None
+
+    def _to_json(self) -> str:
+        surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
+        rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
+        origins = [[int(one.secure), int(one.simulated), int(one.permanent)] for one in self.origins]
+        record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
+        record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
+        record |= {"parts": list(self.parts)} if self.parts else {}
+        of_groups = [[*key, files] for key, files in self.group_files.items()]
+        record |= {"group_files": of_groups} if of_groups else {}
+        return json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False)
+
+
+def _parse_heading(record: dict[str, Any], path: object, known: Survey | None) -> Heading:
+    if record.pop("digest", None) != record_digest(record):
+        raise ValueError("its digest is another one")
+    surveys = []
+    for one in record["surveys"]:
+        # A mechanism of one's own cannot be made from a text, only recognized.
+        document = {} if known is None else tomllib.loads(one["text"])
+        named = known and replace(known, name=str(document.get("name")), title=str(document.get("title")))
+        surveys.append(named if named and named.text() == one["text"] else parse_survey(one["text"]))
+    if [one.fingerprint for one in surveys] != [one["fingerprint"] for one in record["surveys"]]:
+        raise ValueError("a fingerprint is not that of its survey")
+    alike = {shape_of(one) for one in surveys}
+    if len(alike) != 1 or any(one.alphabet != surveys[0].alphabet for one in surveys):
+        raise ValueError("its surveys do not fit together")
+    rejected = {Reason(reason): _whole(number) for reason, number in record["rejected"].items()}
+    by = tuple(record["by"])
+    parts, sources = tuple(record.get("parts", ())), tuple(record["sources"])
+    if not all(isinstance(part, str) for part in (*by, *parts, *sources)):
+        raise ValueError("a group or a part is not named by a text")
+    proven = [list(map(_whole, numbers)) for numbers in record["origins"]]
+    origins = tuple(Origin(secure, simulated, permanent=permanent) for secure, simulated, permanent in proven)
+    if len(origins) != len(surveys):
+        raise ValueError("it has not one origin for each survey")
+    rows = Account(_whole(record["accepted"]), rejected, source=str(path))
+    of_groups = {tuple(map(str, key)): max(1, _whole(files)) for *key, files in record.get("group_files", ())}
+    if any(len(key) != len(by) for key in of_groups):
+        raise ValueError("a group has not one name for each column")
+    return Heading(tuple(surveys), by, rows, parts, origins, max(1, _whole(record["files"])), sources, of_groups)
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int or not 0 <= number < COUNT_LIMIT:
+        raise ValueError(f"{number!r} is no number of rows")
+    return number
+
+
+def shape_of(survey: Survey) -> tuple[Any, ...]:
+    """Return the columns of a report and what they hold: what counts of several surveys must have in common."""
+    return report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
+
+
+@dataclass(frozen=True, eq=False)
+class CountsFile:
+    """Contents of a file of counts: for each group, the counts under each survey.
+
+    Where `is_apart`, nobody is in two files of reports.
+    """
+
+    heading: Heading
+    groups: dict[Key, dict[int, Counts]]
+    is_apart: bool = False
+
+    def __post_init__(self) -> None:
+        origins = [
+            self.heading.origin(sum(parts[number].total for parts in self.groups.values() if number in parts), number)
+            for number in range(len(self.heading.surveys))
+        ]
+        for key, parts in self.groups.items():
+            for number, part in parts.items():
+                # Each of its other surveys has a file of the group at least.
+                most = self._most(number, self.heading.files_of(key) - len(parts) + 1)
+                known, people = origins[number], part.total
+                # Of some of the reports, where not all are alike, it is not known which these are.
+                share = known if people == known.total else Origin.of(known.noise or Noise.UNKNOWN, people)
+                parts[number] = part.with_origin(share).with_repeats(most)
+
+    def _most(self, number: int, files: int | None = None) -> int:
+        is_repeated = self.heading.origins[number].permanent and not self.is_apart
+        return self.heading.most_repeated(number, files) if is_repeated else 1
+
+    def of_different_people(self, is_known: bool = True) -> CountsFile:  # noqa: FBT001, FBT002 (a fact, not a mode)
+        """Return the same counts, of which it may be known that nobody is in two files of reports."""
+        groups = {key: dict(parts) for key, parts in self.groups.items()}
+        return CountsFile(self.heading, groups, is_apart=True) if is_known else self
+
+    @property
+    def origin(self) -> Origin:
+        """The origin of all reports in the file."""
+        return self.heading.origin(sum(part.total for parts in self.groups.values() for part in parts.values()))
+
+    @property
+    def pools(self) -> dict[Key, Pool]:
+        """For each group its counts, each with the mechanism of its survey; groups without a report are left out."""
+        mechanisms = [survey.mechanism for survey in self.heading.surveys]
+        pools = {
+            key: [(part, mechanisms[number]) for number, part in sorted(parts.items()) if part.total > 0]
+            for key, parts in self.groups.items()
+        }
+        return {key: pools[key] for key in natural_order(key for key, pool in pools.items() if pool)}
+
+    @property
+    def merged(self) -> Counts:
+        """The counts of one survey, all groups together."""
+        found = self.counted
+        return found.merged if isinstance(found, GroupedCounts) else found
+
+    @property
+    def counted(self) -> CountedReports | GroupedCounts:
+        """The counts of one survey, of each group where there are groups."""
+        if self.heading.by:
+            groups = {key: self.groups[key][0] for key in natural_order(self.groups)}
+            return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin, self._most(0))
+        one = next(iter(self.groups.values()), {0: tally([])})[0]
+        return CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
+
+
+def is_counts_file(path: str | Path) -> bool:
+    """Whether this is a Parquet file that :func:`write_counts` made."""
+    if not str(path).lower().endswith(PARQUET) or not Path(path).is_file():
+        return False
+    return METADATA in (_schema(str(path)).metadata or {})
+
+
+def read_heading(path: str | Path, survey: Survey | None = None) -> Heading:
+    """Read the metadata of a file of counts; `survey` is needed where its mechanism is no part of confide."""
+    if str(path).lower().endswith((".csv", ".csv.gz")) and Path(path).is_file():
+        raise DataFileError(f"{path} is CSV, and such counts carry no survey. Count again with -o counts.parquet.")
+    metadata = _schema(str(path)).metadata or {}
+    if METADATA not in metadata:
+        raise DataFileError(
+            f"{path} is no file of counts. Make one with: confide count SURVEY REPORTS -o counts.parquet"
+        )
+    return Heading.from_json(metadata[METADATA], path, survey)
+
+
+def content_mark(path: str | Path, heading: Heading) -> str:
+    """Return by what counts are known again: their surveys and the digest of their rows, whoever wrote the file."""
+    said = (_schema(str(path)).metadata or {}).get(SUMS, b"")
+    return digest(*(one.fingerprint for one in heading.surveys), said)
+
+
+def read_counts(path: str | Path, survey: Survey | None = None) -> CountsFile:
+    """Read a whole file of counts, and refuse one of another survey than `survey`, where that is given."""
+    heading = read_heading(path, survey)
+    if survey is not None:
+        heading.require(survey, path)
+    table = require("pyarrow").Table.from_batches(checked_batches(path, heading), heading.schema)
+    return CountsFile(heading, split_groups(table, heading, path))
+
+
+def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReports | GroupedCounts:
+    """Load the counts of one survey from a file that ``confide count`` or :func:`save_counts` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+    survey
+        The survey that the counts should have been made under; whichever the file names, if left out. A mechanism that
+        you defined yourself takes it: a file names a mechanism, and does not hold its code.
+    """
+    require_kinds(load_counts, locals())
+    file = read_counts(path, survey)
+    if file.heading.is_pooled:
+        raise DataFileError(f"{path} holds counts of {len(file.heading.surveys)} surveys. Read it with read_counts.")
+    return file.counted
+
+
+def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey) -> None:
+    """Save counts as a file: Parquet, which carries the survey along, or CSV.
+
+    >>> import tempfile
+    >>> from confide import Integers, TruncatedGeometric
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_counts(f"{folder}/counts.parquet", tally([3, 3, 5]), survey)
+    ...     load_counts(f"{folder}/counts.parquet", survey)
+    Counts(3 reports, 2 distinct)
+
+    The file says of how many reports it is known that they are simulated, or have secure noise. Simulated ones give a
+    :class:`SimulatedReportsWarning`.
+    """
+    require_kinds(save_counts, locals())
+    groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
+    people = int(sum(one.total for one in groups.values()))
+    rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
+    by = counts.by if isinstance(counts, GroupedCounts) else ()
+    of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
+    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups)
+    for one in groups.values():
+        if (one.counts != np.floor(one.counts)).any():
+            raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
+        refuse_outside(one.reports, survey)
+    if counts.origin.is_simulated:
+        warn_simulated(path)
+    write_counts(path, _as_batches(heading, groups), heading)
+
+
+def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]:
+    pyarrow = require("pyarrow")
+    for key, one in groups.items():
+        size = one.counts.size
+        if size:
+            columns = [*([part] * size for part in key), *(part.tolist() for part in one.reports.reshape(size, -1).T)]
+            yield pyarrow.record_batch([*columns, one.counts.astype(np.int64).tolist()], schema=heading.schema)
+
+
+def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
+    """Write a whole file of counts of one survey."""
+    groups = {key: parts[0] for key, parts in counts.groups.items()}
+    return write_counts(path, _as_batches(counts.heading, groups), counts.heading)
+
+
+def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
+    """Write counts batch by batch, a whole file or none, and return what they add up to."""
+    require_ending(path, (".parquet", ".csv", ".csv.gz"))
+    name, sums, schema = str(path).lower(), Sums(), heading.schema
+    ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
+    with contextlib.ExitStack() as closing:
+        stream: Any = closing.enter_context(whole_file(path))
+        if name.endswith(".parquet"):
+            # With a checksum a page that was damaged on its way is an error and not another number. Where Arrow stores
+            # its schema, the sums are no part of it, and whoever writes the table again would lose them.
+            checked = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
+            writer = require("pyarrow.parquet").ParquetWriter(stream, schema, **checked)
+            with writer:
+                for batch in ready:
+                    writer.write_batch(batch)
+                writer.add_key_value_metadata({**schema.metadata, SUMS: sums.text})
+            return sums
+        if name.endswith(".gz"):
+            stream = closing.enter_context(gzip.GzipFile(fileobj=stream, mode="wb", mtime=0))
+        rows = closing.enter_context(csv_writer(stream))
+        rows.writerow(heading.columns)
+        for batch in ready:
+            rows.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    return sums
+
+
+def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
+    """Read a file of counts batch by batch, and refuse whatever cannot have been counted."""
+    schema, parquet = heading.schema, require("pyarrow.parquet")
+    with parquet_explained(str(path)), parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        if file.schema_arrow.names != schema.names or file.schema_arrow.types != schema.types:
+            told = ", ".join(f"{field.name} ({field.type})" for field in schema)
+            raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
+        sums = Sums()
+        for batch in file.iter_batches():
+            fault = _find_batch_fault(batch, heading)
+            if fault:
+                raise DataFileError(f"{path} cannot be used: {fault}. {AGAIN}")
+            sums.add(batch)
+            yield batch
+        # A row stands for a report at least. What another program left out cannot be checked, and may be anything.
+        if sums.people < heading.rows.accepted or (file.metadata.metadata or {}).get(SUMS) != sums.text:
+            raise DataFileError(
+                f"{path} cannot be used: its counts are not those that it says were counted. Was it edited or damaged? "
+                f"Count the reports again. Were files put behind one another? Add them up with confide merge."
+            )
+
+
+def _find_batch_fault(batch: Any, heading: Heading) -> str:
+    """Return what is wrong with a batch of counts, or nothing."""
+    depth, columns = len(heading.by), batch.columns
+    empty = [name for name, column in zip(heading.columns[depth:], columns[depth:], strict=True) if column.null_count]
+    if empty:
+        return f"its column {empty[0]!r} has rows without a value"
+    counts = columns[-1].to_numpy()
+    if ((counts < 0) | (counts >= COUNT_LIMIT)).any():
+        return f"counts lie between 0 and 2**53; got {counts[(counts < 0) | (counts >= COUNT_LIMIT)][0]}"
+    parts = columns[depth + heading.is_pooled : -1]
+    numbers = columns[depth].to_numpy() if heading.is_pooled else np.zeros(len(counts), dtype=np.int64)
+    for number in np.unique(numbers).tolist():
+        if not 0 <= number < len(heading.surveys):
+            return f"it has a survey number {number}, and {len(heading.surveys)} surveys"
+        alphabet = heading.surveys[number].mechanism.report_alphabet
+        reports = to_reports(parts, alphabet)[numbers == number]
+        inside = alphabet.contains(reports)
+        if not inside.all():
+            return f"the report {reports[~inside][0].tolist()!r} lies outside {alphabet!r}"
+    return ""
+
+
+def _schema(path: str) -> Any:
+    with parquet_explained(path):
+        return require("pyarrow.parquet").read_schema(path)
+
+
+class Sums:
+    """The number of rows of a file of counts, the sum of its counts and a digest, taken while batches go by."""
+
+    def __init__(self) -> None:
+        self.rows, self.people, self._mixed = 0, 0, 0
+
+    def add(self, batch: Any) -> None:
+        """Take a batch into account."""
+        counts = batch.column(batch.num_columns - 1).to_numpy()
+        self.rows += counts.size
+        # By halves, for a sum of many large counts could overflow int64.
+        self.people += (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+        # Each row is mixed with care and the rows are summed, so that their order and their batches do not matter.
+        rows = np.zeros(counts.size, dtype=np.uint64)
+        for column in batch.columns:
+            rows = _mix(rows + _words(column))
+        self._mixed = (self._mixed + int(rows.sum(dtype=np.uint64))) % 2**64
+
+    def watch(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Take batches into account on their way into a file, and refuse what the file could not hold."""
+        for batch in batches:
+            self.add(batch)
+            if self.people >= COUNT_LIMIT:
+                raise DataFileError("The counts add up to 2**53 or more, which cannot be. Correct the counts.")
+            yield batch
+
+    @property
+    def text(self) -> bytes:
+        """The sums as the file carries them."""
+        return f"{self.rows} {self.people} {self._mixed:016x}".encode()
+
+
+def _words(column: Any) -> NDArray[np.uint64]:
+    """Return a column of numbers or texts as words of 64 bits; a group without a name may be empty or nothing."""
+    if not require("pyarrow").types.is_string(column.type):
+        return np.ascontiguousarray(column.to_numpy()).view(np.uint64)
+    coded = column.fill_null("").dictionary_encode()
+    known = [int(digest(text), 16) for text in coded.dictionary.to_pylist()]
+    words: NDArray[np.uint64] = np.array(known, dtype=np.uint64)[coded.indices.to_numpy()]
+    return words
+
+
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return words of which each bit depends on all bits of the given ones (Steele et al. 2014, SplitMix64)."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

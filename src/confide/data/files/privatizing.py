@@ -1,0 +1,632 @@
+"""A file of values blurred batch by batch, and shuffled: it may be larger than memory, and the output is whole or none.
+
+Exported data are sorted more often than not, and reports in the order of the values give these away: where neighbours
+have nearly the same value, their noise averages out. In a random order it does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.data.files.limits import LIMITS
+from confide.data.files.metadata import Order
+from confide.data.files.reading import Rows, read_value_batches
+from confide.data.files.rows import Account
+from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
+from confide.data.files.writing import (
+    ReportSink,
+    has_no_name,
+    reject_file,
+    report_columns,
+    report_sink,
+    require_ending,
+    warn_simulated,
+)
+from confide.errors import DataFileError, InvalidParameterError
+from confide.evidence.origins import Noise, mark, noise_of
+from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter
+from confide.surveys.ledgers import Ledger
+from confide.surveys.survey import Survey
+from confide.values import Values
+from confide.values.checks import kind_of
+from confide.values.limits import MOST_PEOPLE
+from confide.values.wording import counted, listed
+
+Columns = tuple[Any, ...]
+"""Reports, and columns kept beside them: numpy arrays, or of a Parquet file Arrow arrays, all of one length."""
+
+
+@dataclass(frozen=True)
+class Privatized:
+    """A file of values that was blurred, and what its reports give away beside themselves.
+
+    Attributes
+    ----------
+    account
+        The account of the rows.
+    order
+        Whether the reports were shuffled, or stand in the order of the rows.
+    kept
+        The columns that were carried along. These are not blurred.
+    noise
+        Where the noise came from.
+    groups
+        How many different contents the kept columns have together; None where there are none of either, or too many
+        to count.
+    alone
+        How many people share theirs with nobody: whoever knows it knows which report is theirs.
+    in_small_groups
+        How many share theirs with fewer than ten, themselves included.
+    """
+
+    account: Account
+    order: Order
+    kept: tuple[str, ...] = ()
+    noise: Noise = Noise.SECURE
+    groups: int | None = None
+    alone: int | None = None
+    in_small_groups: int | None = None
+
+
+def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
+    values: str | Path,
+    output: str | Path,
+    survey: Survey,
+    columns: Sequence[str] = (),
+    *,
+    keep: Sequence[str] = (),
+    keep_order: bool = False,
+    seed: int | None = None,
+    secret: Permanent | None = None,
+    secret_column: str = "",
+    ledger: Ledger | None = None,
+    rejects: str | Path | None = None,
+    force: bool = False,
+    cure: str = "Nothing was written. Correct these rows.",
+) -> Privatized:
+    """Blur a file of values into a file of reports, in a random order.
+
+    Parameters
+    ----------
+    values, output
+        CSV or Parquet, as their names say; reports also as JSON lines. Reports get metadata, which say what is true of
+        them: see :class:`confide.data.files.Metadata`.
+    survey
+        What the values must be, and how they are blurred.
+    columns
+        The columns to read, as :func:`read_values` has them.
+    keep
+        Columns to carry along as they are, not blurred, such as a city and a week. Fine ones tell who is who; one
+        that tells the values themselves, as a copy of them does, is refused.
+    keep_order
+        Whether reports stand in the order of the rows, and are not shuffled. Rows that are sorted, or whose order is
+        known from elsewhere, then give values away: neighbours have nearly the same value, and their noise averages
+        out.
+    seed
+        None draws from the operating system's secure generator; a seed makes a simulation, which protects nobody. Both
+        noise and order come from it.
+    secret
+        Permanent noise of one person, on whose device this runs; the file then has one row.
+    secret_column
+        A column with a secret for each person, none twice, for permanent noise. Secrets are not written anywhere.
+    ledger
+        Counts the report of one person, on whose device this runs, and enforces the survey's limits.
+    rejects
+        Where rows that cannot be used are set aside; without it, one such row is an error.
+    force
+        Whether to go on where most rows cannot be used, or most amounts fall into a bin with an open end.
+    cure
+        What to tell about such rows.
+    """
+    texts = (".tsv", ".tsv.gz", ".txt", ".txt.gz")  # whose delimiter is found out
+    require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
+    objects = (*JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES))
+    require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=has_no_name(output))
+    _check_kept(keep, survey)
+    source = _Source(seed, secret, secret_column, keep, ledger)
+    account, groups, beyond = Account(source=name_of(str(values))), _Groups(keep), Counter[str]()
+    order: Order = "kept" if keep_order else "shuffled"
+    noise = Noise.SEEDED if survey.simulated else source.noise  # whatever it comes from, nobody is behind it
+    if noise is Noise.SEEDED:
+        warn_simulated(output)
+    with contextlib.ExitStack() as closing:
+        set_aside = None if rejects is None else closing.enter_context(reject_file(rejects))
+        # Where it stops there is no output, but the rows that were set aside are kept all the same.
+        closing.enter_context(contextlib.suppress(_StoppedError))
+        sink = closing.enter_context(report_sink(output, survey, noise=noise, order=order, kept=keep))
+        take = closing.enter_context(_in_order(sink, output, source.generator, is_kept=keep_order))
+        for read in read_value_batches(values, survey, columns, source.kept(keep)):
+            rows, secrets = source.split(read)
+            account += rows.account
+            _refuse_crowds(account, rows, is_kept=keep_order)
+            if set_aside is not None:
+                set_aside(rows.rejected)
+            elif account.total_rejected:
+                continue  # only to count: nothing of it will be kept
+            groups.add(rows)
+            beyond.update(_count_beyond(rows))
+            source.check(account)
+            for part, *kept in _parts(rows):
+                take((source.blur(survey, part, secrets), *kept))
+        account.require_rows()
+        if set_aside is None:
+            account.require_usable(cure)
+        doubt = "" if force else _doubt(account, beyond)
+        if doubt or not account.accepted:
+            raise _StoppedError
+        groups.refuse_telling(account.source)
+    _refuse_stopped(account, survey, doubt)
+    alone, in_small_groups = groups.people_below(2), groups.people_below(LIMITS.small_group)
+    return Privatized(account, order, tuple(keep), noise, groups.number, alone, in_small_groups)
+
+
+def _refuse_stopped(account: Account, survey: Survey, doubt: str) -> None:
+    """Say why nothing was written."""
+    account.require_any(survey.alphabet, "Values")
+    if doubt:
+        raise DataFileError(doubt)
+
+
+def _count_beyond(rows: Rows) -> dict[str, int]:
+    """Return how many people lie in each bin with an open end."""
+    found = rows.alphabet.beyond(rows.distinct)
+    people = np.bincount(rows.numbers, rows.counts, minlength=len(rows.distinct)) if found else np.zeros(0)
+    return {label: int(people[chosen].sum()) for label, chosen in found.items()}
+
+
+def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
+    """Return why the data and the survey may not belong together; nothing where all seems well, or rows are few."""
+    if account.read >= LIMITS.fewest_rows and 2 * account.total_rejected > account.read:
+        return (
+            f"{account.total_rejected:,} of {account.read:,} rows of {account.source} cannot be used "
+            f"({account.reasons}):\n{account.listing}\nReports of the others alone would describe only them. Correct "
+            f"the rows or the survey, or go on with --force."
+        )
+    label, number = max(beyond.items(), key=lambda one: one[1], default=("", 0))
+    if account.people >= LIMITS.fewest_rows and 2 * number > account.people:
+        return (
+            f"{number:,} of {counted(account.people, 'person')} of {account.source} fall into the open bin {label!r}. "
+            f"Are the amounts in another unit than the bins? Declare it under [alphabet]: scale = 0.001 puts dollars "
+            f"into bins in thousands. If they are right, go on with --force."
+        )
+    return ""
+
+
+class _Source:
+    """Where the noise of a file comes from: the secure generator, a seed, or the secrets of people."""
+
+    def __init__(
+        self, seed: int | None, secret: Permanent | None, column: str, keep: Sequence[str], ledger: Ledger | None
+    ) -> None:
+        if sum((seed is not None, secret is not None, bool(column))) > 1:
+            raise InvalidParameterError(
+                "Noise comes from a seed, from one person's secret, or from a column of secrets. Give one of them."
+            )
+        if column and column in keep:
+            raise InvalidParameterError(
+                f"Column {column!r} holds secrets and cannot be kept beside reports: whoever has a person's secret can "
+                f"undo their noise."
+            )
+        self.generator = None if seed is None else np.random.default_rng(seed)
+        if ledger is not None and (column or seed is not None):
+            raise InvalidParameterError(
+                "A ledger counts the reports of one person, whose noise is fresh or from one secret; it takes neither "
+                "a column of secrets nor a seed."
+            )
+        self._secret, self._column, self._seen, self._ledger = secret, column, set[bytes](), ledger
+
+    @property
+    def noise(self) -> Noise:
+        """What metadata say of the noise."""
+        if self._secret is not None or self._column:
+            return Noise.PERMANENT
+        return Noise.SECURE if self.generator is None else Noise.SEEDED
+
+    def kept(self, keep: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns to read beside the values."""
+        return (*keep, self._column) if self._column else tuple(keep)
+
+    def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
+        """Return the rows without their secrets, and the secrets; each may stand in one row alone."""
+        if not self._column:
+            return rows, []
+        source = rows.account.source
+        if rows.counts is not None:
+            raise DataFileError(
+                f"{source} has a column {COUNT_COLUMN!r}, and a secret is one person's: a row that stands for several "
+                f"people cannot have one. Give each person a row."
+            )
+        secrets = []
+        for text in rows.kept[-1].tolist():
+            try:
+                one = Permanent(str(text or ""))
+            except InvalidParameterError as error:
+                raise DataFileError(f"Column {self._column!r} of {source} has a bad secret: {error}") from None
+            # A digest of fixed length, so that the memory of a million people is bounded.
+            mark = hashlib.blake2b(one.secret, digest_size=16).digest()
+            if mark in self._seen:
+                raise DataFileError(
+                    f"A secret stands twice in column {self._column!r} of {source}: two people would share their "
+                    f"noise, or one would report twice. Give each person one row and a secret of their own."
+                )
+            self._seen.add(mark)
+            secrets.append(one)
+        return replace(rows, kept=rows.kept[:-1]), secrets
+
+    def check(self, account: Account) -> None:
+        """Refuse more than one person's row where there is one person's secret."""
+        if self._secret is not None and account.people > 1:
+            raise DataFileError(
+                f"{account.source} has values of {counted(account.people, 'person')}, and this is one person's secret: "
+                f"all who share a value would send the same report. Give each a secret of their own: --secret-column."
+            )
+        if self._ledger is not None and account.people > 1:
+            raise DataFileError(
+                f"{account.source} has values of {counted(account.people, 'person')}, and a ledger is one person's. "
+                f"Give one row at a time."
+            )
+
+    def blur(self, survey: Survey, values: Values, secrets: list[Permanent]) -> Any:
+        """Blur some values, counted in the ledger before, where there is one."""
+        if self._ledger is not None:
+            for value in values.tolist():
+                single = tuple(value) if isinstance(value, list) else value
+                self._ledger.charge(survey, single, rng=self._secret, taken=True)
+        return survey.privatize(values, rng=self._secret or secrets or self.generator, taken=True)
+
+
+@contextlib.contextmanager
+def _in_order(
+    sink: ReportSink, output: str | Path, generator: np.random.Generator | None, *, is_kept: bool
+) -> Iterator[Callable[[Columns], None]]:
+    """Return what takes reports on their way into a file: as they come, or to be shuffled when all are there."""
+    if is_kept:
+        yield lambda columns: sink.write(columns[0], columns[1:])
+        return
+    # A stream of its own, so that a seed draws the same noise whether the order is kept or not.
+    bits = as_bits(None if generator is None else generator.spawn(1)[0])
+    with Shuffler(bits, folder_beside(output)) as shuffler:
+        yield shuffler.add
+        for reports, *kept in shuffler.pieces():
+            sink.write(reports, kept)
+
+
+def _check_kept(keep: Sequence[str], survey: Survey) -> None:
+    """Refuse names of columns that cannot stand beside reports, before any work is done."""
+    for place, name in enumerate(keep):
+        if name in keep[:place]:
+            raise InvalidParameterError(f"Column {name!r} is to be kept twice. Name it once.")
+        if name == COUNT_COLUMN:
+            raise InvalidParameterError(
+                f"A column {COUNT_COLUMN!r} cannot be kept: it says how many people a row stands for, and each of them "
+                f"gets a report of their own. Leave it out, or rename it."
+            )
+        if name in report_columns(survey):
+            raise InvalidParameterError(
+                f"A column {name!r} cannot be kept: the reports themselves stand under this name. Rename it."
+            )
+
+
+def _refuse_crowds(account: Account, rows: Rows, *, is_kept: bool) -> None:
+    """Refuse counts of more people than can be, and those that would make runs of one value in the output."""
+    if account.people > MOST_PEOPLE:
+        raise DataFileError(
+            f"The counts of {account.source} stand for more than {MOST_PEOPLE:,} people, and every one of them gets a "
+            f"report of their own. Correct the counts, or split the file."
+        )
+    if is_kept and rows.counts is not None:
+        raise InvalidParameterError(
+            f"{rows.account.source} has a column {COUNT_COLUMN!r}: in the order of its rows the reports of all people "
+            f"with one value would stand side by side, and their mean tell the value. Do not keep the order."
+        )
+
+
+class _StoppedError(DataFileError):
+    """No row could be used, or most are odd, so that nothing is written."""
+
+
+class _Groups:
+    """Number of people by what the kept columns say of them, as long as there are not too many groups."""
+
+    def __init__(self, keep: Sequence[str]) -> None:
+        self._sizes: Counter[tuple[Any, ...]] | None = Counter()
+        places = [(place,) for place in range(len(keep))] + ([tuple(range(len(keep)))] if len(keep) > 1 else [])
+        self._telling = [_Telling(tuple(keep[place] for place in some), some) for some in places]
+
+    def add(self, rows: Rows) -> None:
+        """Count the people of these rows."""
+        if (self._sizes is None and not self._telling) or not rows.kept:
+            return
+        columns = [column.tolist() for column in rows.kept]
+        people = None if rows.counts is None else rows.counts.tolist()
+        if self._sizes is not None:
+            _add_to(self._sizes, columns, people)
+            self._sizes = self._sizes if len(self._sizes) <= LIMITS.most_groups else None
+        if self._telling:
+            values = [tuple(one) if isinstance(one, list) else one for one in rows.distinct.tolist()]
+            truth = [values[number] for number in rows.numbers.tolist()]
+            self._telling = [one for one in self._telling if one.goes_on(columns, truth, people)]
+
+    @property
+    def number(self) -> int | None:
+        """How many groups there are; None where there are none, or too many."""
+        return sum(people > 0 for people in self._sizes.values()) if self._sizes else None
+
+    def people_below(self, size: int) -> int | None:
+        """How many people are in groups of fewer than this; None where there are no groups, or too many."""
+        return sum(people for people in self._sizes.values() if people < size) if self._sizes else None
+
+    def refuse_telling(self, source: str) -> None:
+        """Refuse columns by which the value of nearly everybody is known, as a copy of the values is."""
+        for one in self._telling:
+            exceptions, told, shared = _find_exceptions(one.pairs)
+            if told >= LIMITS.fewest_told and exceptions <= LIMITS.few_exceptions * told:
+                raise DataFileError(
+                    f"{'Column' if len(one.names) == 1 else 'Columns'} {listed([repr(name) for name in one.names])} of "
+                    f"{source} cannot be kept: people with the same there have the same value, "
+                    f"{shared - exceptions:,} of {counted(shared, 'person')} who share it. A copy or a code tells the "
+                    f"value outright, and of anything else their noise averages out. Leave out what goes with the "
+                    f"value, or make it coarser."
+                )
+
+
+class _Telling:
+    """Number of people by what some columns say and by their value, for as long as the first may tell the second.
+
+    Of people who share what the columns say, the exceptions do not have the commonest value of their group. They must
+    be few beside those who do not have the commonest value of all: of people who all have one value nothing is told.
+    """
+
+    def __init__(self, names: tuple[str, ...], places: tuple[int, ...]) -> None:
+        self.names, self._places = names, places
+        self.pairs: Counter[tuple[Any, ...]] = Counter()
+
+    def goes_on(self, columns: Sequence[list[Any]], values: list[Any], people: list[int] | None) -> bool:
+        """Count these people, and return whether it is worth while: of most columns a few thousand rows show it."""
+        pairs = [*(columns[place] for place in self._places), values]
+        some = slice(None, None, -(-len(values) // 2**12) or 1)  # spread over the batch
+        trial: Counter[tuple[Any, ...]] = Counter()
+        _add_to(trial, [column[some] for column in pairs], None)
+        exceptions, told, _ = _find_exceptions(trial)
+        if exceptions > 10 * LIMITS.few_exceptions * max(told, 2 * LIMITS.fewest_told):
+            return False
+        _add_to(self.pairs, pairs, people)
+        return len(self.pairs) <= 2 * LIMITS.most_groups
+
+
+def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
+    """Return how many are exceptions, how many are not of the commonest value of all, and how many share at all."""
+    sizes, commonest, everywhere = Counter[tuple[Any, ...]](), dict[tuple[Any, ...], int](), Counter[Any]()
+    for pair, people in pairs.items():
+        sizes[pair[:-1]] += people
+    for pair, people in pairs.items():
+        group = pair[:-1]
+        if sizes[group] > 1:
+            commonest[group] = max(commonest.get(group, 0), people)
+            everywhere[pair[-1]] += people
+    shared = everywhere.total()
+    return shared - sum(commonest.values()), shared - max(everywhere.values(), default=0), shared
+
+
+def _add_to(counter: Counter[tuple[Any, ...]], columns: Sequence[list[Any]], people: list[int] | None) -> None:
+    """Count rows by what stands in columns, each as often as it has people."""
+    keys = zip(*columns, strict=True)
+    if people is None:
+        counter.update(keys)
+        return
+    for key, number in zip(keys, people, strict=True):
+        counter[key] += number
+
+
+def _parts(rows: Rows) -> Iterator[tuple[Values, *tuple[Any, ...]]]:
+    """Return the value of every person and what is kept beside it, a bounded number at a time, whatever the counts."""
+    if rows.counts is None:
+        yield rows.values, *rows.kept
+        return
+    ends = np.cumsum(rows.counts)
+    total = int(ends[-1]) if ends.size else 0
+    for start in range(0, total, LIMITS.largest_part):
+        people = np.arange(start, min(start + LIMITS.largest_part, total))
+        # Person p belongs to the first row whose end lies beyond p: to the right of every end that is p itself.
+        places = np.searchsorted(ends, people, side="right")
+        yield rows.distinct[rows.numbers[places]], *(column.take(places) for column in rows.kept)
+
+
+def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
+    """Return reports in an order drawn uniformly from all orders.
+
+    ``mechanism.privatize`` keeps the order of its values. Shuffle before reports leave together, unless nobody can
+    know anything about that order.
+
+    Parameters
+    ----------
+    reports
+        An array of reports, or a sequence, one entry a report.
+    rng
+        None draws from the operating system's cryptographic generator; a seed or a generator makes a simulation.
+
+    >>> sorted(shuffle([3, 1, 2]).tolist())
+    [1, 2, 3]
+    """
+    try:
+        array: Values = np.asarray(reports)
+    except ValueError:
+        array = np.zeros(())
+    if array.ndim == 0:
+        raise InvalidParameterError(f"reports must be a list of reports, alike in shape; got {kind_of(reports)}.")
+    shuffled: Values = array[permutation(len(array), as_bits(rng))]
+    mark(shuffled, noise_of(reports))  # these are the same reports, however they were drawn
+    return shuffled
+
+
+class Shuffler:
+    """Rows that come in one order and leave in another, drawn uniformly from all orders.
+
+    Every row goes into one of 256 buckets drawn for itself, and every bucket is put into an order of its own when it
+    leaves: the order of all is then exactly uniform (Rao 1961, Sandelius 1962), whatever the rows say. What does not
+    fit into memory is set down in one file without a name, of which nothing is left however the process ends.
+
+    Parameters
+    ----------
+    bits
+        Where the randomness comes from.
+    folder
+        Where to set rows down; the system's folder for temporary files if None. They are reports, never values.
+    """
+
+    def __init__(self, bits: Bits, folder: Path | None = None) -> None:
+        self._bits, self._folder = bits, folder
+        self._waiting, self._coming = list[Columns](), 0.0
+        self._buckets: list[list[Columns]] = [[] for _ in range(BUCKETS)]
+        self._places: list[list[int]] = [[] for _ in range(BUCKETS)]  # of what was set down in the file
+        self._rows: NDArray[np.int64] = np.zeros(BUCKETS, dtype=np.int64)
+        self._bytes: NDArray[np.float64] = np.zeros(BUCKETS)
+        self._held = 0.0
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Shuffler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, columns: Columns) -> None:
+        """Take in rows."""
+        self._waiting.append(tuple(map(_narrow, columns)))
+        self._coming += sum(map(_size, self._waiting[-1]))
+        if _are_many(self._waiting, self._coming):
+            self._scatter()
+
+    def pieces(self) -> Iterator[Columns]:
+        """Hand out all rows in their new order, many at a time."""
+        self._scatter()
+        ready, size = list[Columns](), 0.0
+        for part in self._shuffled():
+            ready.append(part)
+            size += sum(map(_size, part))
+            if _are_many(ready, size):
+                yield _widen(_join(ready))
+                ready, size = [], 0.0
+        if ready:
+            yield _widen(_join(ready))
+
+    def _scatter(self) -> None:
+        if not self._waiting:
+            return
+        columns = _join(self._waiting)
+        count = len(columns[0])
+        order, ends = scatter(count, self._bits)
+        columns, sizes = _reorder(columns, order), np.diff(ends, prepend=0)
+        for bucket in np.flatnonzero(sizes).tolist():
+            end = int(ends[bucket])
+            self._buckets[bucket].append(tuple(column[end - int(sizes[bucket]) : end] for column in columns))
+        self._rows += sizes
+        self._bytes += self._coming * sizes / max(count, 1)
+        self._held += self._coming
+        self._waiting, self._coming = [], 0.0
+        if self._held > LIMITS.memory:
+            self._set_down()
+
+    def _shuffled(self) -> Iterator[Columns]:
+        for bucket in np.flatnonzero(self._rows).tolist():
+            if self._bytes[bucket] > LIMITS.memory and self._rows[bucket] >= LIMITS.smallest_split:
+                with Shuffler(self._bits, self._folder) as inner:
+                    for part in self._bucket(bucket):
+                        inner.add(part)
+                    yield from inner.pieces()
+            else:
+                columns = _join(list(self._bucket(bucket)))
+                yield _reorder(columns, permutation(len(columns[0]), self._bits))
+
+    def _bucket(self, bucket: int) -> Iterator[Columns]:
+        for place in self._places[bucket]:
+            with self._opened() as file:
+                file.seek(place)
+                parts = pickle.load(file)  # noqa: S301 - our own file, which nobody else can open
+            yield from parts
+        yield from self._buckets[bucket]
+        self._buckets[bucket] = []
+
+    def _set_down(self) -> None:
+        with self._opened() as file:
+            for bucket, parts in enumerate(self._buckets):
+                if parts:
+                    self._places[bucket].append(file.seek(0, os.SEEK_END))
+                    # Pickled, a slice of Arrow's may bring along all that it is cut from; what is taken does not.
+                    alone = [_reorder(part, np.arange(len(part[0]))) for part in parts]
+                    pickle.dump(alone, file, pickle.HIGHEST_PROTOCOL)
+            file.flush()
+        self._buckets, self._held = [[] for _ in range(BUCKETS)], 0.0
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - open until the end
+            yield self._file
+        except OSError as error:
+            place = str(self._folder or tempfile.gettempdir())
+            raise DataFileError(
+                f"Reports cannot be set down in {place!r} to be shuffled: {error.strerror or error}. Make room there, "
+                f"or write to another folder."
+            ) from None
+
+
+def folder_beside(output: str | Path) -> Path | None:
+    """Return the folder of an output, where there is room for reports; None for streams and devices."""
+    return None if has_no_name(output) else resolved(output).parent
+
+
+def _are_many(parts: Sequence[Columns], size: float) -> bool:
+    """Whether rows that wait are enough to go on with: by their number or, where they are wide, by their bytes."""
+    return size > LIMITS.memory / 4 or sum(len(part[0]) for part in parts) >= LIMITS.piece
+
+
+def _reorder(columns: Columns, order: NDArray[np.int64]) -> Columns:
+    return tuple(column[order] if isinstance(column, np.ndarray) else column.take(order) for column in columns)
+
+
+def _narrow(column: Any) -> Any:
+    """Return whole numbers in as few bytes as they need: an age takes one, where numpy gives it eight."""
+    if not isinstance(column, np.ndarray) or column.dtype != np.int64 or not column.size:
+        return column
+    low, high = int(column.min()), int(column.max())
+    kinds = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max)
+    return column.astype(next(kinds, np.int64), copy=False)
+
+
+def _widen(columns: Columns) -> Columns:
+    """Return whole numbers as numpy has them elsewhere."""
+    return tuple(
+        one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype.kind == "i" else one for one in columns
+    )
+
+
+def _size(column: Any) -> float:
+    """Return how many bytes a column takes in memory, about."""
+    is_objects = isinstance(column, np.ndarray) and column.dtype.kind == "O"
+    if is_objects and column.ndim == 1:
+        return float(LIMITS.text_bytes * column.size + sum(map(len, column)))
+    return float(column.nbytes) * (1 + (LIMITS.text_bytes / 8) * is_objects)
+
+
+def _join(parts: Sequence[Columns]) -> Columns:
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(
+        np.concatenate(some) if isinstance(some[0], np.ndarray) else require("pyarrow").concat_arrays(some)
+        for some in zip(*parts, strict=True)
+    )

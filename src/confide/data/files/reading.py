@@ -1,0 +1,435 @@
+"""Files of values and reports read row by row in Python: CSV, gzipped or not, and Parquet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, time
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.data.files.limits import LIMITS
+from confide.data.files.metadata import Traces, read_metadata
+from confide.data.files.rows import Account, Reason, Reject, first_few
+from confide.data.files.sheets import (
+    COLUMN_CURE,
+    KEEP_CURE,
+    PARQUET,
+    Chunk,
+    ColumnPlaces,
+    Request,
+    name_of,
+    open_sheet,
+    parquet_explained,
+    require,
+)
+from confide.errors import DataFileError
+from confide.evidence.counts import Counts, tally
+from confide.surveys.survey import Survey
+from confide.values import Alphabet, Indices, LatticeGeometry, Values
+from confide.values.columns import as_column
+from confide.values.limits import COUNT_LIMIT
+from confide.values.numerals import Numeral, looks_like_a_number, parse_real
+
+Entry = tuple[str, ...]
+"""The texts of one row: the parts of its value and, in a counted file, its count."""
+
+_NO_ROWS: Indices = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a file of values or reports.
+
+    Attributes
+    ----------
+    account
+        How many rows there are, how many were accepted, and where they stand.
+    alphabet
+        What the values were checked against.
+    distinct
+        The values that were accepted, each text once: a million rows of a hundred ages hold a hundred.
+    numbers
+        Which of these each accepted row holds, in the order of the file.
+    counts
+        How many people each accepted row stands for, where the file has a column ``count``; None otherwise.
+    rejected
+        The rows that cannot be used.
+    unused
+        The columns that the file has besides.
+    kept
+        The columns that are carried along, of the accepted rows: texts, or of a Parquet file Arrow arrays.
+    traces
+        The metadata of the file, where it is one of reports.
+    """
+
+    account: Account
+    alphabet: Alphabet
+    distinct: Values
+    numbers: Indices
+    counts: NDArray[np.int64] | None
+    rejected: tuple[Reject, ...]
+    unused: tuple[str, ...] = ()
+    kept: tuple[Any, ...] = ()
+    traces: Traces = field(default_factory=Traces)
+
+    @property
+    def values(self) -> Values:
+        """One value a person, in the order of the file."""
+        numbers = self.numbers if self.counts is None else np.repeat(self.numbers, self.counts)
+        values: Values = self.distinct[numbers]
+        return values
+
+    def tally(self) -> Counts:
+        """Count the values, as :func:`confide.tally` does."""
+        counts = tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
+        return counts.with_origin(self.traces.origin(counts.total, self.account.columns))
+
+    def histogram(self) -> NDArray[np.float64]:
+        """Return how many people have each value of the alphabet."""
+        counts, size = self.tally(), self.alphabet.size
+        return np.bincount(self.alphabet.encode(counts.reports), counts.counts, minlength=size).astype(np.float64)
+
+    def distribution(self) -> NDArray[np.float64]:
+        """Return the share of people that have each value of the alphabet."""
+        if self.account.people == 0:
+            source = self.account.source
+            raise DataFileError(f"The counts of {source} add up to 0; a distribution needs at least one person.")
+        return self.histogram() / self.account.people
+
+
+def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
+    """Read a CSV file of true values.
+
+    Parameters
+    ----------
+    path
+        The file, ``.gz`` or not; ``-`` for standard input.
+    survey
+        What the values must be, and by its ``name`` which column they stand in.
+    columns
+        The column to read, or the columns where a value has several parts. If left out: the column named like the
+        survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
+    """
+    rows = _read(str(path), Request(survey.alphabet, tuple(columns), name=survey.name, is_raw=True))
+    _refuse_reports(rows, str(path))
+    return rows
+
+
+def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
+    """Read a CSV file of reports; as :func:`read_values`, with ``report`` for the name of the column.
+
+    Real numbers are taken as the nearest ones that the mechanism can report, multiples of a tiny fraction of a step:
+    spreadsheets and databases round the last digits away. Metadata that stand beside the file are read, and the file
+    is refused if it was made under another survey, or changed since.
+    """
+    name, is_simulated = str(path), bool(getattr(survey, "simulated", ""))
+    is_file = Path(name).is_file()
+    traces = Traces.of([name], survey) if is_file else Traces(((name_of(name), None),), is_simulated)
+    return replace(_read(name, Request(survey.mechanism.report_alphabet, tuple(columns))), traces=traces)
+
+
+def read_value_batches(
+    path: str | Path, survey: Survey, columns: Sequence[str] = (), keep: Sequence[str] = ()
+) -> Iterator[Rows]:
+    """Read a file of true values as :func:`read_values` does, batch by batch, so that it need not fit into memory.
+
+    Parquet files are read too, with the package pyarrow. The columns in `keep` are read along, as they are.
+    """
+    name = str(path)
+    request = Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
+    batches = _parquet_batches(name, request) if name.lower().endswith(PARQUET) else csv_batches(name, request)
+    for place, rows in enumerate(batches):
+        if place == 0:
+            _refuse_reports(rows, name)
+        yield rows
+
+
+def _refuse_reports(rows: Rows, path: str) -> None:
+    """Refuse reports in place of values: blurred twice, they would fit no survey, and as a truth they are wrong."""
+    known = read_metadata(path) if Path(path).is_file() else None
+    if known is not None and rows.account.columns == known.names:
+        raise DataFileError(
+            f"{path} holds reports, which are blurred already, as its metadata say. Name the file of true values."
+        )
+
+
+def csv_batches(path: str, request: Request, *, is_whole: bool = False) -> Iterator[Rows]:
+    """Read a CSV file batch by batch, or all of it as one batch."""
+    with open_sheet(path) as sheet:
+        places = request.choose(name_of(path), sheet.header)
+        chunks = sheet.chunks(places.entry, places.kept)
+        for some in [chunks] if is_whole else ([chunk] for chunk in chunks):
+            yield _judge(_scan(some), request, places, name_of(path))
+
+
+def _read(path: str, request: Request) -> Rows:
+    (rows,) = csv_batches(path, request, is_whole=True)
+    rows.account.require_rows()
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Rows of a file as they stand there, each distinct entry kept once.
+
+    Attributes
+    ----------
+    entries
+        The distinct entries.
+    codes
+        Which entry each row is; -1 for a row with too few or too many fields.
+    lines
+        Where each row starts.
+    strays
+        What is wrong with rows of too few or too many fields; nothing of blank ones.
+    kept
+        The columns that are carried along.
+    """
+
+    entries: list[Entry]
+    codes: Indices
+    lines: Indices
+    strays: dict[int, str]
+    kept: tuple[Any, ...] = ()
+
+
+class _Numbering(dict[Any, int]):
+    """Gives each new key the next number."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+def _scan(chunks: Iterable[Chunk]) -> Scan:
+    known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
+    kept: list[tuple[Sequence[str], ...]] = []
+    for chunk in chunks:
+        codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
+        codes[-1][list(chunk.strays)] = -1
+        lines.append(chunk.lines)
+        strays |= {read + place: text for place, text in chunk.strays.items()}
+        read += len(chunk.keys)
+        kept.append(chunk.kept)
+    entries = [key if isinstance(key, tuple) else (key,) for key in known]
+    carried = tuple(_as_texts(list(chain(*parts))) for parts in zip(*kept, strict=True))
+    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
+
+
+def _as_texts(column: list[str]) -> NDArray[np.object_]:
+    """Return texts as an array that holds equal ones once: there are few cities, and many who live there."""
+    known: dict[str, str] = {}
+    return np.array(list(map(known.setdefault, column, column)), dtype=object)
+
+
+def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
+    alphabet, is_counted = request.alphabet, bool(places.counts)
+    fields = [entry[: len(places.parts)] for entry in scan.entries]
+    counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
+    parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
+    distinct, is_good = select_values(alphabet, parsed)
+    # One place past the end stands for rows with the wrong number of fields, whose code is -1.
+    usable = np.append(is_good, False)[scan.codes]
+    chosen = scan.codes[usable]
+    rejected = _reject(scan, np.flatnonzero(~usable).tolist(), request, fields, source)
+    weights = counts[chosen] if is_counted else None
+    account = Account(
+        accepted=chosen.size,
+        rejected=dict(Counter(one.reason for one in rejected)),
+        first=first_few(rejected),
+        source=source,
+        columns=places.names,
+        people=chosen.size if weights is None else sum(weights.tolist()),  # whole: a sum in int64 could overflow
+        is_counted=is_counted,
+        remarks=_remarks(request, fields, scan.codes[usable]),
+    )
+    accepted = np.flatnonzero(usable) if scan.kept else _NO_ROWS
+    kept = tuple(column.take(accepted) for column in scan.kept)
+    return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused, kept)
+
+
+def _remarks(request: Request, fields: list[Entry], codes: Indices) -> dict[str, int]:
+    """Count what was done to the texts of accepted rows on the way to a value."""
+    if not request.is_raw:
+        return {}
+    rows, remarks = np.bincount(codes, minlength=len(fields)).tolist(), Counter[str]()
+    for entry, number in zip(fields, rows, strict=True):
+        if number and (remark := request.alphabet.remark(entry)):
+            remarks[remark] += number
+    return dict(remarks)
+
+
+def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], source: str) -> tuple[Reject, ...]:
+    codes = set(scan.codes[rows].tolist()) - {-1}
+    faults = {code: find_fault(request, values[code]) for code in codes}
+    hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
+    rejects = []
+    for row in rows:
+        line, stray = int(scan.lines[row]), scan.strays.get(row)
+        if stray is not None:
+            rejects.append(Reject(source, line, stray, Reason.MISSHAPEN if stray else Reason.MISSING))
+        else:
+            code = int(scan.codes[row])
+            texts = scan.entries[code]
+            is_weight = faults[code] is Reason.BAD_COUNT and 0 < (parse_real(texts[-1]) or 0) < COUNT_LIMIT
+            reason = Reason.WEIGHT if is_weight else faults[code]
+            rejects.append(Reject(source, line, ",".join(texts), reason, hints.get(code, "")))
+    return tuple(rejects)
+
+
+def find_fault(request: Request, fields: Entry) -> Reason:
+    """Return why the texts of a row are no value or report; or, if they are one, that its count is none."""
+    alphabet = request.alphabet
+    if _is_value(request, fields):
+        return Reason.BAD_COUNT
+    if not all(text.strip() for text in fields):
+        return Reason.MISSING
+    if alphabet.attributes is not None:
+        each = alphabet.attributes.fields(fields, is_raw=request.is_raw)
+        parts = [(replace(request, alphabet=part, columns=()), texts) for part, texts in each]
+        return next(find_fault(part, texts) for part, texts in parts if not _is_value(part, texts))
+    if request.is_raw and (fault := alphabet.fault(fields)):
+        return Reason(fault)
+    if request.parse(fields) is not None:
+        return Reason.OUTSIDE
+    is_meant_whole = alphabet.geometry.is_whole and all(map(looks_like_a_number, fields))
+    return Reason.NOT_WHOLE if is_meant_whole else Reason.NOT_A_NUMBER
+
+
+def _is_value(request: Request, fields: Entry) -> bool:
+    """Whether the texts of a row are a value of the alphabet."""
+    return bool(select_values(request.alphabet, [request.parse(fields)])[1][0])
+
+
+def select_values(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
+    """Return the values of the alphabet among what was parsed, and a mark on each thing that is one."""
+    places = [place for place, value in enumerate(parsed) if _fits(value)]
+    is_good = np.zeros(len(parsed), dtype=bool)
+    if not places:
+        return alphabet.as_array([]), is_good
+    first = parsed[places[0]]
+    # numpy holds a number and a category of one person best as objects.
+    is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
+    values: Values = np.array([parsed[place] for place in places], dtype=object if is_mixed else None)
+    if isinstance(alphabet.geometry, LatticeGeometry) and not alphabet.geometry.is_whole:
+        with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
+            resolutions = np.array(alphabet.geometry.resolutions)
+            values = np.rint(values * resolutions) / resolutions
+    inside = alphabet.contains(values)
+    is_good[places] = inside
+    return values[inside], is_good
+
+
+def _fits(value: Any) -> bool:
+    """Whether numpy can hold a value as it is: one huge number would make objects or floats of all the others."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    if isinstance(value, str):
+        return not value.endswith("\0")  # which numpy would cut off
+    return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
+
+
+def _parse_count(text: str) -> int:
+    """Return a count, or -1 for what is none."""
+    number = parse_real(text)
+    if number is None or not 0 <= number < COUNT_LIMIT or not number.is_integer():
+        return -1
+    return int(number)
+
+
+def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
+    """Read a Parquet file as the texts that a CSV file would hold."""
+    with parquet_explained(path), require("pyarrow.parquet").ParquetFile(path) as file:
+        header = file.schema_arrow.names
+        places = request.choose(path, header, has_lines=False)
+        names, read = [header[place] for place in places.entry], 0
+        for batch in file.iter_batches(LIMITS.parquet_rows, columns=[*names, *request.keep]):
+            times = request.is_raw and request.alphabet.reads_times
+            columns = [_as_entries(batch.column(name), name, path, reads_times=times) for name in names]
+            entries, codes = _combine(columns)
+            lines = np.arange(read + 1, read + 1 + batch.num_rows)
+            kept = tuple(_as_kept(batch.column(name), name, path) for name in request.keep)
+            yield _judge(Scan(entries, codes, lines, {}, kept), request, places, path)
+            read += batch.num_rows
+
+
+def _as_kept(column: Any, name: str, path: str) -> Any:
+    """Return a column that is carried along, without a dictionary of its own."""
+    types = require("pyarrow").types
+    plain = column.dictionary_decode() if types.is_dictionary(column.type) else column
+    if types.is_nested(plain.type):
+        raise DataFileError(
+            f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. {KEEP_CURE}"
+        )
+    return plain
+
+
+def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
+    """Return the distinct texts of a column, and which of them each row holds."""
+    types = require("pyarrow").types
+    if types.is_timestamp(column.type) or types.is_time(column.type):
+        column = _without_fractions(column)
+    known = str | int | float | np.floating | Decimal | (date | time if reads_times else None) | None
+    try:
+        encoded = column.dictionary_encode(null_encoding="encode")
+        # Narrow floats are the decimals that they print as, as they are in Python: see `wide_floats`.
+        is_narrow = types.is_float32(column.type) or types.is_float16(column.type)
+        found = encoded.dictionary
+        values = list(found.to_numpy(zero_copy_only=False)) if is_narrow else list(map(_as_python, found))
+        is_known = all(isinstance(value, known) for value in values)
+    except (TypeError, NotImplementedError):
+        is_known = False
+    if not is_known:
+        raise DataFileError(
+            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
+        )
+    return list(map(_as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _as_python(scalar: Any) -> Any:
+    """Return an entry as Python has it; a date or time beyond its years as a text, which is no value."""
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        return f"{scalar.type} {scalar.value}"
+
+
+def _without_fractions(column: Any) -> Any:
+    """Return times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing."""
+    arrow = require("pyarrow")
+    if arrow.types.is_timestamp(column.type):
+        # The clock first: an hour that a zone has twice cannot be rounded in that zone.
+        floor = require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
+        return floor.cast(arrow.timestamp("s"), safe=False)
+    return column.cast(arrow.time64("us"), safe=False) if arrow.types.is_time64(column.type) else column
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as a CSV file would hold it; whole numbers as such, also where they are stored as decimals."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date | time | str):
+        return value if isinstance(value, str) else value.isoformat()
+    if isinstance(value, float | np.floating) and value.is_integer() and abs(float(value)) < 2**63:
+        return Numeral(int(value))
+    return Numeral(value)
+
+
+def _combine(columns: list[tuple[list[str], Indices]]) -> tuple[list[Entry], Indices]:
+    """Return the distinct rows of several columns, and which of them each row is."""
+    (first, codes), *others = columns
+    entries: list[Entry] = [(text,) for text in first]
+    for texts, numbers in others:
+        distinct, codes = np.unique(codes * len(texts) + numbers, return_inverse=True)
+        entries = [(*entries[code // len(texts)], texts[code % len(texts)]) for code in distinct.tolist()]
+        codes = codes.reshape(-1)
+    return entries, codes

@@ -1,0 +1,490 @@
+"""Files written whole or not at all: texts, values, rejected rows, and reports with their metadata."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import errno
+import gzip
+import hashlib
+import io
+import json
+import math
+import os
+import secrets
+import sys
+import tempfile
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.data.files.limits import LIMITS
+from confide.data.files.metadata import PARQUET_KEY, Metadata, Order, companion_of, drop_companions
+from confide.data.files.rows import Reject
+from confide.data.files.sheets import (
+    COUNT_COLUMN,
+    JSON_LINES,
+    PARQUET,
+    REPORT_COLUMN,
+    STANDARD_STREAM,
+    require,
+    resolved,
+)
+from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
+from confide.evidence.origins import Noise, noise_of
+from confide.mechanisms.sampling import SecureBits, permutation
+from confide.surveys.survey import Survey
+from confide.values import Alphabet, Values
+from confide.values.checks import require_kinds
+from confide.values.numerals import parse_real
+
+FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r")
+"""Spreadsheets take a text that begins with one of these for a formula, which may run commands or send data away
+(OWASP, "CSV injection")."""
+
+
+def warn_simulated(path: str | Path) -> None:
+    """Warn that simulated reports are about to leave for a file, on behalf of the function that was called."""
+    warnings.warn(
+        f"The reports for {path} are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
+        f"protect nobody. Leave out rng= for people's own values.",
+        SimulatedReportsWarning,
+        stacklevel=3,
+    )
+
+
+def refuse_outside(reports: Values, survey: Survey) -> None:
+    """Refuse reports that the mechanism of a survey cannot have made."""
+    alphabet = survey.mechanism.report_alphabet
+    if reports.size and not alphabet.contains(alphabet.as_array(reports)).all():
+        raise InvalidParameterError(f"Some of these reports lie outside {alphabet!r}. Are they of another survey?")
+
+
+def require_ending(path: str | Path, endings: Sequence[str], *, may_lack_one: bool = False) -> None:
+    """Refuse a name that promises another format. Streams and devices have no ending, and are CSV."""
+    name = Path(path).name.lower()
+    if not (may_lack_one and not Path(name).suffix) and not name.endswith(tuple(endings)):
+        raise InvalidParameterError(f"{path} should end in {', '.join(endings)}: the ending names the format.")
+
+
+def report_columns(survey: Survey) -> tuple[str, ...]:
+    """Return what the columns of a file of reports are called."""
+    return column_names(survey.mechanism.report_alphabet, REPORT_COLUMN)
+
+
+def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], *, counted: bool = False) -> None:
+    """Write a histogram as CSV: one row a person or, if `counted`, one row a value and its count."""
+    found = list(zip(as_lists(alphabet.decode(np.arange(alphabet.size))), histogram.tolist(), strict=True))
+    if counted:
+        rows = ([*value, count] for value, count in found)
+        write_text(path, csv_text((*alphabet.field_names, COUNT_COLUMN), rows))
+    else:
+        write_text(path, csv_text(alphabet.field_names, (value for value, count in found for _ in range(count))))
+
+
+def write_rejects(path: str | Path, rejects: Iterable[Reject]) -> None:
+    """Write rejected rows as CSV: file, line, text and reason."""
+    with reject_file(path) as keep:
+        keep(rejects)
+
+
+@contextlib.contextmanager
+def reject_file(path: str | Path) -> Iterator[Callable[[Iterable[Reject]], None]]:
+    """Open a file of rejected rows. They may be true values: nobody but its owner reads a new file."""
+    with whole_file(path, mode=0o600) as stream, csv_writer(stream) as writer:
+        writer.writerow(("file", "line", "text", "reason"))
+        yield lambda rejects: writer.writerows(
+            map(as_shown, (one.file, one.line, one.text, one.reason)) for one in rejects
+        )
+
+
+@contextlib.contextmanager
+def csv_writer(stream: Any) -> Iterator[Any]:
+    """Write rows of CSV into a stream of bytes, which stays open."""
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    yield csv.writer(text, lineterminator="\n")
+    text.flush()
+    text.detach()
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole file or none of it; compressed if the name ends in ``.gz``, to standard output if it is ``-``."""
+    with whole_file(path) as stream:
+        content = text.encode("utf-8")
+        # Without a time in it, the same text makes the same file.
+        stream.write(gzip.compress(content, mtime=0) if Path(path).suffix.lower() == ".gz" else content)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path, mode: int = 0o666, *, has_companion: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing that stands under its name when it is complete, and not before.
+
+    Whatever ends the work early, a full disk or a kill, there is either the old file or none. Standard output, ``-``,
+    gets everything at the end or nothing. A file that is there keeps its mode; a new one has `mode`, less the umask.
+    A companion that described the old file goes, unless the new one `has_companion` that takes its place.
+    """
+    check_writable(path)
+    try:
+        if str(path) == STANDARD_STREAM:
+            with tempfile.TemporaryFile() as stream:
+                yield stream
+                stream.seek(0)
+                sys.stdout.flush()
+                target = getattr(sys.stdout, "buffer", None)
+                while block := stream.read(2**20):
+                    # A test may have put a stream of text in its place.
+                    sys.stdout.write(block.decode()) if target is None else target.write(block)
+                sys.stdout.flush()  # so that a full disk is noticed here and not at the end
+        else:
+            with _written_aside(resolved(path), mode) as stream:
+                yield stream
+            drop_companions(path, is_new=has_companion)
+    except BrokenPipeError:
+        raise  # whoever read it has seen enough: that is no fault of the file, and the command line ends it quietly
+    except OSError as error:
+        name = "The output" if str(path) == STANDARD_STREAM else repr(str(path))
+        raise DataFileError(f"{name} cannot be written: {error.strerror or error}.") from None
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuse an output that is a folder or lies in none, before any work is done for it."""
+    place = Path(path)
+    if str(path) == STANDARD_STREAM:
+        return
+    if place.is_dir():
+        raise DataFileError(f"{str(path)!r} is a folder; name a file in it, such as {str(place / 'output.csv')!r}.")
+    try:
+        place.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataFileError(f"{str(path)!r} cannot be written: it is a link that leads in a circle.") from None
+    if not resolved(place).parent.is_dir():
+        raise DataFileError(f"There is no folder {str(place.parent)!r} to write {place.name!r} into. Make it first.")
+
+
+@contextlib.contextmanager
+def _written_aside(path: Path, mode: int) -> Iterator[BinaryIO]:
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be renamed over
+        with path.open("wb") as stream:
+            yield stream
+        return
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with _nameless(beside, mode) as stream:
+            # Before a word is written, so that what nobody else could read never becomes readable.
+            if path.exists():
+                os.fchmod(stream.fileno(), path.stat().st_mode & 0o777)
+            yield stream
+            stream.flush()
+            if not beside.exists():
+                folder = os.open("/proc/self/fd", os.O_RDONLY)
+                try:  # with a folder given, Python follows the link to the nameless file; without, it does not
+                    os.link(str(stream.fileno()), beside, src_dir_fd=folder, follow_symlinks=True)
+                finally:
+                    os.close(folder)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _nameless(beside: Path, mode: int) -> BinaryIO:
+    """Open a file without a name in the same folder, of which a kill leaves nothing; or one beside, if need be."""
+    try:
+        return os.fdopen(os.open(beside.parent, os.O_TMPFILE | os.O_RDWR, mode), "w+b")
+    except (AttributeError, OSError):
+        return os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode), "w+b")
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a header and rows as CSV, to the letter: for machines."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def as_shown(value: Any) -> Any:
+    """Return a value for a spreadsheet: a text that would be run as a formula gets an apostrophe in front.
+
+    Numbers stay numbers, also where they are texts. A text that begins with an apostrophe of its own before such a mark
+    gets another, so that :func:`as_meant` always gives back what was there.
+
+    >>> as_shown("=1+1"), as_shown("-5"), as_shown("'=1"), as_shown(-5)
+    ("'=1+1", '-5', "''=1", -5)
+    """
+    if not isinstance(value, str) or not value.lstrip("'").startswith(FORMULA_MARKS) or parse_real(value) is not None:
+        return value
+    return f"'{value}"
+
+
+def as_meant(text: str) -> str:
+    """Return the text that :func:`as_shown` was given.
+
+    >>> as_meant("'=1+1"), as_meant("it's")
+    ('=1+1', "it's")
+    """
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_MARKS) else text
+
+
+def column_names(alphabet: Alphabet, name: str) -> tuple[str, ...]:
+    """Return what the columns of a value are called; its parts have names of their own."""
+    return (name,) if len(alphabet.field_names) == 1 else alphabet.field_names
+
+
+def as_lists(values: Values) -> list[list[Any]]:
+    """Return one list of parts a value."""
+    lists: list[list[Any]] = values.reshape(values.shape[0], -1).tolist() if values.size else []
+    return lists
+
+
+def write_reports(
+    path: str | Path, reports: ArrayLike, survey: Survey, *, noise: Noise | None = None, keep_order: bool = False
+) -> None:
+    """Write reports as CSV, JSON lines or Parquet, as the name says, one row a report, with their metadata.
+
+    They are shuffled, by the operating system's secure generator.
+
+    Parameters
+    ----------
+    path
+        The file; ``-`` for standard output, which carries no metadata.
+    reports
+        One report an entry.
+    survey
+        What they were made under.
+    noise
+        What they were drawn with. If left out, what is remembered of the array that :meth:`Mechanism.privatize`
+        returned; of any other array or list it is not known, and the metadata say so.
+    keep_order
+        Whether to leave the order as it is. Where it is sorted by value, or known from elsewhere, it gives values away.
+
+    Simulated reports give a :class:`SimulatedReportsWarning`.
+
+    >>> import tempfile
+    >>> from confide import Integers, TruncatedGeometric
+    >>> from confide.data.files.metadata import read_metadata
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_reports(f"{folder}/reports.csv", survey.mechanism.privatize([3, 4, 4]), survey)
+    ...     known = read_metadata(f"{folder}/reports.csv")
+    >>> known.noise.value, known.reports
+    ('secure generator', 3)
+    """
+    require_kinds(write_reports, locals())
+    drawn = noise_of(reports) if noise is None else Noise(noise)
+    alphabet = survey.mechanism.report_alphabet
+    array = reports if isinstance(reports, np.ndarray) else alphabet.as_array(reports)
+    refuse_outside(array, survey)
+    if drawn is Noise.SEEDED:
+        warn_simulated(path)
+    with report_sink(path, survey, noise=drawn, order="kept" if keep_order else "shuffled") as sink:
+        sink.write(array if keep_order else array[permutation(len(array), SecureBits())])
+
+
+class ReportSink(ABC):
+    """A file of reports that grows, column by column as its metadata say."""
+
+    def __init__(self, stream: _Watched, facts: Metadata) -> None:
+        self._stream, self._facts, self._reports = stream, facts, 0
+        self._names = [*facts.names, *facts.kept]
+
+    @property
+    def facts(self) -> Metadata:
+        """The metadata of what was written so far."""
+        return replace(
+            self._facts, reports=self._reports, size=self._stream.size, sha256=self._stream.sha256.hexdigest()
+        )
+
+    def write(self, reports: Values, kept: Sequence[Any] = ()) -> None:
+        """Add reports, and of each what stands in the kept columns: lists, or arrays of numpy or Arrow."""
+        if reports.shape[0]:
+            self._reports += reports.shape[0]
+            self._write([*reports.reshape(reports.shape[0], -1).T, *map(self._as_column, kept)])
+
+    def _as_column(self, kept: Any) -> Any:
+        if isinstance(kept, np.ndarray) and kept.dtype.kind == "O":
+            return kept
+        values = kept.to_pylist() if hasattr(kept, "to_pylist") else list(kept)
+        column = np.empty(len(values), dtype=object)
+        column[:] = values
+        return column
+
+    @abstractmethod
+    def _write(self, columns: list[Any]) -> None: ...
+
+    def close(self) -> None:  # noqa: B027 - most files have no end of their own
+        """Write what stands at the end."""
+
+
+@contextlib.contextmanager
+def report_sink(
+    path: str | Path, survey: Survey, *, noise: Noise, order: Order = "kept", kept: Sequence[str] = ()
+) -> Iterator[ReportSink]:
+    """Open a file of reports that stands under its name, with its metadata, when it is complete, and not before.
+
+    It is Parquet or JSON lines where the name says so, else CSV, compressed if the name ends in ``.gz``. Parquet
+    carries its metadata; beside other files stands a companion, and beside streams and devices nothing.
+    """
+    facts = Metadata.of(survey, report_columns(survey), noise=noise, order=order, kept=kept)
+    with contextlib.ExitStack() as closing:
+        # The companion is entered first and so gets its name last, a moment after the file that it describes. Whatever
+        # comes between, the digest says that an old companion and a new file do not belong together.
+        has_companion = not has_no_name(path) and not str(path).lower().endswith(PARQUET)
+        beside = closing.enter_context(whole_file(companion_of(resolved(path)))) if has_companion else None
+        stream = _Watched(closing.enter_context(whole_file(path, has_companion=has_companion)))
+        name = str(path).lower()
+        kind: type[ReportSink] = _JsonSink if name.removesuffix(".gz").endswith(JSON_LINES) else _CsvSink
+        kind = _ParquetSink if name.endswith(PARQUET) else kind
+        with contextlib.ExitStack() as packing:
+            if name.endswith(".gz"):
+                # Level 6 is the usual compromise: at 9 it takes most of the time of all.
+                packed = gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=6, mtime=0)
+                stream.packed = packing.enter_context(packed)
+            sink = packing.enter_context(contextlib.closing(kind(stream, facts)))
+            yield sink
+        if beside is not None:
+            beside.write(sink.facts.companion(resolved(path).name).encode())
+            beside.flush()  # a full disk is noticed here, before either has its name
+
+
+def has_no_name(path: str | Path) -> bool:
+    """Whether an output is standard output, a pipe or a device, beside which nothing can stand."""
+    return str(path) == STANDARD_STREAM or (Path(path).exists() and not Path(path).is_file())
+
+
+def where_metadata_stand(path: str | Path) -> str | None:
+    """Return which file has the metadata of a file of reports; None of streams and devices."""
+    if has_no_name(path):
+        return None
+    return str(path) if str(path).lower().endswith(PARQUET) else str(companion_of(path))
+
+
+class _Watched:
+    """A stream whose bytes are counted and digested on their way into a file."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self.sha256, self.size = stream, hashlib.sha256(), 0
+        self.packed: Any = None
+        """What compresses, if anything does, and writes into this."""
+
+    def write(self, content: bytes) -> int:
+        self.sha256.update(content)
+        self.size += len(content)
+        return self._stream.write(content)
+
+    def put(self, text: str | bytes) -> None:
+        """Write a text, compressed if need be."""
+        (self.packed or self).write(text.encode() if isinstance(text, str) else text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _CsvSink(ReportSink):
+    def __init__(self, stream: _Watched, facts: Metadata) -> None:
+        super().__init__(stream, facts)
+        self._stream.put(csv_text(self._names, []))
+
+    def _write(self, columns: list[Any]) -> None:
+        self._stream.put(_integer_lines(columns) or as_lines(columns))
+
+
+class _JsonSink(ReportSink):
+    def _write(self, columns: list[Any]) -> None:
+        names = (json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in self._names)
+        form = "{" + ", ".join(f"{name}: %s" for name in names) + "}"
+        texts = [_as_texts(column, _as_json) for column in columns]
+        self._stream.put("\n".join(map(form.__mod__, zip(*texts, strict=True))) + "\n")
+
+
+class _ParquetSink(ReportSink):
+    _writer: Any = None
+
+    def _as_column(self, kept: Any) -> Any:
+        if not isinstance(kept, np.ndarray):
+            return kept  # whose type survives
+        # As texts, and not by way of numpy's, which have no zero at their end.
+        return require("pyarrow").array(kept.tolist(), require("pyarrow").string())
+
+    def _write(self, columns: list[Any]) -> None:
+        arrow = require("pyarrow")
+        arrays = []
+        for one in columns:
+            is_objects = isinstance(one, np.ndarray) and one.dtype.kind == "O"
+            # Objects, as pairs of a number and a text have them, become what they hold.
+            array = np.array(one.tolist()) if is_objects else one
+            arrays.append(arrow.array(np.ascontiguousarray(array)) if isinstance(array, np.ndarray) else array)
+        table = arrow.table(arrays, names=self._names)
+        if self._writer is None:
+            self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
+        self._writer.write_table(table)  # which holds nothing back: the digest in the footer is of all that is above it
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.add_key_value_metadata({PARQUET_KEY: self.facts.to_json().encode()})
+            self._writer.close()
+
+
+def as_lines(columns: Sequence[Values]) -> str:
+    r"""Return columns as lines of CSV.
+
+    >>> as_lines([np.array(["yes", "no, never"])])
+    'yes\n"no, never"\n'
+    """
+    # An empty text alone would be a blank line, and among others needs no quotation marks.
+    alone = '""' if len(columns) == 1 else ""
+    texts = [_as_texts(column, lambda value: _as_field(value) or alone) for column in columns]
+    lines = texts[0] if len(texts) == 1 else map(",".join, zip(*texts, strict=True))
+    return "\n".join(lines) + "\n"
+
+
+def _integer_lines(columns: Sequence[Values]) -> bytes | None:
+    r"""Return columns of whole numbers as lines of CSV, five times as fast as others; None where a column is no such.
+
+    >>> _integer_lines([np.array([7, 10]), np.array([-1, 0])])
+    b'7,-1\n10,0\n'
+    """
+    fields = []
+    for place, column in enumerate(columns, start=1):
+        if column.dtype.kind not in "iu" or int(column.max()) - int(column.min()) > LIMITS.small_range:
+            return None
+        low, end = int(column.min()), "\n" if place == len(columns) else ","
+        # numpy fills the shorter ones up with zeros, and the zeros are taken out again below.
+        texts = np.array([f"{number}{end}".encode() for number in range(low, int(column.max()) + 1)])
+        fields.append(texts[column - low].view(np.uint8).reshape(column.size, -1))
+    return np.hstack(fields).tobytes().replace(b"\0", b"")
+
+
+def _as_texts(column: Values, as_text: Callable[[Any], str]) -> list[str]:
+    """Return a column as a format writes it. Most values occur often, so that each is looked at once."""
+    if column.dtype.kind in "iu":
+        low, high = int(column.min()), int(column.max())
+        if high - low > LIMITS.small_range:
+            return list(map(str, column.tolist()))
+        texts = list(map(str, range(low, high + 1)))
+        return list(map(texts.__getitem__, (column - low).tolist()))
+    values = column.tolist()
+    if column.dtype.kind == "f":
+        return list(map(repr, values))
+    written = {value: as_text(value) for value in set(values)}
+    return list(map(written.__getitem__, values))
+
+
+def _as_json(value: Any) -> str:
+    """Return a number or a text as JSON, and a time as the text that it is written as; what is no number is null."""
+    is_number = not isinstance(value, float) or math.isfinite(value)
+    return json.dumps(value if is_number else None, ensure_ascii=False, default=str)
+
+
+def _as_field(value: Any) -> str:
+    text = io.StringIO()
+    # What ends a line is quoted only if the writer is told that it does.
+    csv.writer(text, lineterminator="\r\n").writerow([str(value).lower() if isinstance(value, bool) else value])
+    return text.getvalue().removesuffix("\r\n") if value not in ("", None) else ""

@@ -1,0 +1,428 @@
+"""Explanations in plain words: of alphabets and mechanisms, of a guarantee, of an answer and what to do about it.
+
+>>> import confide as cf
+>>> ages = cf.Integers(0, 99, unit="year")
+>>> survey = cf.Survey(cf.TruncatedGeometric(ages, epsilon=0.05), name="age")
+>>> print(explain_guarantee(survey)[1])
+Age 30 and age 35, 5 years apart, are told apart by a factor of at most 1.28: even odds become 56 to 44 at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from confide.mechanisms import Mechanism
+from confide.mechanisms.guarantees import LocalDP
+from confide.solve.methods import Choice, Status
+from confide.solve.methods.stacked import HEAD_START
+from confide.surveys.survey import Survey
+from confide.theory.consistency import largest_bound
+from confide.values import Alphabet, LineGeometry, PlaneGeometry, ProductGeometry, UnorderedGeometry
+from confide.values.metrics import Value
+from confide.values.pairs import pairs_of
+from confide.values.wording import all_of, counted, listed, quote_value, with_unit
+
+FACTOR_MEANING = (
+    "The factor compares two values a person may have: no report is more than that many times as likely under one as "
+    "under the other. A factor of 1 would mean that a report says nothing about which of the two it is. The promise "
+    "holds whatever else is known about the person, and nothing done with a report later can weaken it. It covers one "
+    "report: whoever reports the same value again gives a little more away each time."
+)
+"""Meaning of the factor in the examples of :func:`explain_guarantee`."""
+
+CERTIFICATE_MEANING = (
+    "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. For a "
+    "method that climbs towards it, the certificate is a proof that no distribution whatever does better than this one "
+    "by more than the stated amount. It needs no knowledge of the truth. Close to 0, the answer is the best "
+    "explanation of the reports, for all practical purposes. It is not a distance from the truth, which itself lies "
+    "somewhat below the maximum: the best explanation of the reports also explains their noise, and under strong noise "
+    "a method that stops a little earlier often comes closer to the truth. So methods that smooth, mix or hold reports "
+    "out have none: the fit and the intervals say how good their answers are."
+)
+"""Meaning of an estimate's certificate."""
+
+WHEN_NOT_IDENTIFIED = (
+    "confide diagnose says which values no report tells apart. --query and --interval give intervals that hold the "
+    "answers of all distributions that explain the reports best. To settle it, merge values in the survey or use "
+    "another mechanism."
+)
+"""Cure for an answer that is one of many, on the command line."""
+
+WHEN_GROUPS_ARE_NOT_IDENTIFIED = (
+    "confide diagnose says which values no report tells apart. To settle it, merge values in the survey or use another "
+    "mechanism."
+)
+"""The same for several groups, which have no intervals there."""
+
+WHEN_ENDED_EARLY = {
+    Status.ITERATION_LIMIT: "Raise --iteration-limit.",
+    Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
+    Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
+    Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",
+}
+"""Cure for an answer that ended before its goal, on the command line."""
+
+LONGEST_LIST = 8
+"""Categories that are written out."""
+
+
+def explain_guarantee(survey: Survey) -> list[str]:
+    """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
+
+    Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
+    and a far pair. Of several attributes there is one for each, one for all, and the most that a report of all tells.
+
+    >>> import confide as cf
+    >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
+    ['Answer "yes" and answer "no" are told apart by a factor of at most 2.72: even odds become 73 to 27 at most.']
+    """
+    guarantee = survey.mechanism.guarantee
+    if survey.alphabet.is_finite and survey.alphabet.size < 2:
+        return ["There is only one value, so a report says nothing about anyone."]
+    if not isinstance(guarantee, LocalDP):
+        return [_example(survey, *pair) for pair in pairs_of(survey.alphabet)] + _together(survey)
+    if math.isinf(guarantee.epsilon):
+        return [_ruled_out(survey)]
+    example = _example(survey, *pairs_of(survey.alphabet)[-1])
+    if guarantee.epsilon == 0 or (survey.alphabet.is_finite and survey.alphabet.size == 2):
+        return [example]
+    distance = (
+        "" if isinstance(survey.alphabet.geometry, UnorderedGeometry | ProductGeometry) else ", however near or far"
+    )
+    return [f"{example} The same holds for any other two values{distance}."]
+
+
+def telling_pairs(survey: Survey) -> list[tuple[int, int]]:
+    """Return the numbers of those values that :func:`explain_guarantee` tells apart, pair by pair.
+
+    >>> import confide as cf
+    >>> telling_pairs(cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)))
+    [(30, 31), (30, 35), (30, 80)]
+    """
+    if survey.alphabet.is_finite and survey.alphabet.size < 2:
+        return []
+    pairs = pairs_of(survey.alphabet)
+    return pairs[-1:] if isinstance(survey.mechanism.guarantee, LocalDP) else pairs
+
+
+def describe_files(survey: Survey, files: int) -> str:
+    """Return what is promised to a person who reported in each of several files of reports.
+
+    >>> import confide as cf
+    >>> describe_files(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)), 2).split("; ")[0]
+    'epsilon 1 to a person who reported once'
+    """
+    guarantee, lasting = survey.mechanism.guarantee, survey.mechanism.lasting
+    several = (lasting or guarantee).times(files).terms
+    if lasting is not None:  # reports of one value share the permanent round, so that their promises do not add up
+        several = f"{lasting.terms} for the same value in all of them, up to {several} for another in each"
+    return (
+        f"{guarantee.terms} to a person who reported once; if one person reported in each of the {files:,} files, "
+        f"the promise to that person is {several}, and such reports are not independent"
+    )
+
+
+def describe_repetition(survey: Survey, files: int = 1) -> str:
+    """Return what is promised to a person who reports more than once, by the survey's limit or without one.
+
+    Where the reports come from several files, that is what is promised to a person who is in each of them.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
+    >>> describe_repetition(cf.Survey(mechanism, most_reports=30))
+    'one report: 0.05 per year; 30 reports of one person, the most that the survey allows: 1.5 per year'
+    """
+    guarantee, most = survey.mechanism.guarantee, survey.most_reports
+    if files == 1 and survey.needs_secret:
+        return _describe_permanent(survey)
+    if files > 1:
+        told = describe_files(survey, files)
+        if most is None or files <= most:
+            return told
+        return f"{told}. The survey allows {most:,}: the limit is broken unless the files are of different people"
+    once, twice = guarantee.terms, guarantee.times(2).terms
+    if survey.most_epsilon is not None and survey.cost is not None:
+        allowed = int(Fraction(repr(survey.most_epsilon)) // survey.cost)
+        most = allowed if most is None else min(most, allowed)
+    if most is None:
+        return (
+            f"one report: {once}. Each further report of the same person adds as much: {twice} after 2, "
+            f"{guarantee.times(30).terms} after 30. [limits] in the survey can state how many one person may make."
+        )
+    if most == 1:
+        return f"one report: {once}; the survey allows no second one of the same person, which would make it {twice}"
+    several = guarantee.times(most).terms
+    return f"one report: {once}; {most:,} reports of one person, the most that the survey allows: {several}"
+
+
+def _describe_permanent(survey: Survey) -> str:
+    """Return what is promised where noise is permanent, wholly or in its first round."""
+    guarantee, lasting = survey.mechanism.guarantee, survey.mechanism.lasting
+    every = lasting or guarantee
+    told = f"one report: {guarantee.terms}; any number of reports of the same value: {every.terms}"
+    told += "" if lasting else ", for with permanent noise they are one report"
+    told += f". Each other value that a person reports adds as much: {every.times(2).terms} for 2 values"
+    if survey.most_epsilon is not None and survey.cost is not None:
+        values = int(Fraction(repr(survey.most_epsilon)) // survey.cost)
+        told += f". The survey allows a total epsilon of {survey.most_epsilon:g}, hence {counted(values, 'value')}"
+    if survey.most_reports is not None:
+        told += f". It allows {counted(survey.most_reports, 'report')} of one person"
+        told += "" if lasting else ", the same one again not counted"
+    return f"{told}."
+
+
+def explain_choices(choices: Sequence[Choice]) -> list[str]:
+    """Return what an answer was mixed from and why, one sentence a candidate; nothing where there was no choice.
+
+    >>> from confide import Choice
+    >>> for sentence in explain_choices([Choice("smooth", 0.9, 0.0), Choice("MLE", 0.1, -3.2)]):
+    ...     print(sentence)
+    90% smooth: the candidate to beat
+    10% MLE: it explained held-out reports 3.2 nats worse than smooth
+    >>> explain_choices([Choice("pooled", 0.3, None), Choice("INV-P", 0.7, None)])[1]
+    '70% INV-P: weighed by an unbiased estimate of the squared error'
+    """
+    if len(choices) > 1 and all(choice.score is None and not choice.remark for choice in choices):
+        return [
+            f"{choice.share:.0%} {choice.name}: weighed by an unbiased estimate of the squared error"
+            for choice in choices
+        ]
+    return [_explain_choice(choice, choices[0]) for choice in choices]
+
+
+def describe_mechanism(survey: Survey) -> str:
+    """Return what the survey's mechanism is called in a sentence.
+
+    >>> import confide as cf
+    >>> describe_mechanism(cf.Survey(cf.TruncatedPlanarLaplace(cf.Grid(3, 3), epsilon=1.0)))
+    'the truncated planar Laplace mechanism'
+    """
+    return _name(survey.mechanism)
+
+
+def _name(mechanism: Mechanism) -> str:
+    facts = mechanism.facts
+    if facts.parts is not None and facts.rounds is None:
+        return listed([f"{_name(part)} for {name}" for name, part in facts.parts.items()])
+    if facts.origin is not None:
+        return f"{_name(facts.origin[0])} with its reports remapped"
+    if facts.rounds is not None:
+        return f"{_name(facts.rounds[0])}, once and for all, and {_name(facts.rounds[1])} in every report"
+    words = mechanism.kind.replace("-", " ").replace("laplace", "Laplace")
+    return mechanism.title or f"the {words} mechanism"
+
+
+def describe_alphabet(alphabet: Alphabet) -> str:
+    """Return the values of an alphabet in words.
+
+    >>> from confide import Integers
+    >>> describe_alphabet(Integers(0, 99, unit="year"))
+    '100 whole numbers, 0 to 99, neighbours 1 year apart'
+    """
+    read = f"; {alphabet.reading}" if alphabet.reading else ""
+    if isinstance(alphabet.geometry, UnorderedGeometry) and alphabet.bits is None:
+        return f"{counted(alphabet.size, 'category')}: {_list_labels(alphabet)}{read}"
+    if alphabet.bits is not None:
+        packed = counted(alphabet.parts, "whole number")
+        return f"{counted(alphabet.bits.length, 'bit')}, one for each value, packed into {packed}"
+    if alphabet.attributes is not None:
+        named = zip(alphabet.attributes.names, alphabet.attributes.alphabets, strict=True)
+        each = "; ".join(f"{name}: {describe_alphabet(one)}" for name, one in named)
+        whole = f" ({alphabet.size:,} combinations)" if alphabet.is_finite else ""
+        return f"{counted(len(alphabet.attributes.names), 'attribute')}{whole}; {each}"
+    if alphabet.summary:
+        return f"{alphabet.summary}{read}"
+    if alphabet.geometry.dimensions:
+        return f"{_describe_places(alphabet)}{read}"
+    return repr(alphabet)
+
+
+def _list_labels(alphabet: Alphabet) -> str:
+    """Return the labels of all values, or of the first ones; and of the last, where there is an order."""
+    if alphabet.size <= LONGEST_LIST:
+        return ", ".join(alphabet.labels())
+    last = "" if isinstance(alphabet.geometry, UnorderedGeometry) else f", {alphabet.labels([alphabet.size - 1])[0]}"
+    return f"{', '.join(alphabet.labels(range(LONGEST_LIST)))}, ...{last}"
+
+
+def _describe_places(alphabet: Alphabet) -> str:
+    step = with_unit(alphabet.spacing, alphabet.unit)
+    if not alphabet.is_finite and alphabet.raw_names[0] == ("latitude", "longitude"):
+        where = f" in the box {alphabet.extent}" if alphabet.extent else ""
+        return f"a latitude and a longitude{where}, on a lattice of {step}"
+    if not alphabet.geometry.is_whole:
+        what = "any real number" if alphabet.parts == 1 else "any point, as real row and column"
+        return f"{what}, counted in steps of {step}"
+    if isinstance(alphabet.geometry, LineGeometry) and alphabet.positions is not None:
+        gaps = alphabet.geometry.gaps
+        step = f"{gaps.min():g} to {with_unit(float(gaps.max()), alphabet.unit)}"
+    where = f", {alphabet.extent}" if alphabet.extent else ""
+    return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
+
+
+def _count_places(alphabet: Alphabet) -> str:
+    geometry = alphabet.geometry
+    if isinstance(geometry, PlaneGeometry):
+        holes = f" with {counted(len(geometry.holes), 'hole')}" if geometry.holes else ""
+        shape = f"{counted(geometry.rows, 'row')} by {counted(geometry.columns, 'column')}"
+        return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
+    if alphabet.is_finite:
+        if alphabet.has_labels:
+            return f"{counted(alphabet.size, 'value')} in order: {_list_labels(alphabet)}"
+        first, last = alphabet.span
+        return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
+    return "any whole number" if alphabet.parts == 1 else "any cell of an unbounded plane"
+
+
+def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
+    """Return one value as it is called in a sentence.
+
+    >>> import confide as cf
+    >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
+    ('cell (row 1, column 2)', 'age 13')
+    """
+    if alphabet.attributes is not None:
+        one_of, numbers = alphabet.attributes, alphabet.attributes.split(index)
+        each = zip(one_of.names, one_of.alphabets, numbers, strict=True)
+        told = [(attribute, describe_value(one, own, attribute)) for attribute, one, own in each]
+        return f"{name} ({', '.join(words if words.startswith(own) else f'{own} {words}' for own, words in told)})"
+    if alphabet.field_names == ("row", "column"):
+        if alphabet.has_labels:
+            return f"{'the cell at' if alphabet.is_finite else name} {alphabet.labels([index])[0]}"
+        row, column = alphabet.decode(index).tolist()
+        return f"cell (row {row}, column {column})"
+    return f"{name} {_quoted(alphabet, index)}"
+
+
+def _quoted(alphabet: Alphabet, index: int) -> str:
+    """Return a value in a sentence: its label, in quotation marks where that is a word of the alphabet."""
+    if not alphabet.has_labels:
+        return quote_value(_value(alphabet, index))
+    label = alphabet.labels([index])[0]
+    return label if alphabet.summary else quote_value(label)
+
+
+def describe_report(mechanism: Mechanism, output: int) -> str:
+    """Return one output as it is called in a sentence.
+
+    >>> import confide as cf
+    >>> describe_report(cf.Rappor(cf.Categories(["red", "green", "blue"]), epsilon=1.0), 5)
+    'the bits of "red" and "blue"'
+    """
+    reports = mechanism.report_alphabet
+    if reports.bits is None:
+        return f"{'the report ' if reports.geometry.dimensions == 2 else ''}{describe_value(reports, output, 'report')}"
+    places = np.flatnonzero(reports.bits.unpack(reports.decode([output]))[0]).tolist()
+    values = [_quoted(mechanism.alphabet, place) for place in places]
+    return f"the bits of {' and '.join(values)}" if values else "no bit at all"
+
+
+def describe_certificate(certificate: float) -> str:
+    """Return in words how far the likelihood can be from its maximum.
+
+    >>> describe_certificate(3.21)
+    'no distribution has a log-likelihood more than 3.21 above this one'
+    """
+    if math.isnan(certificate):
+        return "none: the answer has negative entries and is no distribution"
+    if math.isinf(certificate):
+        return "none: the answer gives a report that was seen probability 0"
+    return f"no distribution has a log-likelihood more than {certificate:.3g} above this one"
+
+
+def _explain_choice(choice: Choice, first: Choice) -> str:
+    share = "100%" if choice.share == 1 else f"{choice.share:.0%}"
+    if choice.remark:
+        return f"no {choice.name}: {choice.remark}"
+    if choice.score is None:
+        return f"{share} {choice.name}: nothing could be held out to weigh others by"
+    if choice is first:
+        return f"{share} {choice.name}: the candidate to beat"
+    direction = "better" if choice.score > 0 else "worse"
+    doubt = ", less than the head start" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
+    score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}{doubt}"
+    return f"{share} {choice.name}: it explained held-out reports {score}"
+
+
+def _example(survey: Survey, left: int, right: int) -> str:
+    alphabet, name = survey.alphabet, survey.name
+    bound = survey.mechanism.guarantee.bound(_value(alphabet, left), _value(alphabet, right))
+    who = f"{describe_value(alphabet, left, name)} and {describe_value(alphabet, right, name)}"
+    apart = _apart(alphabet, left, right)
+    return f"{_capitalised(who)}{apart} are {_told_apart(bound)}."
+
+
+def _together(survey: Survey) -> list[str]:
+    """Return what a report of several attributes may tell in all; nothing where there is one."""
+    parts = survey.mechanism.facts.parts
+    if parts is None:
+        return []
+    most = largest_bound(survey.mechanism.guarantee, survey.alphabet)
+    return [f"{_capitalised(all_of(len(parts)))} together: any two people are {_told_apart(most)}."]
+
+
+def _told_apart(bound: float) -> str:
+    if math.isinf(bound):
+        return "not protected from each other: some reports may rule one of the two out"
+    if bound == 0:
+        return "not told apart at all: every report is as likely under the one as under the other"
+    return f"told apart by a factor of at most {_factor(bound)}: {_odds(bound)}"
+
+
+def _factor(bound: float) -> str:
+    """Return e^bound in words that stay short."""
+    if bound > math.log(1e6):
+        return f"10^{math.ceil(bound / math.log(10))}"
+    if bound < 0.01:
+        return f"{1 + float(f'{math.expm1(bound):.2g}'):.12g}"
+    factor = math.exp(bound)
+    return f"{factor:.3g}" if factor < 1000 else f"{factor:,.0f}"
+
+
+def _odds(bound: float) -> str:
+    """Return what becomes of even odds when the likelihood ratio is e^bound."""
+    likelier = 100 / (1 + math.exp(-bound))
+    if likelier > 99.95:
+        return "a report may all but tell which of the two it is"
+    if likelier < 50.05:
+        return "even odds stay all but even"
+    decimals = 0 if 50.5 <= likelier < 99 else 1
+    return f"even odds become {likelier:.{decimals}f} to {100 - likelier:.{decimals}f} at most"
+
+
+def _apart(alphabet: Alphabet, left: int, right: int) -> str:
+    if isinstance(
+        alphabet.geometry, UnorderedGeometry | ProductGeometry
+    ):  # attributes may be counted in different units
+        return ""
+    distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
+    return f", {with_unit(distance, alphabet.unit)} apart,"
+
+
+def _ruled_out(survey: Survey) -> str:
+    """Return an example for a matrix with zeros: a report that one value can produce and another cannot."""
+    matrix = survey.mechanism.channel.dense()
+    possible = matrix > 0
+    telling = np.flatnonzero(possible.any(axis=0) & ~possible.all(axis=0))
+    if not telling.size:  # what is promised is that of a mechanism whose reports were remapped
+        return "No factor is promised between any two values."
+    output = int(telling[0])
+    can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))
+    report = _quoted(survey.mechanism.report_alphabet, output)
+    return (
+        f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
+        f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."
+    )
+
+
+def _value(alphabet: Alphabet, index: int) -> Value:
+    value = alphabet.decode([index]).tolist()[0]
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

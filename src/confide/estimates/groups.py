@@ -1,0 +1,388 @@
+"""Estimates of several groups of people: solved together, asked together, compared with each other."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from confide.channels.base import FloatArray
+from confide.check.differences import Difference, Differences, differences
+from confide.check.fit import GroupFits, fit_pools, misfits
+from confide.errors import InvalidParameterError, PoorFitWarning, UniformReportsWarning
+from confide.estimates.estimate import (
+    Estimate,
+    Group,
+    as_method,
+    by_mechanism,
+    check_groups,
+    judge,
+    observe_groups,
+    recover_pool,
+    warn_if_not_identified,
+)
+from confide.estimates.inference import Band, Basis, Interval
+from confide.estimates.inference.inference import Question, ask
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
+from confide.mechanisms.base import Mechanism
+from confide.solve.methods import Method, Progress, Solution
+from confide.theory.verdicts import Finding, all_of
+from confide.values import LineGeometry
+from confide.values.checks import require_kinds
+from confide.values.queries import Query
+from confide.values.wording import counted
+
+GroupKey = TypeVar("GroupKey", bound=Hashable)
+
+SHAPES = ("lower", "higher"), ("less spread out", "more spread out"), ("skewed to low values", "skewed to high values")
+"""How the values of a group differ, by the direction along which they do most, and its sign."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupReports:
+    """What the reports of groups tell before anything is estimated: sizes, fits, and differences.
+
+    Attributes
+    ----------
+    pools
+        The counts of each group with the mechanisms that they went through.
+    """
+
+    pools: Mapping[Any, Sequence[Group]]
+
+    @cached_property
+    def reports(self) -> dict[Any, float]:
+        """How many reports each group has."""
+        return {key: sum(counts.total for counts, _ in pool) for key, pool in self.pools.items()}
+
+    @cached_property
+    def fits(self) -> GroupFits:
+        """Whether the reports of the groups can come from their mechanisms at all."""
+        return fit_pools(self.pools)
+
+    @cached_property
+    def differences(self) -> Differences:
+        """Whether each group differs from all the others, at a controlled false discovery rate."""
+        return differences(self.pools)
+
+    @cached_property
+    def too_small(self) -> list[Any]:
+        """The groups that say next to nothing: a group with all its people at one end of the line would not stand out.
+
+        Off the line, those with fewer reports than can be split into folds.
+        """
+        alphabet = next(iter(self.pools.values()))[0][1].alphabet
+        span = alphabet.span if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite else None
+        reach = math.inf if span is None else float(span[1] - span[0]) / 2
+        visible = {key: one.visible or 0.0 for key, one in self.differences.items()}
+        # Below ten reports none can be held out, and a group hardly says anything.
+        return [key for key, reports in self.reports.items() if reports < 10 or visible[key] > reach]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupEstimates(Mapping[Any, Estimate]):
+    """The estimate of each group, and answers for all of them at once.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    >>> towns = {town: cf.tally(mechanism.privatize([age] * 1000, rng=1)) for town, age in (("Oslo", 4), ("Rome", 7))}
+    >>> found = cf.estimate_groups(towns, mechanism, cf.IBU())
+    >>> {town: round(mean.estimate) for town, mean in found.mean().items()}
+    {'Oslo': 4, 'Rome': 7}
+    >>> found.describe_difference("Rome")
+    'differs from the others: higher'
+
+    Attributes
+    ----------
+    estimates
+        What was recovered for each group.
+    """
+
+    estimates: Mapping[Any, Estimate]
+
+    def __getitem__(self, key: Any) -> Estimate:
+        return self.estimates[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def __repr__(self) -> str:
+        return f"<GroupEstimates of {counted(len(self), 'group')} by {self.first.method!r}>"
+
+    @property
+    def first(self) -> Estimate:
+        """Any of the estimates, for what they have in common: alphabet and method."""
+        return next(iter(self.estimates.values()))
+
+    @cached_property
+    def seen(self) -> GroupReports:
+        """What their reports tell before anything is estimated."""
+        pools = {}
+        for key, one in self.estimates.items():
+            pools[key] = [(counts.as_counted, mechanism) for mechanism, counts in one.groups.items()]
+        return GroupReports(pools)
+
+    @property
+    def reports(self) -> dict[Any, float]:
+        """How many reports each group has."""
+        return self.seen.reports
+
+    @property
+    def total(self) -> float:
+        """Number of reports in all groups."""
+        return sum(self.reports.values())
+
+    @property
+    def largest(self) -> list[Any]:
+        """The groups, the one with the most reports first."""
+        return sorted(self.estimates, key=lambda key: (-self.reports[key], key))
+
+    @property
+    def identification(self) -> Finding:
+        """Worst identification of all groups; in a pool each has the mechanisms that its people used."""
+        findings = [one.identification for one in self.estimates.values()]
+        worst = all_of(*(one.verdict for one in findings))
+        return next(one for one in findings if one.verdict is worst)
+
+    @property
+    def least_identified(self) -> int:
+        """Of how many groups that is known."""
+        worst = self.identification.verdict
+        return sum(one.identification.verdict is worst for one in self.estimates.values())
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the values are numbers, which have quantiles and most have a mean."""
+        return isinstance(self.first.alphabet.geometry, LineGeometry) or self.first._inference.alphabet.has_numbers
+
+    @property
+    def fits(self) -> GroupFits:
+        """Whether the reports of the groups can come from their mechanisms at all."""
+        return self.seen.fits
+
+    @property
+    def differences(self) -> Differences:
+        """Whether each group differs from all the others, at a controlled false discovery rate."""
+        return self.seen.differences
+
+    @cached_property
+    def untold(self) -> list[Any]:
+        """The groups whose reports cannot be told from those of a uniform population, the largest first."""
+        return [key for key in self.largest if not self.estimates[key].is_told]
+
+    def describe_untold(self, name: Callable[[Any], str] = str) -> str:
+        """Say which groups cannot be told from a uniform population, and what would tell; nothing where all can.
+
+        Parameters
+        ----------
+        name
+            How a group is called.
+        """
+        if not self.untold:
+            return ""
+        first, every = self.untold[0], len(self)
+        others = len(self.untold) - 3
+        names = ", ".join(map(name, self.untold[:3])) + (f" and {others:,} more" if others > 0 else "")
+        which = f"{len(self.untold):,} of {every:,} groups" if every > 1 else "this group"
+        largest = f"{name(first)}, the largest" if len(self.untold) > 1 else name(first)
+        found = self.estimates[first].uniformity
+        cure = "" if found is None else f" Of {largest}: {found.cure}"
+        alike = "cannot be told from those of a uniform population, all values alike"
+        return f"The reports of {which} {alike}: {names}.{cure}"
+
+    @cached_property
+    def overall(self) -> FloatArray:
+        """The distribution of all groups together: the mean of theirs, by their reports."""
+        if not next(iter(self.first.groups), self.first).alphabet.is_finite:
+            raise InvalidParameterError("Of unbounded values each group has its own likely ones.")
+        weights = np.array([self.reports[key] for key in self.estimates]) / self.total
+        overall: FloatArray = weights @ np.array([one.distribution for one in self.estimates.values()])
+        return overall
+
+    def query(
+        self,
+        query: Query,
+        level: float = 0.95,
+        *,
+        name: str | None = None,
+        basis: Basis | None = None,
+        progress: Progress | None = None,
+    ) -> dict[Any, Interval]:
+        """Return the answer of each group to a question, as :meth:`Estimate.query` gives it, all at once."""
+        return self.answer([Question("query", query, name)], level, basis, progress)[0]
+
+    def mean(
+        self, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
+    ) -> dict[Any, Interval]:
+        """Return the mean of each group, with its interval; the values must be numbers."""
+        return self.answer([Question("mean")], level, basis, progress)[0]
+
+    def quantile(
+        self, share: float, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
+    ) -> dict[Any, Interval]:
+        """Return a quantile of each group, with its interval; 0.5 for the median."""
+        return self.answer([Question("quantile", share=share)], level, basis, progress)[0]
+
+    def interval(
+        self, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
+    ) -> dict[Any, Band]:
+        """Return an interval for the probability of each value in each group.
+
+        The bootstrap that it rests on unless told solves each group a thousand times: seconds a group for a hundred
+        values, and hours for thousands of groups, where :meth:`query`, :meth:`mean` and :meth:`quantile` take minutes.
+        """
+        bands = {}
+        for number, (key, one) in enumerate(self.estimates.items(), start=1):
+            bands[key] = one.interval(level, basis=basis)
+            if progress is not None:
+                progress(number)
+        return bands
+
+    def answer(
+        self,
+        questions: Sequence[Question],
+        level: float = 0.95,
+        basis: Basis | None = None,
+        progress: Progress | None = None,
+    ) -> list[dict[Any, Interval]]:
+        """Return the answers of all groups to several questions; see :meth:`query`."""
+        answers: list[dict[Any, Interval]] = [{} for _ in questions]
+        keys = list(self.estimates)
+        for begin in range(0, len(keys), 100):  # enough for the products to be large
+            some = keys[begin : begin + 100]
+            pairs = [(self.estimates[key]._inference, question) for question in questions for key in some]
+            found = iter(ask(pairs, level, basis))
+            for one in answers:
+                one.update((key, next(found)) for key in some)
+            if progress is not None:
+                progress(begin + len(some))
+        return answers
+
+    def describe_difference(self, key: Any) -> str:
+        """Say whether a group differs from the others and, if so, how.
+
+        A group that does not is not the same: nothing was seen. On a line it says what would have been.
+        """
+        found = self.differences[key]
+        if len(self.estimates) < 2:
+            return "nothing to compare with"
+        if found.is_different:
+            return f"differs from the others: {self._how(key, found)}"
+        if found.visible is None:
+            return "no difference seen"
+        return f"no difference seen; a mean {found.visible:.2g} higher or lower would have shown"
+
+    def _how(self, key: Any, found: Difference) -> str:
+        """Return in what a group differs: by the leading direction on a line, else by the largest change of a share."""
+        if isinstance(self.first.alphabet.geometry, LineGeometry) or not self.first.alphabet.is_finite:
+            strong = np.abs(found.scores[: len(SHAPES)])
+            # The mean where it is anywhere near the strongest: it is what people ask for.
+            place = 0 if strong[0] >= 0.5 * strong.max() else int(strong.argmax())
+            return SHAPES[place][int(found.scores[place] > 0)] if strong.size else "another distribution"
+        # Less what all groups have is less what the others have, but for a factor above 0.
+        change = self.estimates[key].distribution - self.overall
+        place = int(np.abs(change).argmax())
+        value = self.first.alphabet.labels([place])[0]
+        return f"{'more' if change[place] > 0 else 'less'} {value}"
+
+
+def estimate_groups(
+    groups: Mapping[GroupKey, Counts],
+    mechanism: Mechanism,
+    method: Method | None = None,
+    *,
+    progress: Progress | None = None,
+) -> GroupEstimates:
+    """Recover the distribution of each group of people, all through one mechanism.
+
+    Groups that share a channel go through it together, many times faster than one by one. Where the reports of some
+    cannot be told from those of a uniform population, `untold` names them, and a :class:`UniformReportsWarning` is
+    given once for all that are too few to show another.
+
+    Parameters
+    ----------
+    groups
+        The counts of each group, as :func:`confide.count` makes them with `by`.
+    mechanism
+        The mechanism that all reports went through.
+    method
+        How to recover the distributions; :class:`Stacked` if left out.
+    progress
+        Called with how many groups are done.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    >>> towns = {town: cf.tally(mechanism.privatize([age] * 1000, rng=1)) for town, age in (("Oslo", 4), ("Rome", 7))}
+    >>> {town: int(one.distribution.argmax()) for town, one in estimate_groups(towns, mechanism, cf.IBU()).items()}
+    {'Oslo': 4, 'Rome': 7}
+    """
+    require_kinds(estimate_groups, locals())
+    answers = recover_groups(groups, mechanism, method, progress)
+    warn_if_not_identified(answers.first)
+    fits = misfits(groups, mechanism)
+    if fits is not None:
+        warnings.warn(fits.headline, PoorFitWarning, stacklevel=2)
+    # Not where the answers are some of many, of which there is a warning already.
+    weak = [one for one in answers.values() if one.uniformity is not None and one.uniformity.is_weak]
+    if weak and not answers.identification.is_no:
+        warnings.warn(answers.describe_untold(), UniformReportsWarning, stacklevel=2)
+    return answers
+
+
+def recover_groups(
+    groups: Mapping[GroupKey, Counts],
+    mechanism: Mechanism,
+    method: Method | None = None,
+    progress: Progress | None = None,
+) -> GroupEstimates:
+    """Do as :func:`estimate_groups`, and leave it to the caller to say where the answers are some of many."""
+    return recover_pools({key: [(counts, mechanism)] for key, counts in groups.items()}, method, progress)
+
+
+def recover_pools(
+    pools: Mapping[GroupKey, Sequence[Group]], method: Method | None = None, progress: Progress | None = None
+) -> GroupEstimates:
+    """Do as :func:`recover_groups`, where the people of a group may have gone through several mechanisms."""
+    check_groups([part for pool in pools.values() for part in pool])
+    method, merged = as_method(method), {key: by_mechanism(pool) for key, pool in pools.items()}
+    found: dict[GroupKey, Estimate] = {}
+    if not next(iter(next(iter(merged.values())))).alphabet.is_finite:  # each group has likely values of its own
+        for number, (key, one) in enumerate(merged.items(), start=1):
+            found[key] = recover_pool(one, method, None)
+            if progress is not None:
+                progress(number)
+        return GroupEstimates(found)
+    evidence = [Evidence.pool(observe_groups(one, None)) for one in merged.values()]
+    began = time.perf_counter()
+    solutions = _solve(evidence, method, progress)
+    seconds = (time.perf_counter() - began) / len(evidence)
+    for (key, one), seen, solution in zip(merged.items(), evidence, solutions, strict=True):
+        found[key] = judge(one, seen, solution, method, seconds)
+    return GroupEstimates(found)
+
+
+def _solve(groups: Sequence[Evidence], method: Method, progress: Progress | None) -> list[Solution]:
+    """Solve the groups that share a channel together; under RAPPOR each has one of its own, of the reports seen."""
+    places: dict[Hashable, list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(group.channel.identity, []).append(place)
+    solutions: dict[int, Solution] = {}
+    for shared in places.values():
+        before, counts = len(solutions), np.array([groups[place].counts for place in shared])
+
+        def tell(done: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done)
+
+        solutions |= zip(shared, method.solve_many(groups[shared[0]], counts, progress=tell), strict=True)
+    return [solutions[place] for place in range(len(groups))]

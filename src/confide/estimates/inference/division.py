@@ -1,0 +1,418 @@
+"""Division of all values into windows, each as narrow as reports can tell its share in proportion.
+
+A line is cut into ranges, and a plane into boxes by cuts from side to side, again and again: of all ways to do so that
+leave every share told, the one in which the window that a person is in is smallest on average. Replicates of the best
+explanation forecast the error of every window that might be made. Intervals of the windows that were chosen decide:
+where one is not told all is cut anew and, if that does not help, it is joined with a neighbour. Windows that may be
+empty are joined with each other, for no two of them are told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from confide.channels.base import FloatArray
+from confide.estimates.inference.answers import Interval, error_of, in_words, percent
+from confide.estimates.inference.bases import Basis, Likelihood
+from confide.estimates.inference.inference import Inference, Question, ask, check_basis, check_level
+from confide.estimates.inference.windows import WindowKind, windows_over
+from confide.evidence.evidence import Evidence
+from confide.values import Alphabet, Indices, PlaneGeometry
+from confide.values.wording import counted, plural
+
+PROPORTION = 0.5
+"""The part of its share within which each window is to be known unless told: a half."""
+
+MOST_CELLS = 500
+"""Cells of a plane that windows are made of; where there are more, blocks of them. 480 cells have 63,000 boxes."""
+
+ONE_MORE = 1e-5
+"""Part of all values by which one more window must narrow that of a person; it keeps empty values together."""
+
+
+ENOUGH = 1_500_000
+"""Values times outputs up to which nothing is gathered: 300 maxima of 280 values and 2,000 reports take 3 s."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """All values in windows of unequal widths, each as narrow as these reports can tell its share in proportion.
+
+    A share is told if both ends of its interval lie within `error` of it, as a part of the share: between 6 and 18 % of
+    an estimate of 12 % for a half. Of a window that holds less than an even share, as many people as if all values were
+    alike, that is the measure instead: few people cannot be told from none in proportion, but that they are few.
+
+    Attributes
+    ----------
+    alphabet
+        The values.
+    members
+        The numbers of the values in each window; together all of them, each once.
+    labels
+        A short name for each, such as "25 to 34" or, on a plane, "6 cells around (2, 3)".
+    answers
+        The share of each with its interval.
+    error, level
+        The part of its share within which each is to be known, and how often an interval holds the truth.
+    remark
+        What was made coarser on the way, in a sentence; empty where nothing was.
+    """
+
+    alphabet: Alphabet
+    members: tuple[Indices, ...]
+    labels: tuple[str, ...]
+    answers: tuple[Interval, ...]
+    error: float
+    level: float
+    remark: str = ""
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @property
+    def are_single(self) -> bool:
+        """Whether every value has a window of its own."""
+        return len(self) == self.alphabet.size
+
+    @cached_property
+    def proportions(self) -> FloatArray:
+        """How far each share may be off, as a part of it, or of an even share where that is more."""
+        pairs = zip(self.answers, self.members, strict=True)
+        return np.array([_excess(one, where.size / self.alphabet.size, 1.0) for one, where in pairs])
+
+    @property
+    def told(self) -> tuple[bool, ...]:
+        """Whether the share of each is told; those that are not have nothing left to be joined with."""
+        return tuple((self.proportions <= self.error).tolist())
+
+    @cached_property
+    def window_of(self) -> Indices:
+        """The number of the window that each value is in."""
+        found = np.empty(self.alphabet.size, dtype=np.int64)
+        for number, places in enumerate(self.members):
+            found[places] = number
+        return found
+
+    def heights(self, of: Literal["estimate", "low", "high"]) -> FloatArray:
+        """Return the share of each window, or an end of its interval, over the number of its values."""
+        return np.array([getattr(one, of) / where.size for one, where in zip(self.answers, self.members, strict=True)])
+
+    @property
+    def headline(self) -> str:
+        """How finely these reports tell the values, in a sentence; a second one where something was made coarser."""
+        return f"{self._finding} {self.remark}".rstrip()
+
+    @property
+    def _finding(self) -> str:
+        part = "half" if self.error == PROPORTION else percent(self.error)
+        within = f"within {part} of it at {percent(self.level)}, or of an even share where that is more"
+        missed, noun = (
+            sum(not one for one in self.told),
+            "district" if isinstance(self.alphabet.geometry, PlaneGeometry) else "window",
+        )
+        if missed:
+            return f"Of {counted(len(self), noun)}, these reports leave {missed:,} not known {within}."
+        if len(self) == 1 < self.alphabet.size:
+            return f"These reports tell no two {plural(noun)} apart, each share {within}."
+        what = "single values" if self.are_single else counted(len(self), noun)
+        return f"As narrow as these reports tell: {what}, each share known {within}."
+
+    def __str__(self) -> str:
+        return f"{self.headline} {'; '.join(in_words(one) for one in self.answers)}."
+
+
+def _excess(answer: Interval, even: float, error: float) -> float:
+    """Return the error of a share over the one that is allowed, by the even share of as many values."""
+    return error_of(answer) / (error * max(answer.estimate, even))
+
+
+def divide(
+    inference: Inference, error: float, level: float, basis: Basis | None = None, name: str | None = None
+) -> Windows:
+    """Divide all values into windows; see :meth:`confide.Estimate.windows`."""
+    check_level("error", error)
+    check_level("level", level)
+    chosen = check_basis(basis, Likelihood())
+    return _Growth(inference, error, level, chosen, windows_over(inference.alphabet, name)).run()
+
+
+@dataclass(eq=False)
+class _Patch:
+    """A window in the making: the numbers of its values, its share, a forecast error, an interval, what is around."""
+
+    places: Indices
+    share: float
+    forecast: float = 0.0
+    answer: Interval | None = None
+    around: set[int] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class _Growth:
+    """Windows in the making; `scale` is the error of intervals over the spread of replicates, as far as `known`.
+
+    It begins at 3.3: for the ages at 0.05 and 0.2 per year it was 2.7 to 4.1.
+    """
+
+    inference: Inference
+    error: float
+    level: float
+    basis: Basis
+    kind: WindowKind
+    patches: dict[int, _Patch] = field(default_factory=dict, init=False)
+    scale: float = field(default=3.3, init=False)
+    asked_level: float = field(default=0.0, init=False)
+    known: list[tuple[float, float]] = field(default_factory=list, init=False)
+
+    def run(self) -> Windows:
+        # Single values that windows are made of; where there are more, blocks of them.
+        mosaic = self.kind.mosaic(self.inference.shares, 250 if self.kind.is_line else MOST_CELLS)
+        if mosaic.rows is not None and mosaic.columns is not None:
+            self.asked_level = self.level
+            self._cut(mosaic.rows, mosaic.columns)
+            self._find_neighbours(mosaic.rows, mosaic.columns)
+            while True:
+                self._join_all()
+                self._ask(self.patches.values())
+                is_done = all(self._excess(one) <= 1 or not one.around for one in self.patches.values())
+                if is_done and not self._join_empty():
+                    break
+        else:
+            self._single_out(mosaic.pieces)
+        order = sorted(self.patches.values(), key=lambda one: int(one.places.min()))
+        members = tuple(np.sort(one.places) for one in order)
+        answers = tuple(one.answer for one in order if one.answer is not None)
+        labels = tuple(self.kind.label(places) for places in members)
+        return Windows(self.inference.alphabet, members, labels, answers, self.error, self.level)
+
+    def _single_out(self, pieces: Sequence[Indices]) -> None:
+        """Ask for single values that have no order; the last piece may be what was not chosen.
+
+        The fullest of many were lucky more often than not. At the level here the share of intervals that hold is right
+        among those that are shown, however they were chosen (Benjamini and Yekutieli 2005). What was not chosen is what
+        those leave, so its interval reaches as far as theirs together.
+        """
+        self.asked_level = 1 - (1 - self.level) * len(pieces) / self.inference.alphabet.size
+        self.patches = {number: self._patch(places) for number, places in enumerate(pieces)}
+        self._ask(self.patches.values())
+        *others, rest = [one.answer for one in self.patches.values() if one.answer is not None]
+        if pieces[-1].size > 1:
+            low = min(rest.low, max(0.0, 1 - sum(one.high for one in others)))
+            high = max(rest.high, 1 - sum(one.low for one in others))
+            self.patches[len(pieces) - 1].answer = replace(rest, low=low, high=high)
+
+    def _patch(self, places: Indices, forecast: float = 0.0) -> _Patch:
+        return _Patch(places, float(self.inference.shares[places].sum()), forecast)
+
+    def _spreads(self, queries: FloatArray) -> FloatArray:
+        # Among the likely values alone, where there are others: a forecast only, and a hundred maxima around them take
+        # minutes on a plane without end.
+        return self.basis.spreads(self.inference, queries, self.asked_level)
+
+    def _excess(self, one: _Patch) -> float:
+        """Return the error of a patch over the one that is allowed, by its interval or by the forecast."""
+        even = one.places.size / self.inference.alphabet.size
+        if one.answer is not None:
+            return _excess(one.answer, even, self.error)
+        return self.scale * one.forecast / (self.error * max(one.share, even))
+
+    def _ask(self, patches: Iterable[_Patch]) -> None:
+        """Ask for the intervals of patches that have none, side by side, and learn how far forecasts are off."""
+        asked = [one for one in patches if one.answer is None]
+        windows = [self.kind.join(one.places) for one in asked]
+        questions = [(self.inference, Question("query", one.query)) for one in windows]
+        for one, window, answer in zip(asked, windows, ask(questions, self.asked_level, self.basis), strict=True):
+            one.answer = replace(answer, question=window.question)
+        self.known += [
+            (error_of(one.answer) / one.forecast, one.share) for one in asked if one.answer and one.forecast > 0
+        ]
+        if sum(share for _, share in self.known) > 0:
+            # The median over people: empty windows, of which there may be many, are forecast badly. Of all that were
+            # asked for: the last are those in place of some that were not told, and by these alone nothing is.
+            ratios, shares = np.array(sorted(self.known)).T
+            self.scale = float(ratios[np.searchsorted(np.cumsum(shares), shares.sum() / 2)])
+
+    def _cut(self, rows: Indices, columns: Indices) -> None:
+        """Cut all into windows that are told, and take these for patches."""
+        boxes, size = _Boxes(rows, columns), self.inference.alphabet.size
+        forecasts, prices_of = {}, {}
+        shares, sizes = (boxes.gather(one) for one in (self.inference.shares, np.ones(size)))
+        for shape in boxes.shapes:
+            # How much the share of each box varies over replicates, by the height and breadth of boxes: so many at a
+            # time that their weights take 32 MB.
+            room = boxes.room(shape)
+            most = max(1, 4_000_000 // (size * room[1]))
+            parts = [self._spreads(boxes.queries(shape, top, most)) for top in range(0, room[0], most)]
+            forecasts[shape] = np.concatenate(parts).reshape(room)
+            prices_of[shape] = boxes.sums(shape, shares), boxes.sums(shape, sizes) / size
+        found: dict[Box, _Patch] = {}
+        for number in range(4):  # anew where intervals do not tell what was forecast, by forecasts that are stricter
+            prices = {}
+            for shape, (held, even) in prices_of.items():
+                # What each box adds to the size of the window that a person is in; no end of it if it is not told.
+                is_told = self.scale * 1.1**number * forecasts[shape] <= self.error * np.maximum(held, even)
+                prices[shape] = np.where(even == 0, 0.0, np.where(is_told, held * even + ONE_MORE, np.inf))
+            for (height, breadth, top, left), one in found.items():  # of these it is known
+                price = one.share * one.places.size / size + ONE_MORE
+                prices[height, breadth][top, left] = price if self._excess(one) <= 1 else np.inf
+            chosen = boxes.cut(prices)
+            for box in chosen:
+                height, breadth, top, left = box
+                found.setdefault(box, self._patch(boxes.inside(box), float(forecasts[height, breadth][top, left])))
+            self._ask(found[box] for box in chosen)
+            if all(self._excess(found[box]) <= 1 for box in chosen):
+                break
+        self.patches = dict(enumerate(found[box] for box in chosen))
+
+    def _find_neighbours(self, rows: Indices, columns: Indices) -> None:
+        picture = np.full((int(rows.max()) + 1, int(columns.max()) + 1), -1)
+        for number, one in self.patches.items():
+            picture[rows[one.places], columns[one.places]] = number
+        for here, there in ((picture[:, :-1], picture[:, 1:]), (picture[:-1], picture[1:])):
+            beside = (here != there) & (here >= 0) & (there >= 0)
+            for one, other in zip(here[beside].tolist(), there[beside].tolist(), strict=True):
+                self.patches[one].around.add(other)
+                self.patches[other].around.add(one)
+
+    def _join_all(self) -> None:
+        """Join the least known patch that has a neighbour with one, until all seem to be told."""
+        while True:
+            open_ones = [key for key, one in self.patches.items() if one.around]
+            worst = max(open_ones, key=lambda key: self._excess(self.patches[key]), default=None)
+            if worst is None or self._excess(self.patches[worst]) <= 1:
+                return
+            others = sorted(self.patches[worst].around)
+            unions = [np.concatenate([self.patches[worst].places, self.patches[other].places]) for other in others]
+            queries = np.zeros((len(unions), self.inference.alphabet.size))
+            for row, places in zip(queries, unions, strict=True):
+                row[places] = 1.0
+            made = [self._patch(*pair) for pair in zip(unions, self._spreads(queries).tolist(), strict=True)]
+            best = min(range(len(made)), key=lambda place: self._excess(made[place]))
+            self._unite(worst, others[best], made[best])
+
+    def _unite(self, key: int, other: int, made: _Patch) -> int:
+        """Put one patch in the place of two, and return its number."""
+        number = max(self.patches) + 1
+        made.around = (self.patches.pop(key).around | self.patches.pop(other).around) - {key, other}
+        for neighbour in made.around:
+            self.patches[neighbour].around -= {key, other}
+            self.patches[neighbour].around.add(number)
+        self.patches[number] = made
+        return number
+
+    def _join_empty(self) -> bool:
+        """Join neighbours of which neither can be told from nothing; return whether there were any."""
+        # A lower end of one person in ten thousand cannot be told from nothing.
+        empty = {key for key, one in self.patches.items() if one.answer is not None and one.answer.low <= 1e-4}
+        found = False
+        while pairs := [(key, other) for key in empty for other in self.patches[key].around & empty]:
+            key, other = min(pairs)
+            places = np.concatenate([self.patches[key].places, self.patches[other].places])
+            empty = empty - {key, other} | {self._unite(key, other, self._patch(places))}
+            found = True
+        return found
+
+
+Box = tuple[int, int, int, int]
+"""Height and breadth of a box of pieces, its first row and its first column."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Boxes:
+    """All boxes of pieces that lie in rows and columns."""
+
+    rows: Indices
+    columns: Indices
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        return int(self.rows.max()) + 1, int(self.columns.max()) + 1
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, int]]:
+        """Heights and breadths, the parts of each before the whole."""
+        return [(height, breadth) for height in range(1, self.ends[0] + 1) for breadth in range(1, self.ends[1] + 1)]
+
+    def gather(self, numbers: FloatArray) -> FloatArray:
+        """Return the sums over all pieces above and to the left of each corner."""
+        sums = np.zeros((self.ends[0] + 1, self.ends[1] + 1))
+        np.add.at(sums, (self.rows + 1, self.columns + 1), numbers)
+        return sums.cumsum(axis=0).cumsum(axis=1)
+
+    def room(self, shape: tuple[int, int]) -> tuple[int, int]:
+        """Return in how many rows and columns boxes of a shape can begin."""
+        return self.ends[0] - shape[0] + 1, self.ends[1] - shape[1] + 1
+
+    def sums(self, shape: tuple[int, int], sums: FloatArray) -> FloatArray:
+        """Return the sum over each box of a shape, from sums up to corners."""
+        height, breadth = shape
+        return sums[height:, breadth:] - sums[:-height, breadth:] - sums[height:, :-breadth] + sums[:-height, :-breadth]
+
+    def queries(self, shape: tuple[int, int], top: int, most: int) -> FloatArray:
+        """Return the weights of all boxes of a shape that begin in some rows."""
+        height, breadth = shape
+        tops = np.arange(top, min(top + most, self.room(shape)[0]))[:, None]
+        lefts = np.arange(self.room(shape)[1])[:, None]
+        is_row = (self.rows >= tops) & (self.rows < tops + height)
+        is_column = (self.columns >= lefts) & (self.columns < lefts + breadth)
+        return (is_row[:, None] & is_column).reshape(-1, self.rows.size).astype(np.float64)
+
+    def inside(self, box: Box) -> Indices:
+        """Return the numbers of the values in a box."""
+        height, breadth, top, left = box
+        is_row = (self.rows >= top) & (self.rows < top + height)
+        return np.flatnonzero(is_row & (self.columns >= left) & (self.columns < left + breadth))
+
+    def cut(self, prices: dict[tuple[int, int], FloatArray]) -> list[Box]:
+        """Return the boxes with the least price together that cuts from side to side make (dynamic programming)."""
+        best: dict[tuple[int, int], FloatArray] = {}
+        cuts: dict[tuple[int, int], Indices] = {}
+        for shape in self.shapes:
+            (height, breadth), (down, along) = shape, self.room(shape)
+            across = [best[part, breadth][:down] + best[height - part, breadth][part:] for part in range(1, height)]
+            beside = [best[height, one][:, :along] + best[height, breadth - one][:, one:] for one in range(1, breadth)]
+            ways = [prices[shape], *across, *beside]
+            cuts[shape], best[shape] = np.argmin(ways, axis=0), np.min(ways, axis=0)
+        found, waiting = [], [(*self.ends, 0, 0)]
+        while waiting:
+            height, breadth, top, left = box = waiting.pop()
+            cut = int(cuts[height, breadth][top, left])
+            if cut == 0:
+                found.append(box)
+            elif cut < height:
+                waiting += [(height - cut, breadth, top + cut, left), (cut, breadth, top, left)]
+            else:
+                part = cut - height + 1
+                waiting += [(height, breadth - part, top, left + part), (height, part, top, left)]
+        return [box for box in found if self.inside(box).size]
+
+
+def gather_reports(evidence: Evidence, points: FloatArray, decay: float) -> tuple[Evidence, float] | None:
+    """Return evidence of reports in squares, and the side of these in steps; None where there is no need.
+
+    Where a report is a point of the plane, nearly all of them are distinct, and one maximum of the likelihood takes a
+    product of all values with all reports. Two reports at a distance d tell values apart by nearly the same odds: these
+    differ by 2 d decay nats at most. Those in one small square count as one, as likely as they are on average. What is
+    lost is how they lie within the square. For districts, each known within half of its share, that is nothing that
+    could be seen; other intervals are found from the reports as they are.
+
+    The points are those of the outputs in steps, and the decay is by how many nats noise falls in one step.
+    """
+    values, outputs = evidence.channel.shape
+    if not evidence.channel.is_stored or points.shape != (outputs, 2) or values * outputs <= ENOUGH:
+        return None
+    # Sides of squares in nats that noise falls along them, doubled until there are few enough, up to one nat. Of
+    # Manhattan at 1 per km they are 250 m for 98,061 reports, half a cell: a maximum takes a fortieth of the time.
+    side = 0.125 / decay
+    while True:
+        # The number of the square that each point lies in, by their order.
+        _, numbers = np.unique(np.floor(points / side), axis=0, return_inverse=True)
+        numbers = numbers.reshape(-1).astype(np.int64)
+        if values * (int(numbers.max()) + 1) <= ENOUGH or 2 * side * decay > 1.0:
+            return evidence.gathered(numbers), side
+        side *= 2

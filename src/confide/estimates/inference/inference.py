@@ -1,0 +1,610 @@
+"""Inference: intervals for values, queries, means and quantiles from an estimate and the reports that it came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import zip_longest
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.channels import Mixture
+from confide.channels.base import Channel, FloatArray
+from confide.errors import InvalidParameterError
+from confide.estimates.inference.answers import Band, Interval, Prospect
+from confide.estimates.inference.bases import (
+    SHARES,
+    Basis,
+    Bootstrap,
+    Family,
+    Likelihood,
+    allowed_fall,
+    draw_family,
+    is_complete,
+    replicates_for,
+    standard_errors,
+)
+from confide.estimates.inference.region import Region
+from confide.estimates.inference.surroundings import Surroundings
+from confide.estimates.inference.unbiased import Unbiased, is_unbiased
+from confide.evidence.evidence import Evidence
+from confide.solve.methods import MLE, Method, Solution
+from confide.theory.identification import channel_query
+from confide.theory.maximum_set import MaximumSet, maximum_set_of
+from confide.values import Alphabet, Indices
+from confide.values.queries import Query, as_weights, describe_query, remark_on, weigh
+
+FEW_VALUES = 150
+"""Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
+
+DIFFERENT = 1e-6
+"""Best explanations give different answers if these differ by more than this share of the query's range."""
+
+MANY = "many distributions explain the reports best"
+
+IsEnough = Callable[[Indices, FloatArray, list[FloatArray]], NDArray[np.bool_]]
+"""Takes places of quantiles, signs and queries to whether each share can be high enough (-1), or must be (1)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked: the answer to a linear query, the mean of the values, or a quantile of theirs.
+
+    Attributes
+    ----------
+    kind
+        Which of the three.
+    query, name
+        The query, and what a value is called in it; any name if left out.
+    share
+        The share of people at or below the quantile.
+    """
+
+    kind: Literal["query", "mean", "quantile"]
+    query: Query = ""
+    name: str | None = None
+    share: float = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """An estimate with the reports it came from.
+
+    Attributes
+    ----------
+    alphabet
+        The values.
+    parts
+        The reports of each group of people, laid against their channel.
+    solution, method
+        What was recovered, and how.
+    channel
+        The mechanism's own channel, with all outputs; None where they are unbounded.
+    surroundings
+        On an unbounded alphabet, where the values are the likely ones and others around them: which are which.
+    wide
+        On an unbounded alphabet, where the values are the likely ones alone: the same with their surroundings, for
+        bases that look around.
+    mixture, premise
+        Under a shape: its components, whose shares the parts and the solution are about, and what it says, in words.
+        Weights of values are lifted to those of components; all else is as without.
+    rivals
+        Under a shape that is many in one, such as a peak anywhere: what the reports say of each of the others. Where
+        one explains the reports nearly as well, intervals hold its ends too.
+    """
+
+    alphabet: Alphabet
+    parts: Sequence[Evidence]
+    solution: Solution
+    method: Method
+    channel: Channel | None
+    surroundings: Surroundings | None = None
+    wide: Inference | None = None
+    mixture: Mixture | None = None
+    premise: str = ""
+    rivals: Sequence[Inference] = ()
+    _drawn: dict[tuple[str, int, int], list[Family]] = field(default_factory=dict, init=False)
+    _unbiased: dict[float, Unbiased] = field(default_factory=dict, init=False)
+
+    @property
+    def distribution(self) -> FloatArray:
+        """The estimate."""
+        return self.solution.distribution
+
+    def lift(self, weights: FloatArray) -> FloatArray:
+        """Return weights of values as those of what the solution has shares of: of components, under a shape."""
+        return weights if self.mixture is None else self.mixture.gather(weights)
+
+    def spread(self, shares: FloatArray) -> FloatArray:
+        """Return shares, one row each or one in all, as shares of values."""
+        return shares if self.mixture is None else self.mixture.spread(shares)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The estimate as the share of each value."""
+        return self.spread(self.distribution)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The reports of all groups."""
+        return Evidence.pool(self.parts)
+
+    @cached_property
+    def region(self) -> Region:
+        """The distributions that explain the reports nearly as well as the best one."""
+        return Region.of(self.evidence)
+
+    def unbiased(self, level: float) -> Unbiased:
+        """Return the ends from unbiased shares; see :mod:`confide.estimates.inference.unbiased`."""
+        return self._unbiased.setdefault(level, Unbiased(self.evidence, level))
+
+    @cached_property
+    def best_set(self) -> MaximumSet | None:
+        """All distributions that explain the reports best; None where there are too many values to find out."""
+        try:
+            return maximum_set_of(self.evidence, self.alphabet)
+        except InvalidParameterError:
+            return None
+
+    @cached_property
+    def open_set(self) -> MaximumSet | None:
+        """The same where they are several; None where there is one alone, or too many values to find out."""
+        # Under a shape other components may give the same shares, and the likelihood looks at all.
+        if self.mixture is not None or _is_plainly_unique(self.evidence, self.region):
+            return None
+        return None if self.best_set is None or self.best_set.dimension == 0 else self.best_set
+
+    def open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
+        """Return the lowest and the highest answer among all best explanations, where they differ."""
+        if self.open_set is None:
+            return None
+        low, high = self.open_set.bounds(weights).tolist()
+        return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
+
+    def open_quantiles(self, share: float) -> tuple[float, float] | None:
+        """Return the lowest and the highest quantile among all best explanations, where they differ."""
+        best, reached = self.open_set, share - DIFFERENT  # shares that differ by what programs leave open are the same
+        if best is None:
+            return None
+
+        def is_enough(_: Indices, signs: FloatArray, weights: list[FloatArray]) -> NDArray[np.bool_]:
+            low, high = np.array([best.bounds(one) for one in weights]).T
+            return np.asarray(np.where(signs < 0, high, low) >= reached)
+
+        ((low, high),) = quantile_ranges([self], [reached], is_enough).tolist()
+        return (low, high) if low < high else None
+
+    @cached_property
+    def is_redrawn_from_sources(self) -> bool:
+        """Whether any group's reports can be drawn from a distribution; if not, they are drawn from the reports."""
+        return any(is_complete(part) for part in self.parts)
+
+    def usual_basis(self, level: float) -> Basis:
+        """Return what intervals of single values rest on unless told.
+
+        The likelihood for a method that believes nothing, and under randomized response, which blurs no value into its
+        neighbours: there it is as narrow, holds more often and has a closed form. Also where the level takes more
+        replicates than anyone waits for.
+        """
+        check_level("level", level)
+        is_few = (self.method.reaches_maximum or self.mixture is not None) and self.alphabet.size <= FEW_VALUES
+        # With 150 replicates the ends of a band are off by a thirteenth, by chance.
+        usual = Bootstrap().replicates if self.alphabet.size <= FEW_VALUES else 150
+        replicates = max(usual, replicates_for(level))
+        if is_few or self.evidence.channel.keep_and_other is not None or replicates > 2000:
+            return Likelihood()
+        return Bootstrap(replicates)
+
+    def families(self, count: int, seed: int) -> list[Family]:
+        """Return replicates of the reports, solved again by the method: from the estimate, and from the best."""
+        clipped = np.maximum(self.distribution, 0.0)  # raw inversion may leave negative entries
+        sources = [clipped / float(clipped.sum())]
+        if not self.method.reaches_maximum:
+            sources.append(self.region.best)
+        return self._draw("method", self.method, sources, count, seed)
+
+    def best_family(self, count: int, seed: int) -> Family:
+        """Return replicates of the reports, drawn from their best explanation, with the best explanation of each.
+
+        These are found to a hundredth of a nat: their average is all that is wanted.
+        """
+        return self._draw("best", MLE(tolerance=0.01), [self.region.best], count, seed)[0]
+
+    def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
+        """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
+        if (name, count, seed) not in self._drawn:
+            drawn = sources if self.is_redrawn_from_sources else sources[:1]
+            families = [draw_family(self.parts, method, self.solution, one, count, seed) for one in drawn]
+            families += [replace(families[0], source=one) for one in sources[len(drawn) :]]
+            self._drawn[name, count, seed] = families
+        return self._drawn[name, count, seed]
+
+    @cached_property
+    def _falls(self) -> list[tuple[float, Inference]]:
+        """By how much the best of each rival explains the reports worse, the least first.
+
+        The first have most to say on ends, and others less to add.
+        """
+        highest = self.region.highest_likelihood
+        pairs = [(highest - one.evidence.log_likelihood(one.distribution), one) for one in self.rivals]
+        return sorted(pairs, key=lambda pair: pair[0])
+
+    def near_rivals(self, level: float, basis: Basis) -> list[Inference]:
+        """Return the rivals that explain the reports so well that they count; none for the bootstrap."""
+        if not self.rivals or isinstance(basis, Bootstrap):
+            return []
+        return [one for fall, one in self._falls if fall <= allowed_fall(level)]
+
+    def band(self, level: float, basis: Basis | None) -> Band:
+        """Return an interval for the probability of each value."""
+        check_level("level", level)
+        chosen = check_basis(basis, self.usual_basis(level))
+        found = self._band(level, chosen)
+        rivals = self.near_rivals(level, chosen)
+        others: list[Band] = []
+        for rival in rivals:
+            known = found.hull(others, "")
+            others.append(rival._band(level, chosen, np.stack([known.low, known.high], axis=1)))
+        return found.hull(others, _rival_words(rivals)) if rivals else found
+
+    def _band(self, level: float, basis: Basis, known: FloatArray | None = None) -> Band:
+        considered, now, undetermined = self.seen_by(basis), self.shares, None
+        low, high = basis.band(considered, level, known).T
+        words, best = basis.explain(considered, level), self.open_set
+        if best is not None:
+            # Where the shares of all best explanations would take long, bounds on them.
+            ends = (best.lowest, best.highest) if best.is_small else bounded_shares(self.evidence, best)
+            if float((ends[1] - ends[0]).max()) > DIFFERENT:
+                undetermined, low, high = ends, np.minimum(low, ends[0]), np.maximum(high, ends[1])
+                words += f"; {MANY}, and the interval holds the shares that all of them give"
+        return Band(self.alphabet, now, np.minimum(low, now), np.maximum(high, now), level, words, undetermined)
+
+    def seen_by(self, basis: Basis) -> Inference:
+        """Return the same with the surroundings of the likely values, where there are such and the basis looks."""
+        return self.wide if self.wide is not None and basis.looks_around else self
+
+    @property
+    def likely(self) -> Indices:
+        """The numbers of the values that the method was given."""
+        return np.arange(self.alphabet.size) if self.surroundings is None else self.surroundings.likely
+
+    def weigh(self, query: Query, name: str | None, basis: Basis) -> tuple[FloatArray, tuple[float, float]]:
+        """Return the weight of each value that is considered, and the least and the greatest weight of any value."""
+        around = self.seen_by(basis).surroundings
+        if around is None:
+            weights = as_weights(query, self.alphabet, name) if self.wide is None else weigh(query, self.alphabet, name)
+        elif not isinstance(query, str) and not callable(query):
+            weights = around.spread(as_weights(query, self.alphabet))  # values that are not named count for nothing
+        else:
+            weights = weigh(query, around.alphabet, name)
+            if _is_choice(weights):
+                return weights, _limits(query, weights, around, name)
+        return weights, (float(weights.min()), float(weights.max()))
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The values as numbers; an error where they are none."""
+        if not self.alphabet.has_numbers:
+            raise InvalidParameterError(self.alphabet._no_mean)
+        return self.alphabet.decode(np.arange(self.alphabet.size)).astype(np.float64)
+
+    def quantile_of(self, theta: FloatArray, share: float) -> float:
+        """Return a quantile of a distribution."""
+        values, order = np.sort(self.numbers), np.argsort(self.numbers, kind="stable")
+        below = np.cumsum(self.spread(theta)[order])
+        # A share that is met but for rounding is met.
+        return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
+
+    def below(self, place: int) -> FloatArray:
+        """Return the query for the values up to one, by its place in their order."""
+        weights = np.zeros(self.alphabet.size)
+        weights[np.argsort(self.numbers, kind="stable")[: place + 1]] = 1.0
+        return self.lift(weights)
+
+
+Asked = Sequence[tuple[Inference, Question]]
+"""Questions, each with the inference that it is asked of, such as that of a group."""
+
+
+def ask(asked: Asked, level: float, basis: Basis | None = None) -> list[Interval]:
+    """Return the answers to many questions, each with its interval; they are searched for side by side.
+
+    Parameters
+    ----------
+    asked
+        The questions.
+    level
+        The share of surveys, were they repeated, whose interval holds the truth.
+    basis
+        What intervals rest on: :class:`Likelihood` if left out.
+    """
+    check_level("level", level)
+    chosen = check_basis(basis, Likelihood())
+    found = [[one] for one in _answers(asked, level, chosen)]
+    every = [inference.near_rivals(level, chosen) for inference, _ in asked]
+    for rivals in zip_longest(*every):
+        places = [place for place, rival in enumerate(rivals) if rival is not None]
+        known = np.array([tuple(found[place][0].hull(found[place][1:], "")) for place in places])
+        answers = _answers([(rivals[place], asked[place][1]) for place in places], level, chosen, known)
+        for place, answer in zip(places, answers, strict=True):
+            found[place].append(answer)
+    pairs = zip(found, every, strict=True)
+    return [first.hull(others, _rival_words(rivals)) if rivals else first for (first, *others), rivals in pairs]
+
+
+def _answers(asked: Asked, level: float, basis: Basis, known: FloatArray | None = None) -> list[Interval]:
+    """Return the answers, without rivals; `known` as in :meth:`Basis.ends`."""
+    if isinstance(basis, Likelihood):
+        # The best explanations of all groups, side by side over each channel.
+        seen = {id(one): one for one in (inference.seen_by(basis) for inference, _ in asked)}
+        missing = [one for one in seen.values() if "region" not in vars(one)]
+        for one, region in zip(missing, Region.of_all([one.evidence for one in missing]), strict=True):
+            vars(one)["region"] = region
+    answers: dict[int, Interval] = {}
+    for is_quantile, find in ((False, _linear_answers), (True, _quantiles)):
+        places = [place for place, (_, one) in enumerate(asked) if (one.kind == "quantile") == is_quantile]
+        if places:
+            some, reached = [asked[place] for place in places], None if known is None else known[places]
+            answers |= zip(places, find(some, level, basis, reached), strict=True)
+    return [answers[place] for place in range(len(asked))]
+
+
+def _linear_answers(asked: Asked, level: float, basis: Basis, known: FloatArray | None) -> list[Interval]:
+    """Return the answers to queries, and means."""
+    considered, weights, limits = [inference.seen_by(basis) for inference, _ in asked], [], []
+    for (inference, question), seen in zip(asked, considered, strict=True):
+        if question.kind == "query":
+            some, ends = inference.weigh(question.query, question.name, basis)
+        else:
+            some = seen.alphabet.amounts
+            ends = float(some.min()), float(some.max())
+        weights.append(some)
+        limits.append(ends)
+    lifted = [seen.lift(one) for seen, one in zip(considered, weights, strict=True)]
+    found = basis.ends(considered, lifted, level, np.array(limits), known).tolist()
+    answers = []
+    for place, ((inference, question), seen) in enumerate(zip(asked, considered, strict=True)):
+        now, open_ends = float(lifted[place] @ seen.distribution), seen.open_answers(lifted[place])
+        answer = _answer(seen, basis, level, (now, *found[place]), open_ends, lifted[place])
+        named = inference.alphabet
+        if question.kind == "query":
+            title, remark = describe_query(question.query), remark_on(question.query, named, question.name)
+            answers.append(replace(answer, question=title, is_share=_is_choice(weights[place]), remark=remark))
+            continue
+        words = answer.rests_on
+        if inference.wide is not None:
+            far = "for a tiny share very far out moves it at will"
+            words = f"{words}; a mean over unbounded values has no other bound, {far}"
+        shown = answer.estimate, answer.low, answer.high
+        labels = tuple(named.name_mean(one) for one in shown) if named.has_labels else ()
+        answers.append(replace(answer, question="mean", rests_on=words, labels=labels, remark=named.mean_remark))
+    return answers
+
+
+def _quantiles(asked: Asked, level: float, basis: Basis, _known: FloatArray | None) -> list[Interval]:
+    """Return quantiles: the lowest values at or below which shares of people lie. Their search ends early by itself."""
+    shares = [question.share for _, question in asked]
+    for share in shares:
+        check_level("The share of a quantile", share)
+    middles = [inference.quantile_of(inference.distribution, question.share) for inference, question in asked]
+    found = basis.quantile_ends([inference.seen_by(basis) for inference, _ in asked], shares, level).tolist()
+    answers = []
+    for place, (inference, question) in enumerate(asked):
+        open_ends = inference.open_quantiles(question.share)
+        # The values up to the lowest one, which some of all best explanations say are share enough.
+        below = None if open_ends is None else (inference.numbers <= open_ends[0]).astype(np.float64)
+        answer = _answer(inference, basis, level, (middles[place], *found[place]), open_ends, below)
+        ends = np.array([answer.estimate, answer.low, answer.high]).astype(np.int64)
+        labels = tuple(inference.alphabet._name(ends)) if inference.alphabet.has_labels else ()
+        title = "median" if question.share == 0.5 else f"quantile {question.share:g}"
+        answers.append(replace(answer, question=title, labels=labels))
+    return answers
+
+
+def _answer(
+    inference: Inference,
+    basis: Basis,
+    level: float,
+    ends: tuple[float, float, float],
+    open_ends: tuple[float, float] | None,
+    weights: FloatArray | None,
+) -> Interval:
+    """Return an answer with its ends, which hold it and what the best explanations leave open of it."""
+    (now, low, high), words = ends, basis.explain(inference.seen_by(basis), level)
+    if open_ends is not None and weights is not None:
+        low, high = min(low, open_ends[0]), max(high, open_ends[1])
+        words = f"{words}; {_explain_open(inference.channel, weights, open_ends)}"
+    return Interval("", now, min(low, now), max(high, now), level, words, open_ends, is_share=False)
+
+
+def quantile_ranges(inferences: Sequence[Inference], shares: Sequence[float], is_enough: IsEnough) -> FloatArray:
+    """Return the lowest and the highest value that each quantile can be, one row each.
+
+    It can be as low as the first value at which the share can be high enough, and must be no higher than the first at
+    which it cannot be too low. Both grow along the line, so halving finds them; outwards from the estimate's, for on a
+    long line each question takes a second.
+    """
+    values = [np.sort(one.numbers) for one in inferences]
+    pairs = zip(inferences, shares, values, strict=True)
+    near = [int(np.searchsorted(some, one.quantile_of(one.distribution, share))) for one, share, some in pairs]
+    count = len(inferences)
+
+    def is_so(which: Indices, places: Indices) -> NDArray[np.bool_]:
+        """Ask the first half of all searches for the lowest values, and the others for the highest."""
+        whose = which % count
+        weights = [inferences[one].below(place) for one, place in zip(whose, places.tolist(), strict=True)]
+        return is_enough(whose, np.where(which < count, -1.0, 1.0), weights)
+
+    found = first_places(is_so, np.tile(near, 2), np.tile([some.size for some in values], 2)).reshape(2, -1)
+    lows, highs = found[0], np.maximum(found[0], found[1])
+    return np.array([(some[low], some[high]) for some, low, high in zip(values, lows, highs, strict=True)])
+
+
+def first_places(is_so: Callable[[Indices, Indices], NDArray[np.bool_]], near: Indices, sizes: Indices) -> Indices:
+    """Return the first place of each search up to which something is so that stays so; the last if nowhere.
+
+    `is_so` takes searches and a place for each; `near` is where to look first.
+
+    >>> first_places(lambda which, places: places >= np.array([3, 70])[which], np.array([5, 5]), np.array([100, 100]))
+    array([ 3, 70])
+    """
+    low, high, middle = np.zeros_like(sizes), sizes - 1, near
+    step = np.maximum(1, sizes // 256)
+    is_met, is_missed = np.zeros(sizes.size, dtype=bool), np.zeros(sizes.size, dtype=bool)
+    while (going := np.flatnonzero(low < high)).size:
+        middle = np.clip(middle, low, np.maximum(high - 1, low))
+        answers = is_so(going, middle[going])
+        met, missed = going[answers], going[~answers]
+        high[met], is_met[met] = middle[met], True
+        low[missed], is_missed[missed] = middle[missed] + 1, True
+        # Strides that double until both sides are known, and halves from there.
+        middle = np.where(is_met & is_missed, (low + high) // 2, np.where(is_met, high - step, low + step))
+        step = 2 * step
+    return low
+
+
+def check_level(name: str, share: object) -> None:
+    """Refuse what is no share between nothing and all."""
+    is_number = isinstance(share, Real) and not isinstance(share, bool)
+    if not is_number or not 0 < float(share) < 1 or math.isnan(float(share)):  # type: ignore[arg-type]
+        raise InvalidParameterError(f"{name} must lie between 0 and 1, both excluded, such as 0.95; got {share!r}.")
+
+
+def check_basis(basis: object, usual: Basis) -> Basis:
+    """Return the basis that is asked for, or the usual one."""
+    if basis is None:
+        return usual
+    if not isinstance(basis, Basis):
+        raise InvalidParameterError(f"basis must be Likelihood() or Bootstrap(); got {basis!r}.")
+    return basis
+
+
+def _limits(query: Query, weights: FloatArray, around: Surroundings, name: str | None) -> tuple[float, float]:
+    """Return the least and the greatest weight, also of values far out, where a query asks for them or does not."""
+    try:
+        every = np.concatenate([weights, *(weigh(query, part, name) for part in around.far)])
+    except InvalidParameterError:  # a function that does not take them
+        return SHARES
+    # Where the query is the same for all of these, it asks for something in between, or for all but that.
+    return (float(every.min()), float(every.max())) if np.ptp(every) > 0 else SHARES
+
+
+def _is_choice(weights: FloatArray) -> bool:
+    """Whether a query asks for some values and not for others."""
+    return bool(np.isin(weights, SHARES).all())
+
+
+def _rival_words(rivals: Sequence[object]) -> str:
+    return f"each of {len(rivals) + 1:,} places of the peak that explain them so well counts"
+
+
+def _is_plainly_unique(evidence: Evidence, region: Region) -> bool:
+    """Whether one distribution alone explains the reports best, by a look that takes a thousandth of the proof.
+
+    Whatever has a share in some best explanation has the gain 1 there. With a certificate of c nats the outputs are off
+    by at most sqrt(2 c / n) in the mean square of their ratio, weighed by q, and so are the gains, by Cauchy and
+    Schwarz. If the rows of all values that may have the gain 1 are independent, it is the only one.
+    """
+    if max(evidence.channel.shape) > 512:
+        return False
+    outputs = evidence.channel.push(region.best)
+    rows = evidence.channel.dense()[:, evidence.counts > 0] / outputs[evidence.counts > 0]
+    shares = evidence.frequencies[evidence.counts > 0]
+    gain, norms = rows @ shares, np.sqrt((rows**2) @ shares)
+    # Three times the error of a gain: a value within it may be part of some best explanation.
+    error = 3.0 * norms * math.sqrt(2 * max(region.certificate, evidence.resolution) / evidence.total)
+    free = gain >= 1 - error
+    spectrum = np.linalg.svd(rows[free] / norms[free, None] * np.sqrt(shares), compute_uv=False)
+    # A ratio of singular values from which on rows are independent beyond any doubt that rounding leaves.
+    return int(free.sum()) <= shares.size and bool(spectrum[-1] > 1e-7 * spectrum[0])
+
+
+def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on each share among all best explanations that cost nothing.
+
+    theta_x M_xz is part of the output z, which all best explanations share.
+    """
+    seen = np.flatnonzero(evidence.counts > 0)
+    outputs = evidence.channel.push(best.point)[seen]
+    rows = evidence.channel.select(best.free)[:, seen]
+    most = np.divide(outputs, rows, out=np.full_like(rows, np.inf), where=rows > 0).min(axis=1)
+    low, high = best.point.copy(), best.point.copy()
+    moving = np.abs(best.flat.basis).max(axis=0) > DIFFERENT
+    low[best.free[moving]] = 0.0
+    high[best.free[moving]] = np.minimum(1.0, most[moving])
+    return low, high
+
+
+def _explain_open(channel: Channel | None, weights: FloatArray, ends: tuple[float, float]) -> str:
+    """Say that an answer is open, between which ends, and whether more reports would settle it."""
+    words = f"{MANY}, with answers from {ends[0]:.4g} to {ends[1]:.4g}"
+    if channel is None:
+        return words
+    known = channel_query(channel, weights)
+    if known.is_no:
+        return f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
+    if known.is_yes:
+        return f"{words}; more reports may settle it, for the mechanism identifies the answer"
+    return f"{words}; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"
+
+
+def look_ahead(
+    inference: Inference, answer: Interval, weights: FloatArray, channels: Mapping[float, Channel]
+) -> Prospect:
+    """Say what the width of an answer comes from, and what would narrow it.
+
+    All of it is computed from reports without chance: as many of each kind as the channel makes of a distribution on
+    average. The profile of their likelihood says what a survey of that size tells an answer apart from.
+
+    The channels are those of the mechanism by epsilon, its own first; none where there is no such thing. More people
+    are the same reports so many times over. For a larger epsilon reports come from the estimate, without chance.
+    """
+    level, people = answer.level, inference.evidence.total
+    now, *longer = [_width(inference, weights, level, times) for times in (1, 2, 10)]
+    source = np.maximum(inference.distribution, 0.0)
+    source = source / source.sum()
+    regions = [expected_region(one, source, people) for one in channels.values()]
+    low, high = np.array([one.ends(weights, allowed_fall(level)) for one in regions]).reshape(-1, 2).T
+    ratios = (high - low) / (high - low)[:1] if low.size and high[0] > low[0] else np.zeros(0)
+    # Had all people told the truth. Of what nobody said, the likelihood allows a little.
+    variance = float(source @ weights**2) - float(source @ weights) ** 2
+    least = float(np.ptp(weights)) * -math.expm1(-allowed_fall(level) / people)
+    without = max(2 * standard_errors(level) * math.sqrt(max(variance, 0.0) / people), least)
+    sampling, numbers = min(answer.width, without), [round(times * people) for times in (2, 10)]
+    return Prospect(
+        question=answer.question,
+        width=answer.width,
+        sampling=sampling,
+        people={number: answer.width * width / now for number, width in zip(numbers, longer, strict=True) if now > 0},
+        epsilon=dict(zip(list(channels)[1:], np.maximum(answer.width * ratios[1:], sampling).tolist(), strict=False)),
+        reports=round(people),
+        is_share=answer.is_share,
+    )
+
+
+def _width(inference: Inference, weights: FloatArray, level: float, people: float) -> float:
+    """Return how wide the interval would be with the same reports so many times over."""
+    fall = allowed_fall(level) / people
+    if is_unbiased(inference.evidence):
+        return math.sqrt(2 * fall)
+    ends = [inference.region.ends(weights, fall)]
+    if inference.region.with_fewer_values is not None:
+        region, values = inference.region.with_fewer_values
+        ends.append(region.ends(weights[values], fall))
+    lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
+    if inference.region.few_values is not None:
+        few, errors = inference.region.few_values, standard_errors(level)
+        lowest = max(min(lowest, few.lowest(weights, errors, people)), float(weights.min()))
+        highest = min(max(highest, -few.lowest(-weights, errors, people)), float(weights.max()))
+    return highest - lowest
+
+
+def expected_region(channel: Channel, truth: FloatArray, people: float) -> Region:
+    """Return the region around a distribution, from the reports of so many people without their chance."""
+    evidence = Evidence(channel, people * channel.push(truth))
+    return Region(evidence, truth, evidence.log_likelihood(truth), 0.0)

@@ -1,0 +1,423 @@
+"""Counts of reports: the sufficient statistic of every estimate, tallied, added up and accumulated.
+
+>>> morning, evening = tally([3, 3, 5]), tally([5, 7])
+>>> merge([morning, evening])
+Counts(5 reports, 3 distinct)
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.evidence.origins import Origin, noise_of
+from confide.values.base import plain_array
+from confide.values.checks import check_count, kind_of, read_only, refuse_masked, require_kinds
+from confide.values.limits import MOST_REPORTS
+
+Reports = NDArray[Any]
+
+# Random draws and histograms hold counts as int64. Above 2**53 a float64, in which counts add up, skips numbers; up to
+# here that is at most a part in 2**53 of a count, far below any noise.
+NO_WEIGHTS = (
+    "Are they survey weights? Weights are not people: intervals from them would be too narrow. Count unweighted in "
+    "groups of equal weight (--by, or by= in Python), and weight the estimates of the groups."
+)
+"""Cure for counts with fractions."""
+
+# Batches that wait to be added up: below this many entries a sort takes about as long as a call.
+LEAST_PENDING = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Counts of the distinct reports.
+
+    Use :func:`tally` to make them. Counts add: those of two days, or of two servers, are the counts of both.
+
+    Attributes
+    ----------
+    reports
+        The distinct reports; one row a report where a report has several parts. Given twice, a report is counted once
+        with the sum of its counts.
+    counts
+        How often each was seen. Whole numbers, except where an expectation is wanted in place of data.
+    origin
+        Of how many of them it is known with which noise they were made; of none if left out.
+    repeats
+        How many of them one person may have made at most, where noise is permanent; see :attr:`independent`.
+    is_thinned
+        Whether that was taken into account already.
+
+    >>> Counts([3, 3, 5], [1, 2, 4]).counts
+    array([3., 4.])
+    """
+
+    reports: Reports
+    counts: NDArray[np.float64]
+    origin: Origin = field(default_factory=Origin)
+    repeats: int = field(default=1, kw_only=True)
+    is_thinned: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_count("repeats", self.repeats, 1)
+        if not isinstance(self.origin, Origin):
+            raise InvalidParameterError(f"origin must be an Origin; got {kind_of(self.origin)}. Call tally(reports).")
+        reports = _as_reports(self.reports)
+        counts = _as_counts(self.counts, reports.shape[0])
+        if not _are_distinct(reports):
+            reports, counts = _sum_repeated(reports, counts)
+        for name, given in (("reports", reports), ("counts", counts)):
+            array = np.array(given)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if not self.origin.total:
+            object.__setattr__(self, "origin", Origin(unknown=self.total))
+
+    @property
+    def total(self) -> float:
+        """The number of reports."""
+        return float(self.counts.sum())
+
+    def with_origin(self, origin: Origin) -> Counts:
+        """Return the same counts, with another origin."""
+        return self._with(origin=origin)
+
+    def with_repeats(self, repeats: int) -> Counts:
+        """Return the same counts, of which one person may have made so many; 1 where all are of different people."""
+        check_count("repeats", repeats, 1)
+        return self._with(repeats=repeats)
+
+    @property
+    def independent(self) -> Counts:
+        """As many reports as are independent for certain: with at most r of one person, an r-th of each count.
+
+        Reports of one person with permanent noise may be one report r times. With w of them from each person, n
+        reports tell no less than (sum w)^2 / sum w^2 people do, and as no w is above r, that is n / r at least
+        (docs/repetition.md).
+
+        >>> tally([3, 5, 5, 5]).with_repeats(2).independent.counts
+        array([0.5, 1.5])
+        """
+        if self.repeats == 1 or self.is_thinned:
+            return self
+        return self._with(counts=read_only(self.counts / self.repeats), is_thinned=True, _as_counted=self)
+
+    def _with(self, **changes: object) -> Counts:
+        """Return the same with changes, without a second look at what was checked when these were made."""
+        found = copy.copy(self)
+        for name, value in changes.items():
+            object.__setattr__(found, name, value)
+        return found
+
+    @property
+    def as_counted(self) -> Counts:
+        """The counts of which these are the :attr:`independent` ones; these themselves where they are not thinned.
+
+        >>> tally([3, 5, 5, 5]).with_repeats(2).independent.as_counted.counts
+        array([1., 3.])
+        """
+        found: Counts = self.__dict__.get("_as_counted", self)
+        return found
+
+    @property
+    def dependence(self) -> str:
+        """Sentence on reports that are not independent, and how many people they stand for at least; empty if none.
+
+        >>> tally([3, 5, 5, 5]).with_repeats(2).dependence[:68]
+        'One person may have made 2 of these reports with permanent noise, wh'
+        """
+        return describe_dependence(self.repeats, self.independent.total)
+
+    def __add__(self, other: Counts) -> Counts:
+        return merge([self, other])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return np.array_equal(self.reports, other.reports) and np.array_equal(self.counts, other.counts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        word = "report" if self.total == 1 else "reports"
+        kind = f"{self.origin.in_short} " if self.origin.is_simulated else ""
+        return f"Counts({self.total:,.10g} {kind}{word}, {self.reports.shape[0]:,} distinct)"
+
+
+def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
+    """Count reports, or add up reports that were counted elsewhere.
+
+    Parameters
+    ----------
+    reports
+        One report an entry; for reports of several parts, such as grid cells, one row a report.
+    counts
+        How often each report was seen; once each if left out. Survey weights are refused.
+
+    >>> tally([3, 5, 3]).counts
+    array([2., 1.])
+    >>> tally([3, 5], counts=[2, 1]) == tally([3, 5, 3])
+    True
+    """
+    found = add_up(reports, counts)
+    numbers = np.zeros(0) if counts is None else np.asarray(counts, dtype=np.float64)
+    parts = np.flatnonzero(numbers % 1)
+    if parts.size:
+        more = f" and {parts.size - 1:,} more" if parts.size > 1 else ""
+        got = f"{numbers[parts[0]]:g} at position {parts[0]}{more}"
+        raise InvalidCountsError(f"Counts must be whole numbers of reports; got {got}. {NO_WEIGHTS}")
+    return found
+
+
+def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
+    """Do as :func:`tally`, and take fractions too: expectations, and counts that were made independent."""
+    array = _as_reports(reports)
+    weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
+    if array.shape[0] == 0:
+        return Counts(array, weights)
+    # How often a report was seen elsewhere nobody vouches for.
+    origin = Origin.of(noise_of(reports), array.shape[0]) if counts is None else Origin()
+    return Counts(*_sum_repeated(array, weights), origin)
+
+
+def describe_dependence(repeats: int, people: float) -> str:
+    """Return a sentence on so many reports of one person, which are worth so many people; empty where one has one."""
+    if repeats == 1:
+        return ""
+    return (
+        f"One person may have made {repeats:,} of these reports with permanent noise, which tell no more than one: "
+        f"intervals and tests are those of {people:,.10g} people, as many as there are at least. Where the files are "
+        f"of different people, counts.with_repeats(1) or --different-people says so."
+    )
+
+
+def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
+    """Add up the counts of several towns, servers or shards.
+
+    They should be of different people. Reports of the same person are not independent, so that intervals come out too
+    narrow, and what is promised for each adds up: see :meth:`Guarantee.times`.
+
+    Parameters
+    ----------
+    parts
+        The counts.
+    repeats
+        How many reports of one person there may be among all, where noise is permanent: 1 for different people. Left
+        out, one person may be in every part, and answers are widened by that.
+
+    >>> merge([tally(["yes"]), tally(["no", "yes"])]).counts
+    array([1., 2.])
+    """
+    require_kinds(merge, locals())
+    every = list(parts)
+    for part in every:
+        require_counts(part)
+    filled = [part for part in every if part.reports.shape[0]]
+    origin = sum((part.origin for part in filled), Origin())
+    if not filled:
+        return tally([])
+    if len({_kind(part) for part in filled}) > 1:
+        raise InvalidCountsError("Counts of different kinds of report cannot be merged; they come from other surveys.")
+    if len({part.is_thinned for part in filled}) > 1:
+        raise InvalidCountsError("Counts that were made independent cannot be merged with others. Merge them before.")
+    reports, counts = [part.reports for part in filled], [part.counts for part in filled]
+    kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
+    most = max(1, sum(kept)) if repeats is None else repeats
+    merged = add_up(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
+    return merged._with(is_thinned=filled[0].is_thinned)
+
+
+class Accumulator:
+    """A running tally: batches are added one after the other, in memory that grows with the distinct reports alone.
+
+    >>> running = Accumulator()
+    >>> for batch in ([3, 3, 5], [5, 7]):
+    ...     running.add(batch)
+    >>> running.counts
+    Counts(5 reports, 3 distinct)
+    """
+
+    def __init__(self) -> None:
+        self._sum = tally([])
+        self._pending: list[Counts] = []
+        self._waiting = 0
+
+    def add(self, reports: ArrayLike | Counts, counts: ArrayLike | None = None) -> None:
+        """Add a batch of reports, with how often each was seen, or counts that were tallied elsewhere."""
+        batch = reports if isinstance(reports, Counts) else tally(reports, counts)
+        if not batch.reports.shape[0]:
+            return
+        # Told here, where the batch that does not belong is known, and not at the next sum.
+        known = next((part for part in (self._sum, *self._pending[:1]) if part.reports.shape[0]), batch)
+        if _kind(known) != _kind(batch):
+            raise InvalidCountsError(
+                "These reports are of another kind than those before; they come from another survey."
+            )
+        self._pending.append(batch)
+        self._waiting += batch.reports.shape[0]
+        # Waiting for as many entries as the sum has makes the sorting of all batches together O(n log n).
+        if self._waiting >= max(LEAST_PENDING, self._sum.reports.shape[0]):
+            self._settle()
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of everything that was added."""
+        self._settle()
+        return self._sum
+
+    @property
+    def total(self) -> float:
+        """The number of reports that were added."""
+        return self._sum.total + sum(part.total for part in self._pending)
+
+    def _settle(self) -> None:
+        if self._pending:
+            # Batches of one source hold one report of a person between them, or as many as each of them says.
+            parts = [self._sum, *self._pending]
+            self._sum, self._pending, self._waiting = merge(parts, repeats=max(one.repeats for one in parts)), [], 0
+
+    def __repr__(self) -> str:
+        return f"Accumulator({self.counts!r})"
+
+
+def require_counts(counts: object) -> None:
+    """Refuse anything but counts."""
+    if not isinstance(counts, Counts):
+        raise InvalidParameterError(f"counts must be Counts; got {kind_of(counts)}. Call confide.tally(reports) first.")
+
+
+def as_histogram(histogram: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Return whole, non-negative counts for each of `size` values, or say why they are none.
+
+    >>> as_histogram([3.0, 4.0], 2)
+    array([3, 4])
+    """
+    counts = _as_counts(histogram, size)
+    if (counts != np.floor(counts)).any():
+        raise InvalidCountsError("A histogram counts people: give whole numbers.")
+    return counts.astype(np.int64)
+
+
+def _kind(counts: Counts) -> tuple[str, tuple[int, ...]]:
+    return counts.reports.dtype.kind, counts.reports.shape[1:]
+
+
+def _are_distinct(reports: Reports) -> bool:
+    """Whether no report stands twice: told in one pass where they are in order, which they nearly always are."""
+    if reports.shape[0] < 2:
+        return True
+    if reports.dtype.kind == "O":
+        return len(set(map(tuple, reports.tolist()))) == len(reports)
+    rows = reports.reshape(reports.shape[0], -1)
+    above, same = np.zeros(len(rows) - 1, dtype=bool), np.ones(len(rows) - 1, dtype=bool)
+    for column in rows.T:
+        above |= same & (column[1:] > column[:-1])
+        same &= column[1:] == column[:-1]
+    is_ordered = bool(above.all())
+    return is_ordered or len(np.unique(reports, axis=None if reports.ndim == 1 else 0)) == len(rows)
+
+
+def _sum_repeated(reports: Reports, weights: NDArray[np.float64]) -> tuple[Reports, NDArray[np.float64]]:
+    if reports.dtype.kind == "O":
+        return _sum_mixed(reports, weights)
+    # Along an axis numpy sorts whole rows, which is far slower; only reports of several parts need it.
+    distinct, places = np.unique(reports, axis=None if reports.ndim == 1 else 0, return_inverse=True)
+    return distinct, np.bincount(places.reshape(-1), weights).astype(np.float64)
+
+
+def _sum_mixed(reports: Reports, weights: NDArray[np.float64]) -> tuple[Reports, NDArray[np.float64]]:
+    """Add up reports whose parts are of different types, such as a number and a category; numpy cannot sort these."""
+    summed: dict[tuple[Any, ...], float] = {}
+    for report, weight in zip(map(tuple, reports.tolist()), weights.tolist(), strict=True):
+        summed[report] = summed.get(report, 0.0) + weight
+    distinct = sorted(summed, key=str)
+    return np.array(distinct, dtype=object), np.array([summed[report] for report in distinct])
+
+
+def _as_reports(reports: ArrayLike) -> Reports:
+    refuse_masked("reports", reports, InvalidCountsError)
+    try:
+        array = plain_array(_as_array(reports))
+    except InvalidCountsError:
+        raise
+    except ValueError:
+        raise InvalidCountsError(
+            "Reports must all have the same number of parts; some have more than others."
+        ) from None
+    if array.ndim not in (1, 2):
+        raise InvalidCountsError(f"Reports must form a sequence; got {array.ndim} dimensions.")
+    if array.dtype.kind == "f":
+        return _as_whole(array)  # of continuous mechanisms they stay floats
+    if array.size and array.dtype.kind not in ("iuUO" if array.ndim == 2 else "iuU"):
+        raise InvalidCountsError(f"Reports must be numbers or strings; got {array.dtype}.")
+    return array
+
+
+def _as_array(reports: ArrayLike) -> Reports:
+    """Return reports as an array, without turning a number that stands beside a text into a text."""
+    given: Any = reports
+    if isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.size and isinstance(given.flat[0], tuple):
+        given = given.tolist()  # a column of pairs, as a data frame has it
+    if isinstance(given, list | tuple) and len(given):
+        kinds = {isinstance(part, str) for one in given if isinstance(one, tuple | list) for part in one}
+        if len(kinds) > 1:  # a number and a category, as Product reports a pair
+            pairs = np.array([tuple(one) for one in given], dtype=object)
+            if pairs.ndim != 2:
+                raise ValueError
+            return pairs
+    array = np.asarray(given)
+    return _without_objects(array) if array.dtype.kind == "O" else array
+
+
+def _without_objects(array: Reports) -> Reports:
+    """Return numbers that are held as objects as numbers; anything else as it is."""
+    parts = array.reshape(-1).tolist()
+    if not parts or any(isinstance(one, bool) or not isinstance(one, Real) for one in parts):
+        return array
+    try:
+        return array.astype(np.int64 if all(isinstance(one, Integral) for one in parts) else np.float64)
+    except OverflowError:
+        largest = max(parts, key=abs)
+        raise InvalidCountsError(f"Reports must lie between -2**63 and 2**63; got {largest}.") from None
+
+
+def _as_whole(array: Reports) -> Reports:
+    """Return floats that are whole numbers as integers; spreadsheets and data frames like to turn them."""
+    if not np.isfinite(array).all():
+        place = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
+        raise InvalidCountsError(
+            f"Reports must be finite numbers or strings; got {array[place]} at position {place[0]}. Correct it."
+        )
+    whole = bool((np.abs(array) < 2**53).all() and (array == np.floor(array)).all())
+    return array.astype(np.int64) if whole else array
+
+
+def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
+    refuse_masked("counts", counts, InvalidCountsError)
+    try:
+        array = np.asarray(counts, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidCountsError(f"Counts must be numbers; got {counts!r}.") from None
+    if array.shape != (size,):
+        raise InvalidCountsError(f"Give one count for each: {size:,} are needed; got an array of shape {array.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise InvalidCountsError(
+            f"Counts must be finite and not negative; got {array[bad[0]]:g} at position {bad[0]}"
+            f"{f' and {bad.size - 1} more' if bad.size > 1 else ''}."
+        )
+    with np.errstate(over="ignore"):  # a sum that overflows is infinite, and refused
+        total = float(array.sum())
+    if total >= MOST_REPORTS:
+        raise InvalidCountsError(
+            f"Counts must add up to less than 2**63; got {total:g}. Are they counts? Divide them by a common factor."
+        )
+    return array

@@ -1,0 +1,276 @@
+"""Guarantees: the promise of a mechanism to a person, as a bound on log-ratios.
+
+>>> print(MetricPrivacy(0.05, Euclidean(), unit="year"))
+metric privacy, 0.05 per year: any report is at most e^(0.05 x distance) times as likely under one value as another
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import InvalidParameterError
+from confide.values import Alphabet, as_value
+from confide.values.checks import check_count, check_positive, is_number
+from confide.values.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, cut
+from confide.values.wording import all_of, listed
+
+LARGEST_LOG_RATIO = 100.0
+"""A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip."""
+
+SMALLEST_LOG_RATIO = 1e-9
+"""Below it a report says nothing that any number of people on earth could make up for."""
+
+
+class Guarantee(ABC):
+    """A bound on how much any report can tell two values apart."""
+
+    @abstractmethod
+    def bound(self, left: Value, right: Value) -> float:
+        """Return the largest log-ratio that any report may have between two values."""
+
+    @abstractmethod
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """Return :meth:`bound` for all pairs of an alphabet, as a dense matrix."""
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:  # noqa: ARG002
+        """Return fractions around the exact bound for two values, given by number; closer the more bits.
+
+        A guarantee that does not override this is taken at its word, to the rounding of a few float64 operations.
+
+        >>> from confide import Integers
+        >>> LocalDP(0.5).bracket(Integers(0, 9), 3, 4, 64)
+        (Fraction(1, 2), Fraction(1, 2))
+        """
+        one, other = (as_value(value) for value in alphabet.decode([left, right]).tolist())
+        near = Fraction(self.bound(one, other))
+        return near * (1 - FLOAT_ERROR), near * (1 + FLOAT_ERROR)
+
+    @property
+    def terms(self) -> str:
+        """Promise in a few words, to stand in a sentence.
+
+        >>> MetricPrivacy(0.05, unit="year").terms
+        '0.05 per year'
+        """
+        return str(self).partition(":")[0]
+
+    def times(self, reports: int) -> Guarantee:
+        """Return what remains of the promise to a person who makes several reports, each with fresh noise.
+
+        The reports are independent given the value, so their probabilities multiply and the bounds on log-ratios add:
+        `reports` times the bound of one, and no less, for all of them may be the report that tells most.
+
+        >>> print(MetricPrivacy(0.05, unit="year").times(30).terms)
+        1.5 per year
+        """
+        check_count("reports", reports, 1)
+        return self if reports == 1 else self._times(reports)
+
+    def _times(self, reports: int) -> Guarantee:
+        raise NotImplementedError(f"{type(self).__name__} must define _times(reports): the promise of several reports.")
+
+    def factor(self, left: Value, right: Value) -> float:
+        """Return how many times as likely a report may be under one value as under another.
+
+        >>> round(MetricPrivacy(0.05, Euclidean()).factor(30, 35), 2)
+        1.28
+        """
+        bound = self.bound(left, right)
+        return math.exp(bound) if bound < 700 else math.inf
+
+
+@dataclass(frozen=True)
+class LocalDP(Guarantee):
+    """Local differential privacy: one bound for every two values.
+
+    >>> print(LocalDP(2.0))
+    local differential privacy, epsilon 2: any report is at most 7.39 times as likely under one value as another
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.epsilon) or self.epsilon not in (0, math.inf):
+            check_positive("epsilon", self.epsilon)
+
+    def bound(self, left: Value, right: Value) -> float:
+        """See :meth:`Guarantee.bound`."""
+        return 0.0 if left == right else self.epsilon
+
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """See :meth:`Guarantee.bounds`."""
+        alphabet.require_pairs()
+        return np.where(np.eye(alphabet.size, dtype=bool), 0.0, self.epsilon)
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:  # noqa: ARG002
+        """See :meth:`Guarantee.bracket`."""
+        exact = Fraction(0) if left == right else Fraction(self.epsilon)
+        return exact, exact
+
+    @property
+    def terms(self) -> str:
+        """See :attr:`Guarantee.terms`."""
+        return "no local differential privacy" if math.isinf(self.epsilon) else f"epsilon {self.epsilon:.4g}"
+
+    def _times(self, reports: int) -> LocalDP:
+        return LocalDP(_multiple(self.epsilon, reports))
+
+    def __str__(self) -> str:
+        if math.isinf(self.epsilon):
+            return "no local differential privacy: some reports rule some values out altogether"
+        factor = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 700 else f"e^{self.epsilon:.4g}"
+        return (
+            f"local differential privacy, epsilon {self.epsilon:.4g}: any report is at most "
+            f"{factor} times as likely under one value as another"
+        )
+
+
+@dataclass(frozen=True)
+class MetricPrivacy(Guarantee):
+    """Metric privacy (d-privacy): the bound grows with the distance between the values.
+
+    >>> MetricPrivacy(0.05).bound(30, 40)
+    0.5
+    """
+
+    epsilon: float
+    metric: Metric = field(default_factory=Euclidean)
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+
+    def bound(self, left: Value, right: Value) -> float:
+        """See :meth:`Guarantee.bound`."""
+        return self.epsilon * self.metric.distance(left, right)
+
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """See :meth:`Guarantee.bounds`."""
+        alphabet.require_pairs()
+        points = alphabet.coordinates
+        return self.epsilon * self.metric.between(points[:, None, :], points[None, :, :])
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
+        """See :meth:`Guarantee.bracket`."""
+        one, other = alphabet.points([left, right]).tolist()
+        low, high = self.metric.bracket(one, other, precision)
+        return Fraction(self.epsilon) * low, Fraction(self.epsilon) * high
+
+    @property
+    def terms(self) -> str:
+        """See :attr:`Guarantee.terms`."""
+        return f"{self.epsilon:.4g} per {self.unit or 'unit of distance'}"
+
+    def _times(self, reports: int) -> MetricPrivacy:
+        return replace(self, epsilon=_multiple(self.epsilon, reports))
+
+    def __str__(self) -> str:
+        return (
+            f"metric privacy, {self.terms}: any report is at most "
+            f"e^({self.epsilon:.4g} x distance) times as likely under one value as another"
+        )
+
+
+@dataclass(frozen=True)
+class ProductGuarantee(Guarantee):
+    """Promise for attributes that are blurred independently: their bounds add up.
+
+    Attributes
+    ----------
+    names
+        The attributes.
+    parts
+        What is promised for each.
+    widths
+        How many parts a value of each has, one after the other in a value of all: a cell has two.
+
+    >>> ProductGuarantee(("sex", "age"), (LocalDP(1.0), MetricPrivacy(0.5)), (1, 1)).bound(("f", 3), ("m", 5))
+    2.0
+    """
+
+    names: tuple[str, ...]
+    parts: tuple[Guarantee, ...]
+    widths: tuple[int, ...]
+
+    def bound(self, left: Value, right: Value) -> float:
+        """See :meth:`Guarantee.bound`."""
+        ends = zip(self.parts, cut(left, self.widths), cut(right, self.widths), strict=True)
+        return sum(part.bound(one, other) for part, one, other in ends)
+
+    def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
+        """See :meth:`Guarantee.bounds`."""
+        if alphabet.attributes is None:
+            raise InvalidParameterError(f"A promise for attributes needs an alphabet of them; got {alphabet!r}.")
+        alphabet.require_pairs()
+        total = np.zeros((1, 1))
+        for part, own in zip(self.parts, alphabet.attributes.alphabets, strict=True):
+            each = total[:, None, :, None] + part.bounds(own)[None, :, None, :]
+            total = each.reshape(total.shape[0] * own.size, -1)
+        return total
+
+    def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
+        """See :meth:`Guarantee.bracket`."""
+        if alphabet.attributes is None:
+            return super().bracket(alphabet, left, right, precision)
+        whole = alphabet.attributes
+        ends = zip(self.parts, whole.alphabets, whole.split(left), whole.split(right), strict=True)
+        each = [part.bracket(own, one, other, precision) for part, own, one, other in ends]
+        return sum((low for low, _ in each), Fraction(0)), sum((high for _, high in each), Fraction(0))
+
+    @property
+    def together(self) -> LocalDP | None:
+        """Promise for all attributes together, where each has one that knows no distance; None elsewhere.
+
+        >>> ProductGuarantee(("sex", "vote"), (LocalDP(1.0), LocalDP(0.5)), (1, 1)).together
+        LocalDP(epsilon=1.5)
+        """
+        epsilons = [part.epsilon for part in self.parts if isinstance(part, LocalDP)]
+        if len(epsilons) < len(self.parts):
+            return None
+        if math.inf in epsilons:
+            return LocalDP(math.inf)
+        exact = sum(map(Fraction, epsilons), Fraction(0))
+        near = float(exact)  # a promise that is rounded down would be broken
+        return LocalDP(near if near >= exact else math.nextafter(near, math.inf))
+
+    @property
+    def terms(self) -> str:
+        """See :attr:`Guarantee.terms`."""
+        each = listed([f"{part.terms} for {name}" for name, part in zip(self.names, self.parts, strict=True)])
+        return each if self.together is None else f"{each}, together {self.together.terms}"
+
+    def _times(self, reports: int) -> ProductGuarantee:
+        return replace(self, parts=tuple(part.times(reports) for part in self.parts))
+
+    def __str__(self) -> str:
+        each = "; ".join(f"for {name} {part}" for name, part in zip(self.names, self.parts, strict=True))
+        whole = "the factors multiply" if self.together is None else str(self.together)
+        return f"{each}; for {all_of(len(self.parts))} together {whole}"
+
+
+def _multiple(epsilon: float, reports: int) -> float:
+    """Return a float64 of at least `reports` times epsilon: a promise that is rounded down would be broken."""
+    product = epsilon * reports
+    is_short = math.isfinite(product) and Fraction(product) < Fraction(epsilon) * reports
+    return math.nextafter(product, math.inf) if is_short else product
+
+
+def check_epsilon(epsilon: object, step: float = 1.0) -> None:
+    """Refuse an epsilon that is no promise between values `step` apart: not positive, or absurd.
+
+    >>> check_epsilon(0.05)
+    """
+    check_positive("epsilon", epsilon)
+    log_ratio = float(epsilon) * step  # type: ignore[arg-type]
+    if not SMALLEST_LOG_RATIO <= log_ratio <= LARGEST_LOG_RATIO:
+        raise InvalidParameterError(
+            f"epsilon={epsilon!r} bounds the log-ratio between neighbouring values by {log_ratio:.3g}, which is "
+            f"{'no protection' if log_ratio > 1 else 'pure noise'}. Useful values lie between "
+            f"{SMALLEST_LOG_RATIO / step:.3g} and {LARGEST_LOG_RATIO / step:.3g}; typical ones below {10 / step:.3g}."
+        )

@@ -1,0 +1,31 @@
+"""All plotting, and nothing else draws. Needs matplotlib, which is loaded when the first figure is drawn.
+
+One look for all: the colours, fonts and lines of `style.py`. A new geometry gets a scene of its own (a line, a map,
+bars) and joins in `distributions.choose_scene`.
+"""
+
+from confide.present.figures.certainty import draw_ranges, draw_residuals, draw_windows
+from confide.present.figures.distributions import PanelSheet, draw_distributions, draw_sheet
+from confide.present.figures.maps import draw_classes
+from confide.present.figures.output import to_pdf, to_png, to_svg, to_svg_file
+from confide.present.figures.panels import Panel, Role
+from confide.present.figures.paths import draw_path
+from confide.present.figures.tradeoffs import draw_tradeoff
+
+__all__ = [
+    "Panel",
+    "PanelSheet",
+    "Role",
+    "draw_classes",
+    "draw_distributions",
+    "draw_path",
+    "draw_ranges",
+    "draw_residuals",
+    "draw_sheet",
+    "draw_tradeoff",
+    "draw_windows",
+    "to_pdf",
+    "to_png",
+    "to_svg",
+    "to_svg_file",
+]

@@ -1,0 +1,325 @@
+"""Distributions on axes: steps over whole numbers, and bars over categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.estimates.inference import Windows
+from confide.present.figures import style
+from confide.present.figures.panels import FloatArray, Panel, Role, share_label
+from confide.values import Alphabet
+from confide.values.wording import plural, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More steps than this cannot be told apart in a panel of 3.6 inches; neighbours are averaged instead.
+MOST_STEPS = 600
+# More bars than this make a panel taller than a screen; only the largest are shown, and the rest as one.
+MOST_BARS = 20
+# The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
+# with more than this share of its steps outside gets an axis of its own.
+HEADROOM, MOST_CUT = 2.0, 0.1
+# Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
+MOST_TICKS, LETTERS_AN_INCH = 10, 9
+
+
+@dataclass(frozen=True, eq=False)
+class AxesScene:
+    """Panels whose axes say all there is to say: the grey of the truth alone needs a name."""
+
+    alphabet: Alphabet
+    panels: tuple[Panel, ...]
+    name: str
+
+    columns = 3
+
+    def add_key(self, figure: Figure, axes: list[Axes]) -> None:  # noqa: ARG002  every scene has this signature
+        """Name the grey, where some panel shows the truth behind."""
+        if any(panel.reference is not None for panel in self.panels):
+            style.name_reference(figure)
+
+    def draw_key(self) -> Figure | None:
+        """Return None: there is no colour scale."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class LineScene(AxesScene):
+    """Panels over whole numbers, as steps on a common axis."""
+
+    alphabet: Alphabet
+
+    size = (style.PANEL, 2.4)
+
+    def draw(self, axes: Axes, panel: Panel, color: str) -> None:
+        """Draw one panel into empty axes."""
+        edges = self._edges
+        *behind, (curve, is_curve_truth) = _layers(panel)
+        for layer, is_truth in behind:
+            _add_steps(axes, self._average(layer), edges, None if is_truth else color)
+        if panel.windows is not None:
+            self._add_windows(axes, panel.windows, color)
+        elif panel.band is not None:
+            self._add_band(axes, panel, panel.band, color)
+        _add_steps(axes, self._average(curve), edges, None if is_curve_truth else color)
+        # A little air, or the outline of a peak at either end is half cut off.
+        air = 0.006 * (edges[-1] - edges[0])
+        axes.set_xlim(edges[0] - air, edges[-1] + air)
+        axes.set_ylim(*self._limits(panel))
+        axes.grid(visible=False, axis="x")
+        if self.alphabet.has_labels:
+            label_values(axes, self.alphabet)
+        else:
+            style.count_ticks(axes.xaxis, 8)
+        style.show_percent(axes.yaxis)
+        axes.set_xlabel(self._value_label())
+        axes.set_ylabel(share_label(panel.role))
+        self._remark(axes, panel)
+
+    def _add_windows(self, axes: Axes, windows: Windows, color: str) -> None:
+        """Draw a box for each window, from the lower to the upper end of its share, spread evenly over its values."""
+        edges = np.append([float(one[0]) for one in windows.members], self.alphabet.size) + self._first - 0.5
+        low, high = (windows.heights(end) for end in ("low", "high"))
+        axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
+        axes.vlines(edges[1:-1], 0, np.minimum(high[:-1], high[1:]), color=style.CARD, linewidth=1)
+
+    def _add_band(self, axes: Axes, panel: Panel, band: tuple[FloatArray, FloatArray], color: str) -> None:
+        """Draw a band where it says something, and leave it out elsewhere."""
+        low, high = (self._average(end) for end in band)
+        says = tells(self._average(panel.distribution), low, high)
+        axes.stairs(
+            np.where(says, high, np.nan),
+            self._edges,
+            baseline=np.where(says, low, np.nan),
+            fill=True,
+            color=color,
+            alpha=style.BAND_ALPHA,
+            linewidth=0,
+        )
+
+    def _remark(self, axes: Axes, panel: Panel) -> None:
+        """Say what does not meet the eye: an axis unlike the others', peaks that were cut."""
+        if panel.trough < 0:
+            axes.axhline(0, color=style.INK, linewidth=0.8)
+        if not self._fits(panel):
+            axes.text(
+                0.99, 1.0, "an axis of its own", transform=axes.transAxes, ha="right", va="bottom", color=style.FAINT
+            )
+        self._label_cut_peaks(axes, self._average(panel.distribution))
+
+    def _label_cut_peaks(self, axes: Axes, heights: FloatArray) -> None:
+        top = axes.get_ylim()[1]
+        labelled: list[int] = []
+        for step in np.argsort(-heights, kind="stable"):
+            if heights[step] <= top:
+                return
+            # A lower peak beside a higher one goes without a number, for the two would overlap.
+            if all(abs(int(step) - other) > 0.16 * heights.size for other in labelled):
+                labelled.append(int(step))
+                is_left = _has_room(heights, int(step), top)
+                _label_peak(axes, self._edges[step : step + 2], heights[step], is_left=is_left)
+
+    @cached_property
+    def _common_top(self) -> float:
+        """End of the common axis: above all peaks, unless some dwarf the truth, or the lowest estimate."""
+        truths = [panel.distribution for panel in self.panels if panel.role is Role.TRUTH]
+        references = [panel for panel in self.panels if panel.reference_role is Role.TRUTH]
+        truths += [panel.reference for panel in references if panel.reference is not None]
+        estimates = [panel.distribution for panel in self.panels if panel.role is Role.ESTIMATE]
+        measure = truths or estimates or [panel.distribution for panel in self.panels]
+        lowest = min(float(self._average(one).max()) for one in measure)
+        highest = max(float(self._average(panel.distribution).max()) for panel in self.panels)
+        # Boxes and bands may stand out, but not so far that the curves drown.
+        above = [float(panel.windows.heights("high").max()) for panel in self.panels if panel.windows is not None]
+        above += [self._band_top(panel) for panel in self.panels if panel.band is not None]
+        return max(min(max([highest, *above]), HEADROOM * max(lowest, 0.0 if truths else highest)), 1e-12)
+
+    def _fits(self, panel: Panel) -> bool:
+        heights = self._average(panel.distribution)
+        outside = (heights > self._common_top) | (heights < -0.5 * self._common_top)
+        return int(outside.sum()) <= max(2, MOST_CUT * heights.size)
+
+    def _limits(self, panel: Panel) -> tuple[float, float]:
+        if not self._fits(panel):
+            return 1.06 * panel.trough, 1.06 * panel.peak
+        bottom = min(other.trough for other in self.panels if self._fits(other))
+        return max(1.06 * bottom, -0.5 * self._common_top), 1.06 * self._common_top
+
+    def _band_top(self, panel: Panel) -> float:
+        if panel.band is None or panel.windows is not None:
+            return 0.0
+        low, high = (self._average(end) for end in panel.band)
+        return float(high[tells(self._average(panel.distribution), low, high)].max(initial=0.0))
+
+    @property
+    def _first(self) -> int:
+        return int(self.alphabet.decode(0))
+
+    @property
+    def _width(self) -> int:
+        """Values that one step covers."""
+        return -(-self.alphabet.size // MOST_STEPS)
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        """Edges of the steps."""
+        starts = np.arange(0, self.alphabet.size, self._width)
+        return np.append(starts, self.alphabet.size) + self._first - 0.5
+
+    def _average(self, distribution: FloatArray) -> FloatArray:
+        if self._width == 1:
+            return distribution
+        starts = np.arange(0, distribution.size, self._width)
+        sizes = np.diff(np.append(starts, distribution.size))
+        return np.asarray(np.add.reduceat(distribution, starts) / sizes)
+
+    def _value_label(self) -> str:
+        unit, spacing = self.alphabet.unit, self.alphabet.spacing
+        label = self.name
+        if self.alphabet.reads_times:  # labels say what is counted
+            unit = ""
+        if spacing != 1 and not self.alphabet.ticks(MOST_TICKS):
+            label += f" (in steps of {with_unit(spacing, unit)})"
+        elif unit and plural(unit) not in self.name:
+            label += f" ({plural(unit)})"
+        return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
+
+
+def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None:
+    """Write below the axis what people call the values, of some where there are many; slanted where these are long."""
+    if ticks := alphabet.ticks(most):
+        axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
+        return
+    step = -(-alphabet.size // most)
+    chosen = np.arange(0, alphabet.size, step)
+    labels = style.shorten(alphabet.labels(chosen), 22)
+    is_slanted = max(map(len, labels)) * len(labels) > LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    settings: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if is_slanted else {}
+    axes.set_xticks(chosen + alphabet.span[0], labels, **settings)
+
+
+def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Whether an interval says something of a share: it is no wider than twice the share; and so do its neighbours.
+
+    One value alone between others that say nothing would be a leap.
+    """
+    says = high - low <= 2 * shares
+    beside = np.concatenate([[False], says, [False]])
+    return np.asarray(says & (beside[:-2] | beside[2:]))
+
+
+def _layers(panel: Panel) -> list[tuple[FloatArray, bool]]:
+    """Return what is drawn from back to front, and whether it is the truth."""
+    reference = [] if panel.reference is None else [(panel.reference, True)]
+    return [*reference, (panel.distribution, panel.role is Role.TRUTH)]
+
+
+def _add_steps(axes: Axes, heights: FloatArray, edges: FloatArray, color: str | None) -> None:
+    """Draw a coloured outline, or the truth's grey area where no colour is given."""
+    if color is None:
+        axes.stairs(heights, edges, fill=True, facecolor=style.TRUTH, edgecolor=style.TRUTH_EDGE, linewidth=0.9)
+    else:
+        axes.stairs(heights, edges, edgecolor=color, linewidth=1.6)
+
+
+def _has_room(heights: FloatArray, step: int, top: float) -> bool:
+    """Whether the left of a cut peak is the better place for its label: the right is the end, or more crowded."""
+    reach = max(1, int(0.2 * heights.size))
+    left, right = heights[max(0, step - reach) : step], heights[step + 1 : step + 1 + reach]
+    if left.size < reach or right.size < reach:
+        return left.size >= reach
+    return int((left > 0.9 * top).sum()) < int((right > 0.9 * top).sum())
+
+
+def _label_peak(axes: Axes, edges: FloatArray, share: float, *, is_left: bool) -> None:
+    text = f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:,.0f}%"
+    place = (float(edges[0]), "right", -3) if is_left else (float(edges[1]), "left", 3)
+    axes.annotate(
+        f"↑ {text}",
+        (place[0], axes.get_ylim()[1]),
+        (place[2], -2),
+        textcoords="offset points",
+        ha=place[1],
+        va="top",
+        fontsize=style.SMALL,
+        color=style.INK,
+        bbox={"facecolor": style.CARD, "edgecolor": "none", "alpha": 0.8, "pad": 1},
+    )
+
+
+# The truth is a grey area with an outline: without that a pale grey would not stand out from the page.
+_GREY: dict[str, Any] = {"facecolor": style.TRUTH, "edgecolor": style.TRUTH_EDGE, "linewidth": 0.8}
+
+
+@dataclass(frozen=True, eq=False)
+class BarScene(AxesScene):
+    """Panels over categories, one bar each; and over any alphabet without a picture of its own."""
+
+    @cached_property
+    def size(self) -> tuple[float, float]:
+        """Inches of one panel: as tall as its bars need."""
+        return style.PANEL, 0.85 + 0.27 * max(3, len(self._labels))
+
+    def draw(self, axes: Axes, panel: Panel, color: str) -> None:
+        """Draw one panel into empty axes."""
+        places = np.arange(len(self._labels))
+        is_truth = panel.role is Role.TRUTH
+        if panel.reference is not None:
+            axes.barh(places, self._gather(panel.reference), height=0.82, **_GREY)
+        height = 0.82 if is_truth else 0.46
+        axes.barh(places, self._gather(panel.distribution), height=height, **(_GREY if is_truth else {"color": color}))
+        if panel.band is not None:
+            self._add_whiskers(axes, panel.distribution, panel.band)
+        style.lay_bars(axes, self._labels)
+        axes.set_xlim(*self._limits)
+        style.show_percent(axes.xaxis)
+        axes.set_xlabel(share_label(panel.role))
+        if self._limits[0] < 0:
+            axes.axvline(0, color=style.INK, linewidth=0.8)
+
+    def _add_whiskers(self, axes: Axes, distribution: FloatArray, band: tuple[FloatArray, FloatArray]) -> None:
+        """Draw the interval of each category that is shown; the others together have none."""
+        shares, low, high = (one[self._shown] for one in (distribution, *band))
+        axes.errorbar(
+            shares,
+            np.arange(shares.size),
+            xerr=np.maximum([shares - low, high - shares], 0.0),
+            fmt="none",
+            ecolor=style.INK,
+            elinewidth=1.1,
+            capsize=2.5,
+        )
+
+    @cached_property
+    def _limits(self) -> tuple[float, float]:
+        gathered = np.concatenate([self._gather(layer) for panel in self.panels for layer in panel.layers])
+        ends = [end[self._shown] for panel in self.panels for end in panel.band or ()]
+        gathered = np.concatenate([gathered, *ends])
+        return 1.06 * min(0.0, float(gathered.min())), 1.06 * max(float(gathered.max()), 1e-12)
+
+    @cached_property
+    def _shown(self) -> list[int]:
+        """The numbers of the categories that get a bar, in the alphabet's order unless there are too many."""
+        if self.alphabet.size <= MOST_BARS:
+            return list(range(self.alphabet.size))
+        order = np.argsort(-self.panels[0].layers[0], kind="stable")
+        return [int(index) for index in order[: MOST_BARS - 1]]
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        shown = style.shorten(self.alphabet.labels(self._shown), 22)
+        others = self.alphabet.size - len(shown)
+        return [*shown, f"{others:,} others"] if others else shown
+
+    def _gather(self, distribution: FloatArray) -> FloatArray:
+        shown = distribution[self._shown]
+        if len(self._shown) == self.alphabet.size:
+            return shown
+        return np.append(shown, distribution.sum() - shown.sum())

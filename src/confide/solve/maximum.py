@@ -1,0 +1,416 @@
+"""Maximum of the likelihood: of one row of counts by the solver that suits the channel, of many rows side by side.
+
+Rows over one small channel share a search, :func:`maxima`. It is that of :mod:`confide.solve.support_newton`, one
+Newton step on a few atoms after another, with all rows in one array: one product with the channel, one stack of small
+systems. Rows that are done are set aside. What this does not settle, :func:`maximise` does, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.channels import Channel, Dense
+from confide.channels.base import FloatArray, Indices, Layout
+from confide.evidence.evidence import Evidence
+from confide.solve.em import RowStack, normalised, take_steps, uniform
+from confide.solve.interior_point import DenseSystem, LineSystem, interior_point
+from confide.solve.search import FAIR_SHARE, LITTLE_OVERLAP, Clock, Found, Progress, overlap
+from confide.solve.support_newton import MOST_FIRST_ATOMS, can_run_newton_cg, newton_cg, support_newton
+
+Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
+Mask = NDArray[np.bool_]
+
+LONG_LINE = 3000
+"""Values past which a line is solved by its banded interior point: O(k), however large the support."""
+
+LARGEST_TOGETHER, MOST_OUTPUTS = 512, 8192
+"""Values and outputs up to which rows are solved side by side: beyond, single products are what takes the time. Of a
+stored matrix with few values, outputs up to which rows are, for their starts: a fifth of the time at 2,000."""
+
+MOST_ROUNDS = 60
+"""Newton steps after which a row is left to be solved by itself; 5 to 15 are usual."""
+
+BLOCK = 400_000
+"""Entries of one stack of distributions that are solved at a time: with all its atoms, some 50 MB."""
+
+WARM_UP = 24
+"""EM steps before Newton begins, and where Newton finds no way on."""
+
+EXCHANGES = 8
+"""Rounds in which atoms may leave and rejoin a step; afterwards they only leave."""
+
+LITTLE = 1e-4
+"""The share of the uniform distribution that a start gets, so that EM can bring any value back."""
+
+FAINT = 1e-300
+
+
+def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
+    """Find the maximum of the likelihood by the solver that suits the channel; let others go on where it ends short."""
+    channel = evidence.channel
+    if channel.keep_and_other is not None:
+        return Found.of(evidence, fill_water(evidence.frequencies, *channel.keep_and_other), 0)
+    found = Found.of(evidence, uniform(channel.shape[0]), 0)
+    for solver in _suitable(evidence):
+        found = _go_on(solver, found, evidence, clock, progress)
+        if found.certificate <= clock.tolerance or clock.is_over:
+            break
+    return found
+
+
+def _suitable(evidence: Evidence) -> Iterator[Solver]:
+    """Name the solvers that fit, the best one first; what a later one needs is only looked at when its turn comes."""
+    channel = evidence.channel
+    if is_line(channel) and channel.shape[0] > LONG_LINE:
+        # So few distinct reports leave a small problem: the values that were reported, and their neighbours.
+        if np.count_nonzero(evidence.counts) <= 1000:
+            yield solve_where_reported
+        yield follow_path
+        return
+    is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and overlap(channel) < LITTLE_OVERLAP
+    if is_sharp and can_run_newton_cg(evidence):
+        yield newton_cg
+    yield support_newton
+    if can_follow_path(evidence):
+        yield follow_path
+    if not is_sharp and can_run_newton_cg(evidence):
+        yield newton_cg
+
+
+def _go_on(solver: Solver, found: Found, evidence: Evidence, clock: Clock, progress: Progress) -> Found:
+    """Let another solver go on from where one ended, and keep the better of both."""
+    before = found.iterations
+    other = solver(evidence, found.distribution, clock, lambda number, outputs: progress(before + number, outputs))
+    best = min(found, other, key=lambda one: one.certificate)
+    return replace(best, iterations=before + other.iterations)
+
+
+def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
+    """Run the interior point with the Newton system that the channel allows."""
+    channel = evidence.channel
+    if channel.line is not None and is_line(channel):
+        return interior_point(evidence, LineSystem(channel.line), start, clock, progress)
+    return interior_point(evidence, DenseSystem(channel.dense()), start, clock, progress)
+
+
+def solve_where_reported(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
+    """Solve a line on the values that were reported and their neighbours, as a small problem of its own.
+
+    Between two reports next to each other the gain is a alpha^x + b alpha^-x times the row's factor. That sum is
+    convex, so where rows have no factors of their own the highest gain, and all of the maximum, is at a report; or
+    beside it, where a diagonal lowers the report's own value. Whether it is, the certificate over all values shows.
+    """
+    size, seen = start.size, np.flatnonzero(evidence.counts)
+    near = np.unique(np.clip(np.concatenate([[0, size - 1], seen - 1, seen, seen + 1]), 0, size - 1))
+    part = Evidence(Dense(evidence.channel.block(near, seen), Layout((near.size,))), evidence.counts[seen])
+    found = maximise(part, clock, lambda *_: None)
+    distribution = np.zeros(size)
+    distribution[near] = found.distribution
+    progress(found.iterations, evidence.channel.push(distribution))
+    return replace(Found.of(evidence, distribution, found.iteration), iterations=found.iterations)
+
+
+def can_follow_path(evidence: Evidence) -> bool:
+    """Whether the interior point fits."""
+    values, outputs = evidence.channel.shape
+    # A dense system takes k^3, and its matrix up to 400 MB; a banded one takes neither.
+    return is_line(evidence.channel) or (values <= 1500 and values * outputs <= 50_000_000)
+
+
+def is_line(channel: Channel) -> bool:
+    """Whether the banded interior point applies."""
+    return channel.line is not None and channel.shape[0] > 2
+
+
+def fill_water(shares: FloatArray, keep: float, other: float, members: FloatArray | None = None) -> FloatArray:
+    """Return the maximum under k-RR, of sum_x q_x log((keep - other) theta_x + other), by water-filling.
+
+    Where x is a block of values its number of `members` says how often the chance of another one is in it.
+
+    >>> fill_water(np.array([0.6, 0.4]), 0.75, 0.25).round(3)
+    array([0.7, 0.3])
+    """
+    # The optimality conditions say that q_x / y_x, y = (keep - other) theta + floor, floor = members * other, is one
+    # level nu wherever theta_x > 0, and at most nu elsewhere. So theta_x is max(0, q_x / nu - floor) / (keep - other).
+    floors = other * (np.ones_like(shares) if members is None else members)
+    order = np.argsort(-shares / floors)
+    # With the first values above the water, sum(theta) = 1 reads cumulative / nu = (keep - other) + their floors.
+    levels = np.cumsum(shares[order]) / ((keep - other) + np.cumsum(floors[order]))
+    above = int(np.flatnonzero(shares[order] > levels * floors[order])[-1])
+    filled: FloatArray = np.maximum(shares / levels[above] - floors, 0.0)
+    return filled / float(filled.sum())
+
+
+def can_solve_together(channel: Channel) -> bool:
+    """Whether rows of counts over a channel are solved side by side: none that has a closed form."""
+    values, outputs = channel.shape
+    most = MOST_OUTPUTS if channel.is_stored else LARGEST_TOGETHER
+    return values <= LARGEST_TOGETHER and outputs <= most and channel.keep_and_other is None
+
+
+@dataclass(frozen=True, eq=False)
+class Maxima:
+    """The maximum of each row.
+
+    Attributes
+    ----------
+    distributions
+        One row each.
+    certificates
+        How far each may be below its maximum, in nats, as float64 has it.
+    rounds
+        How many Newton steps each took.
+    """
+
+    distributions: FloatArray
+    certificates: FloatArray
+    rounds: Indices
+
+
+def maxima(
+    matrix: FloatArray,
+    counts: FloatArray,
+    tolerances: FloatArray,
+    layout: Layout | None = None,
+    *,
+    start: FloatArray | None = None,
+    factors: FloatArray | None = None,
+) -> Maxima:
+    """Find the maximum for each row of counts.
+
+    Parameters
+    ----------
+    matrix
+        P(output | value).
+    counts
+        Reports per output, one row each.
+    tolerances
+        The certificate that each row is to reach, in nats.
+    layout
+        How the values lie, where neighbours mean something.
+    start
+        A distribution near each maximum, one row each.
+    factors
+        What each value's row of the matrix is multiplied by, one row for each row of counts.
+
+    >>> found = maxima(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[60.0, 40.0], [90.0, 10.0]]), np.full(2, 1e-9))
+    >>> found.distributions.round(4)
+    array([[0.7, 0.3],
+           [1. , 0. ]])
+    """
+    channel, rows, parts = Dense(matrix, layout), max(1, BLOCK // max(matrix.shape)), []
+    for begin in range(0, counts.shape[0], rows):
+        some = slice(begin, begin + rows)
+        first, scale = (None if one is None else one[some] for one in (start, factors))
+        parts.append(_climb(_Climbers.of(channel, counts[some], tolerances[some], first, scale)))
+    return Maxima(*(np.concatenate([getattr(one, name) for one in parts]) for name in Maxima.__dataclass_fields__))
+
+
+@dataclass(frozen=True, eq=False)
+class _Climbers:
+    """Rows on their way up, each a composite that moves as one, and single values.
+
+    Attributes
+    ----------
+    places
+        Which rows these are.
+    shares, totals, tolerances, factors
+        The rows; see :func:`maxima`.
+    composite, weight
+        A whole distribution, and how much of it there is.
+    single
+        How much there is of each value by itself.
+    composite_outputs, outputs
+        What the composite, and all together, say of the reports.
+    """
+
+    base: Dense
+    places: Indices
+    shares: FloatArray
+    totals: FloatArray
+    tolerances: FloatArray
+    factors: FloatArray | None
+    composite: FloatArray
+    weight: FloatArray
+    single: FloatArray
+    composite_outputs: FloatArray
+    outputs: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        base: Dense,
+        counts: FloatArray,
+        tolerances: FloatArray,
+        start: FloatArray | None,
+        factors: FloatArray | None,
+    ) -> _Climbers:
+        """Climb a little by EM: the whole distribution that it reaches is the first atom."""
+        (number, size), totals = (len(counts), base.shape[0]), counts.sum(axis=1)
+        # A start that is near the maximum needs only a few steps.
+        theta, steps = (np.full((number, size), 1 / size), WARM_UP) if start is None else (start + LITTLE / size, 4)
+        nothing, places = np.zeros_like(theta), np.arange(number)
+        shares = counts / totals[:, None]
+        rows = cls(base, places, shares, totals, tolerances, factors, theta, np.ones(number), nothing, nothing, nothing)
+        theta, outputs = rows.warmed_up(theta, steps)
+        return replace(rows, composite=theta, composite_outputs=outputs, outputs=outputs)
+
+    @property
+    def stack(self) -> RowStack:
+        """The rows for EM; the rows of the matrix are multiplied by their factors."""
+        channel = self.base if self.factors is None else self.base.rescaled(self.factors)
+        return RowStack.of_shares(channel, self.shares)
+
+    @property
+    def distributions(self) -> FloatArray:
+        """The composite and the single values together."""
+        return self.weight[:, None] * self.composite + self.single
+
+    def only(self, chosen: Mask) -> _Climbers:
+        """Return some of the rows."""
+        parts: list[Any] = [getattr(self, name) for name in self.__dataclass_fields__]
+        some: list[Any] = [None if one is None else one[chosen] for one in parts[1:]]
+        return _Climbers(self.base, *some)
+
+    def warmed_up(self, theta: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
+        """Return where EM leads, and what that says of the reports."""
+        theta = normalised(take_steps(self.stack, theta, steps).theta)
+        return theta, self.stack.channel.push(theta)
+
+    def stepped(self, gain: FloatArray) -> _Climbers:
+        """Take one Newton step on the atoms of each row, as long as it gains a fair share of what it promises."""
+        atoms, is_atom = _padded((self.single > 0) | self.missing(gain))
+        rows = self.base.matrix[atoms]
+        if self.factors is not None:
+            rows *= np.take_along_axis(self.factors, atoms, axis=1)[:, :, None]
+        rows = np.concatenate([self.composite_outputs[:, None, :], rows], axis=1)
+        is_atom = np.concatenate([self.weight[:, None] > 0, is_atom], axis=1)
+        weights = np.concatenate([self.weight[:, None], np.take_along_axis(self.single, atoms, axis=1)], axis=1)
+        weights = np.where(is_atom, weights, 0.0)
+        outputs = np.maximum(self.outputs, FAINT)
+        slopes = np.einsum("rz,rz->r", self.composite_outputs, self.shares / outputs)
+        slope = np.concatenate([slopes[:, None], np.take_along_axis(gain, atoms, axis=1)], axis=1) - 1
+        bent = rows * (np.sqrt(self.shares) / outputs)[:, None, :]
+        step = _newton_steps(bent @ bent.transpose(0, 2, 1), slope, weights, is_atom)
+        change = np.einsum("ra,raz->rz", step, rows)
+        lengths = _lengths(self.shares, change / outputs, step.sum(axis=1), np.einsum("ra,ra->r", slope, step))
+        weights = np.where(is_atom, np.maximum(weights + lengths[:, None] * step, 0.0), 0.0)
+        weights /= weights.sum(axis=1, keepdims=True)
+        single = np.zeros_like(self.single)
+        single[np.nonzero(is_atom[:, 1:])[0], atoms[is_atom[:, 1:]]] = weights[:, 1:][is_atom[:, 1:]]
+        moved = replace(self, weight=weights[:, 0], single=single, outputs=np.einsum("ra,raz->rz", weights, rows))
+        is_stuck = lengths == 0
+        if is_stuck.any():  # let EM find a way on where Newton sees none, and begin anew from there
+            part = moved.only(is_stuck)
+            theta, outputs = part.warmed_up(part.distributions + LITTLE / self.base.shape[0], WARM_UP)
+            for array, anew in ((moved.composite, theta), (moved.composite_outputs, outputs), (moved.outputs, outputs)):
+                array[is_stuck] = anew
+            moved.weight[is_stuck], moved.single[is_stuck] = 1.0, 0.0
+        return moved
+
+    def missing(self, gain: FloatArray) -> Mask:
+        """Return the values that are to join: those that promise the most and, at first, those that EM lifted most."""
+        size = self.base.shape[0]
+        # One in sixteen may join: of 480 cells 30, which takes a third of the rounds that 4 take.
+        many = size // 16
+        joining = _peaks(gain, 1.0, max(4, many), self.base.layout)
+        whole = self.weight == 1
+        if whole.any():
+            joining[whole] |= _peaks(self.composite[whole], 1 / size, max(8, many), self.base.layout)
+        return joining
+
+
+def _climb(now: _Climbers) -> Maxima:
+    """Step until all rows are done, or have had their rounds."""
+    number_of_rows = len(now.places)
+    best = Maxima(now.composite.copy(), np.full(number_of_rows, np.inf), np.zeros(number_of_rows, dtype=np.int64))
+    for number in range(MOST_ROUNDS + 1):
+        gain = now.stack.gain(np.maximum(now.outputs, FAINT))
+        certificates = now.totals * np.log(np.maximum(gain.max(axis=1), 1.0))
+        better = certificates < best.certificates[now.places]
+        places = now.places[better]
+        best.distributions[places] = now.distributions[better]
+        best.certificates[places], best.rounds[places] = certificates[better], number
+        is_open = certificates > now.tolerances
+        if not is_open.any() or number == MOST_ROUNDS:
+            break
+        now, gain = (now, gain) if is_open.all() else (now.only(is_open), gain[is_open])
+        now = now.stepped(gain)
+    return best
+
+
+def _peaks(heights: FloatArray, least: float, most: int, layout: Layout | None) -> Mask:
+    """Return the highest places above the least; on a line none beside a higher one."""
+    found = np.where(heights > least, heights, 0.0)
+    if layout is not None and len(layout.shape) == 1 and layout.places is None:
+        found[:, 1:][heights[:, 1:] <= heights[:, :-1]] = 0.0
+        found[:, :-1][heights[:, :-1] < heights[:, 1:]] = 0.0
+    if found.shape[1] <= most:
+        return found > 0
+    among: Mask = found >= np.maximum(np.partition(found, -most, axis=1)[:, -most], FAINT)[:, None]
+    return among
+
+
+def _padded(chosen: Mask) -> tuple[Indices, Mask]:
+    """Return the places that are chosen in each row, side by side, and which of them are more than padding."""
+    numbers = chosen.sum(axis=1)
+    width = max(1, int(numbers.max()))
+    is_one = np.arange(width) < numbers[:, None]
+    places = np.zeros(is_one.shape, dtype=np.int64)
+    places[is_one] = np.nonzero(chosen)[1]
+    return places, is_one
+
+
+def _newton_steps(hessian: FloatArray, slope: FloatArray, weights: FloatArray, is_atom: Mask) -> FloatArray:
+    """Maximise slope . d - d' H d / 2 with weights + d >= 0, for each row, by exchanging blocks of atoms.
+
+    What is not settled after a few exchanges only loses atoms, so that it ends, if with less than the best step.
+    """
+    scale = 1 / np.sqrt(np.maximum(np.einsum("raa->ra", hessian), FAINT))
+    matrix = hessian * scale[:, :, None] * scale[:, None, :]
+    aim, now = slope * scale, weights / scale
+    free, steps = is_atom.copy(), np.zeros_like(weights)
+    rows, diagonal = np.arange(len(weights)), np.arange(weights.shape[1])
+    for number in range(EXCHANGES + weights.shape[1]):
+        some, loose, fixed = matrix[rows], free[rows], np.where(free[rows], 0.0, -now[rows])
+        right = np.where(loose, aim[rows] - np.einsum("rab,rb->ra", some, fixed), fixed)
+        some = some * (loose[:, :, None] & loose[:, None, :])
+        # Beside a diagonal of ones such a ridge slows steps by nothing that could be seen, and moves no maximum.
+        some[:, diagonal, diagonal] = np.where(loose, 1.0 + 1e-12, 1.0)
+        steps[rows] = np.linalg.solve(some, right[:, :, None])[:, :, 0]
+        leaving = loose & (now[rows] + steps[rows] < 0)
+        left = aim[rows] - np.einsum("rab,rb->ra", matrix[rows], steps[rows])
+        # An atom that was fixed at nothing is let go where its slope is more than rounding.
+        joining = ~loose & is_atom[rows] & (left > 1e-13) & (number < EXCHANGES)
+        changed = leaving | joining
+        free[rows] = loose ^ changed
+        rows = rows[changed.any(axis=1)]
+        if not rows.size:
+            break
+    feasible: FloatArray = np.maximum(steps, -now) * scale
+    return feasible
+
+
+def _lengths(shares: FloatArray, relative: FloatArray, masses: FloatArray, promises: FloatArray) -> FloatArray:
+    """Halve each row's step until it gains a fair share of what its slope promises; 0 where none does."""
+    lengths, rows = np.zeros(len(shares)), np.flatnonzero(promises > 0)
+    length = 1.0
+    relative = np.where(shares > 0, relative, 0.0)
+    while rows.size and length > 2.0**-20:
+        moved = length * relative[rows]
+        possible = moved.min(axis=1) > -1
+        rises = np.einsum("rz,rz->r", shares[rows], np.log1p(np.maximum(moved, -1 + 1e-15))) - length * masses[rows]
+        # A rise that promises less than the rounding of a mean log-likelihood may come out below nothing.
+        fair = possible & (rises >= FAIR_SHARE * length * promises[rows] - 1e-15)
+        lengths[rows[fair]] = length
+        rows, length = rows[~fair], length / 2
+    return lengths
+
+
+SOLVERS: dict[str, Solver] = {"support-newton": support_newton, "interior-point": follow_path}
+"""The engines for every channel by name, for those who want to choose; newton_cg knows planes alone."""

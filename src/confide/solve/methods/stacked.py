@@ -1,0 +1,433 @@
+"""The default: several candidate methods, mixed in the shares that explain held-out reports best.
+
+Planes of very many cells are solved for square blocks of them, then brought to the cells by a few steps of EM.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from confide.channels import Dense
+from confide.channels.base import FloatArray, Indices
+from confide.channels.blocks import Blocks
+from confide.evidence.evidence import Evidence
+from confide.solve.em import EM, Monitor, RowStack, Status, normalised, uniform
+from confide.solve.methods.base import Choice, Method, Progress, Solution
+from confide.solve.methods.ibu import IBU, Folds, best_numbers_of_steps
+from confide.solve.methods.inversion import Inversion, Pooled, Shares
+from confide.solve.methods.mle import MLE
+from confide.solve.methods.smooth import (
+    LARGEST_UNORDERED,
+    SMALL_MATRIX,
+    STEPS_TO_REPORTERS,
+    Smooth,
+    believe,
+    fit_all,
+    layout_of,
+    mix,
+    stored,
+    turn_to_reporters,
+    why_not_smooth,
+)
+from confide.values import Alphabet
+from confide.values.checks import check_count
+from confide.values.wording import counted
+
+MANY_CELLS = 150_000
+"""Cells from which on they are solved for in blocks: more than a smooth prior is fitted to."""
+
+MOST_BLOCKS = 15_000
+"""Blocks at most: few enough for the smooth prior to have a knot every few of them, and for the maximum."""
+
+
+def has_many_cells(alphabet: Alphabet) -> bool:
+    """Whether there are so many values that a plane of them is solved in blocks, if it can be."""
+    return alphabet.is_finite and alphabet.size > MANY_CELLS
+
+
+def blocks_of(evidence: Evidence) -> Blocks | None:
+    """Return the blocks that a plane is solved by; None where it has few enough cells, or none that have a channel."""
+    layout = evidence.channel.layout
+    if layout is None or len(layout.shape) != 2 or layout.places is not None:
+        return None
+    if evidence.channel.shape[0] <= MANY_CELLS or evidence.channel.shape[0] != evidence.channel.shape[1]:
+        return None
+    rows, columns = layout.shape
+    blocks = Blocks.of((rows, columns), MOST_BLOCKS)
+    return None if evidence.channel.in_blocks(blocks.side) is None else blocks
+
+
+def solve_in_blocks(evidence: Evidence, method: Method, blocks: Blocks) -> Solution | None:
+    """Solve for the shares of blocks, draw these smooth, and take the first steps of EM on the cells themselves.
+
+    What is finer than a block is told by the reports alone, as far as these few steps take it up: where noise is weak
+    one step gives the reports, where it is strong there is nothing to be told.
+    """
+    part = evidence.in_blocks(blocks)
+    if part is None:
+        return None
+    found = method.solve(part)
+    cells = turn_to_reporters(RowStack.of(evidence), blocks.smooth(found.distribution))
+    words = (
+        f"solved for {blocks.count:,} blocks of {blocks.side} x {blocks.side} cells, then {STEPS_TO_REPORTERS} steps"
+    )
+    return replace(found, distribution=cells, explanation=f"{found.explanation}; {words} of EM on the cells")
+
+
+HEAD_START = 8.0
+"""Nats that the maximum has to make up to an answer that knows which values are neighbours.
+
+Under strong noise the held-out scores of good and bad answers differ by a few nats, by chance. A truth that really is
+rough or sparse makes it up, given reports enough to show it. Twenty were no better once the smooth answer had spikes.
+"""
+
+SHORT_HEAD_START = 1.0
+"""The same where neighbours mean nothing: there the average over priors knows nothing that the others do not."""
+
+HIGHEST = MLE(tolerance=0.01)
+"""The maximum as a candidate, to fewer nats than could be seen in the answer."""
+
+FAR_BEHIND = 8.0
+"""Nats behind the first candidate from which on another has no share. Such a maximum still explains what a smooth
+answer misses, and had up to a sixth of the mixture, at a fifth more distance from the truth."""
+
+WEIGHED = 8
+"""Replicates on which the candidates are weighed anew; fewer where there are many values, but one at least."""
+
+ROWS = 64
+"""Rows whose candidates are found side by side: more would be no faster, and tell less of how far they are."""
+
+
+@dataclass(frozen=True)
+class Stacked(Method):
+    """Mix several methods in the shares that explain held-out reports best; the default, with nothing to tune.
+
+    The candidates are :class:`Smooth` and :class:`MLE`; on categories, and where there are too many values for the
+    former, :class:`IBU` stopped by held-out reports too. Each is solved on all reports and on all but each of a few
+    folds. The shares maximise the likelihood of the folds that were left out, a concave problem that our own solver
+    solves. The first candidate has a head start of eight nats, because the scores of good and bad answers may differ by
+    less. ``estimate.choices`` says what was chosen.
+
+    On categories, where neighbours mean nothing, no candidate takes anything for smooth: the first one merely draws
+    every probability towards the uniform one, is called shrunk, and has a head start of one nat. On categories under
+    k-RR the candidates are :class:`Inversion` with projection and :class:`Pooled`, which have closed forms. There an
+    unbiased estimate of the squared error weighs them, and nothing is held out.
+
+    Parameters
+    ----------
+    folds, seed
+        How many folds the reports are split into to be held out, and the seed of the split.
+
+    >>> import confide as cf
+    >>> ages = cf.datasets.adult_ages()
+    >>> mechanism = cf.TruncatedGeometric(ages.alphabet, epsilon=0.1)
+    >>> counts = mechanism.simulate_counts(ages.histogram, rng=1)
+    >>> answer = cf.estimate(counts, mechanism)
+    >>> [choice.name for choice in answer.choices]
+    ['smooth', 'MLE']
+    """
+
+    name = "Stacked"
+    full_name = "a mixture of several methods, weighed by held-out reports (Stacked)"
+    climbs: ClassVar[bool] = True
+
+    folds: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("folds", self.folds, 2)
+        check_count("seed", self.seed, 0)
+
+    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
+        """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
+        reason, blocks = why_not_hold_out(evidence, self.folds), blocks_of(evidence)
+        solved = None if blocks is None else solve_in_blocks(evidence, self, blocks)
+        if solved is not None:
+            return solved
+        return _solve_alone(evidence, reason, monitor) if reason else self._mix([evidence])[0]
+
+    def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
+        """Solve rows that share a channel: each by its own folds, their candidates side by side where that pays."""
+        if is_plain_response(evidence[0]):
+            return [_pool(one) for one in evidence]
+        quick = stored(evidence[0])
+        parts = [replace(quick, counts=one.counts, log_offset=0.0) for one in evidence]
+        folds = [Folds.of(one, self.folds, self.seed) for one in parts]
+        tried, remarks = _candidates(parts, folds, progress)
+        left_out = tuple(Choice(name, 0.0, None, remark) for name, remark in remarks.items())
+        return [_mixed(*one, left_out) for one in zip(parts, folds, tried, strict=True)]
+
+    def solve_many(
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
+    ) -> list[Solution]:
+        """See :meth:`Method.solve_many`; candidates are weighed on a few replicates, and others borrow their shares.
+
+        To weigh them anew for each would take many times as long. Where the reports themselves could not be split into
+        folds, or there are very many values, the shares of the pilot serve all.
+        """
+        if pilot is None:
+            return self._solve_rows(evidence, counts, progress)
+        is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
+        # Few enough that they have 480 values together: four replicates of a hundred values, or one of Paris.
+        number = min(WEIGHED, max(1, 480 // evidence.channel.shape[0]))
+        few = [] if is_fixed else self._solve_rows(evidence, counts[:number], None)
+        weighed = [_main_shares(solution.choices) for solution in few or [pilot]]
+        mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
+        for candidate in {method: None for shares in weighed for method in shares}:
+            borrowed = np.array([weighed[place % len(weighed)].get(candidate, 0.0) for place in range(counts.shape[0])])
+            rows = np.flatnonzero(borrowed)
+            known = pilot
+            if candidate is HELD_OUT:  # of EM the pilot has the number of steps that held-out reports settle
+                quick = stored(evidence)
+                folds = Folds.of(quick, self.folds, self.seed)
+                known = replace(pilot, iterations=_held_out_steps([quick], [folds])[0])
+            solved = candidate.solve_many(evidence, counts[rows], pilot=known)
+            mixed[rows] += borrowed[rows, None] * np.array([one.distribution for one in solved])
+        words = "shares of the candidates from a few of the replicates" if few else "shares of the estimate"
+        return [Solution(one, 0, Status.HELD_OUT, words) for one in mixed]
+
+    def _solve_rows(self, evidence: Evidence, counts: FloatArray, progress: Progress | None) -> list[Solution]:
+        """Solve rows of their own, a block at a time; those that are too small to hold anything out, one by one."""
+        parts = [replace(evidence, counts=row, log_offset=0.0) for row in counts]
+        # Over many values single products are what takes the time, so that nothing is gained side by side.
+        is_large = math.prod(evidence.channel.shape) > SMALL_MATRIX
+        is_alone = [is_large or bool(why_not_hold_out(one, self.folds)) for one in parts]
+        solutions: dict[int, Solution] = {}
+
+        def tell(done: int) -> None:
+            if progress is not None:
+                progress(len(solutions) + done)
+
+        for place in np.flatnonzero(is_alone).tolist():
+            solutions[place] = self.solve(parts[place])
+            tell(0)
+        together = [place for place, alone in enumerate(is_alone) if not alone]
+        for begin in range(0, len(together), ROWS):
+            places = together[begin : begin + ROWS]
+            solutions |= zip(places, self._mix([parts[place] for place in places], tell), strict=True)
+        tell(0)
+        return [solutions[place] for place in range(len(parts))]
+
+
+HELD_OUT = IBU(stop="held-out")
+"""EM as a candidate; its folds are those of :class:`Stacked`."""
+
+POOLED, INVERTED = Pooled(), Inversion("project")
+"""The candidates on categories under k-RR."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One method's answers to all reports and to all but each fold, the latter one row a fold.
+
+    Attributes
+    ----------
+    head_start
+        Nats that other candidates have to make up, if this is the first of them.
+    """
+
+    name: str
+    method: Method
+    distribution: FloatArray
+    without_fold: FloatArray
+    head_start: float = SHORT_HEAD_START
+
+
+def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
+    """Return the shares that explain the folds best, and by how many nats each candidate beats the first.
+
+    A mixture of candidates explains a left-out report with the mixture of their probabilities, so the shares are
+    another distribution seen through another channel: values are candidates, outputs are reports in their fold. The
+    head start is so many more reports, which only the first candidate explains.
+    """
+    judged = folds.judged * (evidence.total / folds.judged.shape[0])
+    seen = judged > 0
+    explained = np.array([evidence.channel.push(candidate.without_fold)[seen] for candidate in tried])
+    # One report that a candidate calls impossible must not rule it out.
+    explained = np.maximum(explained, 1e-300)
+    scores = np.log(explained) @ judged[seen]
+    scores -= scores[0]
+    alone = np.zeros((len(tried), 1))
+    alone[0] = 1.0
+    matrix = np.hstack([explained / explained.max(axis=0), alone])
+    counts = np.append(judged[seen], tried[0].head_start)
+    shares, near = np.zeros(len(tried)), scores > -FAR_BEHIND
+    shares[near] = MLE(1e-3).solve(Evidence(Dense(matrix[near]), counts)).distribution
+    return shares, scores
+
+
+def is_plain_response(evidence: Evidence) -> bool:
+    """Whether these are categories under k-RR: there candidates have closed forms, and need no held-out reports."""
+    alike, size = evidence.channel.keep_and_other, evidence.channel.shape[0]
+    return alike is not None and alike[1] > 0 and layout_of(evidence) is None and size <= LARGEST_UNORDERED
+
+
+def _pool(evidence: Evidence) -> Solution:
+    """Mix inversion and pooled shares, as an unbiased estimate of the squared error asks."""
+    shares = Shares.of(evidence)
+    choices = (
+        Choice(POOLED.name, shares.trust, None, method=POOLED),
+        Choice(INVERTED.name, 1 - shares.trust, None, method=INVERTED),
+    )
+    mixed = shares.trust * shares.pooled + (1 - shares.trust) * shares.projected
+    words = f"{_named(choices)}; an unbiased estimate of the squared error weighs the candidates"
+    return Solution(mixed, 0, Status.AVERAGED, words, choices)
+
+
+def why_not_hold_out(evidence: Evidence, folds: int) -> str:
+    """Return the reason why no report can be held out; nothing where some can."""
+    counts = evidence.counts
+    if (counts != np.floor(counts)).any():
+        return "counts that are not whole cannot be split into folds"
+    if evidence.total < 2 * folds:
+        return f"{counted(round(evidence.total), 'report')}: too few to hold some out"
+    return ""
+
+
+def _mixed(evidence: Evidence, folds: Folds, tried: Sequence[Candidate], left_out: tuple[Choice, ...]) -> Solution:
+    """Mix the candidates of one row."""
+    shares, scores = weigh(evidence, folds, tried)
+    mixed: FloatArray = shares @ np.array([candidate.distribution for candidate in tried])
+    choices = tuple(
+        Choice(candidate.name, float(share), float(score), method=candidate.method)
+        for candidate, share, score in zip(tried, shares, scores, strict=True)
+    )
+    explanation = _explain(choices, left_out, tried[0].head_start)
+    return Solution(mixed / float(mixed.sum()), 0, Status.HELD_OUT, explanation, choices + left_out)
+
+
+def _candidates(
+    evidence: Sequence[Evidence], folds: Sequence[Folds], progress: Progress | None
+) -> tuple[list[list[Candidate]], dict[str, str]]:
+    """Return the candidates of each row, the one with the head start first, and why others are left out."""
+    first = evidence[0]
+    name = _name_of_smooth(first)
+    reasons = {name: next(filter(None, map(why_not_smooth, evidence)), ""), HIGHEST.name: _why_not_highest(first)}
+    tried: list[list[Candidate]] = [[] for _ in evidence]
+    for number, (row, one, parts) in enumerate(zip(tried, evidence, folds, strict=True), start=1):
+        if not reasons[name]:
+            row.append(_smooth_candidate(one, parts))
+        if progress is not None:
+            progress(number)
+    # Beside a smooth answer, EM that is stopped early was not worth its time: 235 cells were no worse without.
+    is_smooth = not reasons[name] and layout_of(first) is not None
+    others = [] if is_smooth else [_held_out_candidates(evidence, folds)]
+    others += [] if reasons[HIGHEST.name] else [_highest_candidates(evidence, folds)]
+    for row, *found in zip(tried, *others, strict=True):
+        row.extend(found)
+    return tried, {name: reason for name, reason in reasons.items() if reason}
+
+
+def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
+    """Average smooth priors, or pulls to the uniform distribution; for the folds, move each fit by one Newton step."""
+    from confide.solve.smooth_prior import refit
+
+    problem, fits = fit_all(evidence, lambda _outputs: None)
+    shares = believe(evidence, fits)
+    # Fits with less than 5 % of the smooth average are left out when folds are judged.
+    kept = np.flatnonzero((shares > 0.05) | (shares == shares.max()))
+    total = evidence.total * (1 - 1 / folds.learned.shape[0])
+    parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
+    distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
+    head_start = SHORT_HEAD_START if layout_of(evidence) is None else HEAD_START
+    # New reports come from the population, not from those who have reported: the folds are judged without that turn.
+    return Candidate(_name_of_smooth(evidence), Smooth(), distribution, normalised(np.asarray(parts)), head_start)
+
+
+def _name_of_smooth(evidence: Evidence) -> str:
+    """Return the name of the average over priors: where neighbours mean nothing, nothing is taken for smooth."""
+    return "shrunk" if layout_of(evidence) is None else "smooth"
+
+
+def _held_out_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[Candidate]:
+    """Stop EM where it explains held-out reports best."""
+    first = evidence[0]
+    steps = _held_out_steps(evidence, folds)
+    shares = np.array([np.vstack([one.frequencies, part.learned]) for one, part in zip(evidence, folds, strict=True)])
+    rows = RowStack.of_shares(first.channel, shares.reshape(-1, shares.shape[-1]))
+    theta = _after(EM(rows, uniform(first.channel.shape[0])), np.repeat(steps, shares.shape[1]))
+    each = normalised(theta).reshape(*shares.shape[:2], -1)
+    return [Candidate(HELD_OUT.name, HELD_OUT, one[0], one[1:]) for one in each]
+
+
+def _after(em: EM, steps: Indices) -> FloatArray:
+    """Return what each row is after its own number of steps."""
+    theta, places = np.empty_like(em.step.theta), np.arange(steps.size)
+    for step in em:
+        is_done = steps[places] == step.iteration
+        if is_done.any():
+            theta[places[is_done]] = step.theta[is_done]
+            left = np.flatnonzero(~is_done)
+            if not left.size:
+                break
+            em.keep(left)
+            places = places[left]
+    return theta
+
+
+def _held_out_steps(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[int]:
+    channel, totals = evidence[0].channel, np.array([one.total for one in evidence])
+    # Where more than 2,000 steps would help, the maximum itself, a candidate too, is not far.
+    return best_numbers_of_steps(channel, uniform(channel.shape[0]), folds, totals, 2000)
+
+
+def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) -> list[Candidate]:
+    """Find the maximum of the likelihood."""
+    number = folds[0].learned.shape[0]
+    counts = [
+        np.vstack([one.counts, one.total * (1 - 1 / number) * part.learned])
+        for one, part in zip(evidence, folds, strict=True)
+    ]
+    # Beyond 150 values the maxima of one survey and its folds are found faster one by one than side by side.
+    is_large = len(evidence) == 1 and max(evidence[0].channel.shape) > 150
+    solve_many = Method.solve_many if is_large else MLE.solve_many
+    solved = solve_many(HIGHEST, evidence[0], np.concatenate(counts))
+    found = np.array([one.distribution for one in solved]).reshape(len(evidence), number + 1, -1)
+    return [Candidate(HIGHEST.name, HIGHEST, one[0], one[1:]) for one in found]
+
+
+def _why_not_highest(evidence: Evidence) -> str:
+    """Return the reason why the maximum is not tried; nothing where it is."""
+    from confide.solve.maximum import can_follow_path
+
+    size = evidence.channel.shape[0]
+    is_quick = evidence.channel.keep_and_other is not None or can_follow_path(evidence)
+    # Finding the maximum once for each fold takes long for many values; not on lines, where it takes O(k).
+    if size <= 20_000 or is_quick:
+        return ""
+    return f"finding it once a fold would take too long for {size:,} values"
+
+
+def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> Solution:
+    """Solve by the one candidate that needs no fold: the average over priors or, where it does not fit, the maximum."""
+    smooth, unfit = _name_of_smooth(evidence), why_not_smooth(evidence)
+    found = (MLE() if unfit else Smooth()).solve(evidence, monitor)
+    name, method, other = (HIGHEST.name, HIGHEST, smooth) if unfit else (smooth, Smooth(), HIGHEST.name)
+    choices = (Choice(name, 1.0, None, method=method), Choice(other, 0.0, None, unfit or reason))
+    remark = f"; {smooth} was not tried: {unfit}" if unfit else ""
+    explanation = f"{name} alone, for {reason}{remark}; {found.explanation}"
+    return Solution(found.distribution, found.iterations, found.status, explanation, choices)
+
+
+def _main_shares(choices: Sequence[Choice]) -> dict[Method, float]:
+    """Return the candidates that matter, with what their shares are without the others."""
+    # Candidates with less than 2 % are left out for replicates; the others stand for them.
+    main = {choice.method: choice.share for choice in choices if choice.method and choice.share >= 0.02}
+    return {method: share / sum(main.values()) for method, share in main.items()}
+
+
+def _explain(tried: Sequence[Choice], left_out: Sequence[Choice], head_start: float) -> str:
+    start = f"a head start of {head_start:.2g} nat{'' if head_start == 1 else 's'}"
+    rule = f"held-out reports weigh the candidates, and {tried[0].name} has {start}"
+    return "; ".join([_named(tried), rule, *(f"{choice.name} was not tried: {choice.remark}" for choice in left_out)])
+
+
+def _named(tried: Sequence[Choice]) -> str:
+    # The sentence leaves out shares below half a percent.
+    named = sorted((choice for choice in tried if choice.share >= 0.005), key=lambda choice: -choice.share)
+    return " and ".join(f"{choice.share:.0%} {choice.name}" for choice in named)

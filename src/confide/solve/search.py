@@ -1,0 +1,307 @@
+"""Parts of every search for a maximum.
+
+Limits, the best point so far, accelerated EM to begin with, where to look next, the quadratic programme that gives a
+Newton step on non-negative weights, and the line search along it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.evidence.evidence import Evidence
+from confide.solve.em import RowStack, Step
+
+Progress = Callable[[int, FloatArray], None]
+"""Called after each iteration with its number and the outputs y = theta M reached."""
+
+WARM_UP_CYCLES = 15
+"""Cycles of accelerated EM, two steps and a jump each, before Newton begins: 15 to 20 did best."""
+
+FAIR_SHARE = 1e-4
+"""Share of what the slope promises that a step must gain (Armijo's rule with its customary constant)."""
+
+MOST_WITHOUT_NEIGHBOURS = 100
+"""Highest values that stand in for local maxima where nothing is known of neighbours."""
+
+LITTLE_OVERLAP = 0.8
+"""Cosine of neighbouring rows below which noise is weak: they are no near copies, and most values carry the maximum."""
+
+STANDING = 1e-4
+"""Share of an equal one that a value has at least to count as left standing by EM, where noise is weak."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Limits of a search: the certificate to reach, and the most iterations and seconds."""
+
+    tolerance: float
+    iteration_limit: int
+    time_limit: float
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() - self.began > self.time_limit
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Best distribution so far, its certificate, and the iteration that found it, of how many."""
+
+    distribution: FloatArray
+    certificate: float
+    iteration: int
+    iterations: int
+
+    @classmethod
+    def of(cls, evidence: Evidence, distribution: FloatArray, iteration: int) -> Found:
+        """Judge a distribution by the gain as float64 has it."""
+        outputs = evidence.channel.push(distribution)
+        certificate = evidence.certificate_of(evidence.gain(outputs)) if evidence.explains(outputs) else math.inf
+        return cls(distribution, certificate, iteration, iteration)
+
+    def better_of(self, distribution: FloatArray, certificate: float, iteration: int) -> Found:
+        """Take the new distribution if its certificate is lower."""
+        if certificate < self.certificate:
+            return Found(distribution, certificate, iteration, iteration)
+        return Found(self.distribution, self.certificate, self.iteration, iteration)
+
+    def is_stale(self, iteration: int) -> bool:
+        """Whether nothing better was found for long."""
+        # After 12 iterations without a better certificate rounding, and not the search, is in the way.
+        return iteration - self.iteration > 12 and math.isfinite(self.certificate)
+
+
+def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> tuple[FloatArray, FloatArray]:
+    """Run cycles of SQUAREM, two EM steps and a jump along them; return the distribution and its push.
+
+    A jump that lowers the likelihood is not taken, so the likelihood never decreases.
+    """
+    step = Step(RowStack.of(evidence), theta)
+    for _ in range(cycles):
+        first = step.following()
+        second = first.following()
+        change, bend = first.theta - step.theta, second.theta - 2 * first.theta + step.theta
+        bend_norm = float(np.linalg.norm(bend))
+        if bend_norm > 0:  # extrapolate from the three points (Varadhan and Roland, 2008, scheme S3)
+            stretch = max(1.0, float(np.linalg.norm(change)) / bend_norm)
+            far = step.theta + 2 * stretch * change + stretch**2 * bend
+            # Entries that would turn negative keep a share of what EM gave them, so that they can still come back.
+            far = np.maximum(far, 0.01 * second.theta)
+            jumped = Step(step.rows, far / far.sum())
+            step = jumped if jumped.log_likelihood >= second.log_likelihood else second
+        else:
+            step = second
+        if clock.is_over:
+            break
+    return step.theta, step.outputs
+
+
+def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: float, slope: float) -> float:
+    """Halve a step until it gains a fair share of what the slope promises; 0 if none does.
+
+    The gain is q . log(y + a dy) - a mass, the likelihood less what the step adds to the sum of the weights.
+    """
+    relative = np.divide(change, outputs, out=np.zeros_like(outputs), where=outputs > 0)[evidence.seen]
+    shares = evidence.frequencies[evidence.seen]
+    length = 1.0
+    # Of a shorter step fewer than half the digits of float64 are left.
+    while length > 2.0**-30:
+        moved = length * relative
+        if (moved > -1).all():
+            rise = float(shares @ np.log1p(moved)) - length * mass
+            if rise >= FAIR_SHARE * length * slope or (slope < 1e-13 and rise > -1e-15):
+                return length
+        length /= 2
+    return 0.0
+
+
+def longest_step(point: FloatArray, step: FloatArray) -> float:
+    """Return how far a step may go, at most 1, for a positive point to stay positive."""
+    falling = step < 0
+    with np.errstate(over="ignore"):  # a tiny step may go infinitely far
+        # Interior points usually go 99.5 % of the way to the border.
+        return min(1.0, 0.995 * float((point[falling] / -step[falling]).min(initial=np.inf)))
+
+
+def overlap(channel: Channel) -> float:
+    """Return the cosine between the rows of a value in the middle and of the one before it."""
+    layout, value = channel.layout, channel.shape[0] // 2
+    if layout is not None and layout.places is None and len(layout.shape) == 2:
+        value = layout.shape[0] // 2 * layout.shape[1] + layout.shape[1] // 2  # not at a border, where rows break off
+    first, second = channel.select(np.array([value, max(value - 1, 0)]))
+    sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(first @ second) / sizes if sizes > 0 else 1.0
+
+
+def peaks(heights: FloatArray, layout: Layout | None) -> Indices:
+    """Return the numbers of the values that are higher than all their neighbours.
+
+    >>> peaks(np.array([1.0, 3.0, 2.0, 5.0]), Layout((4,)))
+    array([1, 3])
+    """
+    if layout is None:
+        count = min(MOST_WITHOUT_NEIGHBOURS, heights.size)
+        return np.sort(np.argpartition(heights, -count)[-count:])
+    if layout.places is None:
+        return np.flatnonzero(_is_peak(heights.reshape(layout.shape)))
+    box = np.full(int(np.prod(layout.shape)), -np.inf)
+    box[layout.places] = heights
+    return np.flatnonzero(_is_peak(box.reshape(layout.shape)).reshape(-1)[layout.places])
+
+
+def highest(candidates: Indices, heights: FloatArray, count: int) -> Indices:
+    """Return at most `count` of the candidates, those with the greatest heights.
+
+    >>> highest(np.array([0, 1, 2]), np.array([5.0, 7.0, 6.0]), 2)
+    array([2, 1])
+    """
+    if candidates.size <= count:
+        return candidates
+    return candidates[np.argsort(heights[candidates])[-count:]]
+
+
+def _is_peak(picture: FloatArray) -> NDArray[np.bool_]:
+    is_peak = np.ones(picture.shape, dtype=bool)
+    for axis in range(picture.ndim):
+        before = (slice(None),) * axis
+        ahead, behind = (*before, slice(1, None)), (*before, slice(None, -1))
+        is_peak[ahead] &= picture[ahead] > picture[behind]  # strictly, so that a plateau has one peak at most
+        is_peak[behind] &= picture[behind] >= picture[ahead]
+    return is_peak
+
+
+Mask = NDArray[np.bool_]
+
+EXCHANGE_PATIENCE = 3
+"""Times that whole blocks may be exchanged without fewer entries being wrong."""
+
+
+@dataclass
+class NonnegativeProgramme:
+    """Maximise slope . d - d' H d / 2 with point + d >= 0, for one H and several slopes and points.
+
+    >>> programme = NonnegativeProgramme(np.eye(2))
+    >>> programme.step(np.array([1.0, -3.0]), np.array([0.0, 2.0]))
+    array([ 1., -2.])
+
+    Attributes
+    ----------
+    hessian
+        H, positive semidefinite. It is overwritten: equilibrated to a diagonal of ones.
+    """
+
+    hessian: FloatArray
+    _scale: FloatArray = field(init=False)
+    _free: Mask = field(init=False)
+    _factor: FloatArray | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._scale = 1 / np.sqrt(np.maximum(self.hessian.diagonal(), 1e-300))
+        self.hessian *= self._scale[:, None]
+        self.hessian *= self._scale
+        self._free = np.zeros(self._scale.size, dtype=bool)
+
+    def step(self, slope: FloatArray, point: FloatArray, tolerated: float = 0.0) -> FloatArray:
+        """Return the best d.
+
+        A share of `tolerated` entries may be wrong about which side of the bound they belong to, where H is a model
+        that the caller corrects anyway; they are brought to the bound.
+        """
+        target, start = slope * self._scale, point / self._scale
+        first_guess = (start > 0) | (target > 0) if self._factor is None else self._free
+        step = self._exchange_blocks(target, start, first_guess, tolerated)
+        if step is None:  # the central path is sure to lead there, or to blocks that can be exchanged
+            end, slack = follow_central_path(self.hessian, target, start)
+            step = self._exchange_blocks(target, start, end > slack, tolerated)
+            step = end - start if step is None else step
+        return np.maximum(step, -start) * self._scale
+
+    def _exchange_blocks(
+        self, target: FloatArray, start: FloatArray, free: Mask, tolerated: float
+    ) -> FloatArray | None:
+        """Let all wrong entries change sides at once (Judice and Pires, 1994); None if that leads nowhere."""
+        fewest, patience = start.size + 1, EXCHANGE_PATIENCE
+        while patience >= 0:
+            step = self._solve(target, start, free)
+            wants_to_grow = target - self.hessian @ step > 1e-12 * np.maximum(1.0, np.abs(target))
+            wrong = np.where(free, start + step < 0, wants_to_grow)
+            count = int(wrong.sum())
+            if count <= tolerated * start.size:
+                return step
+            patience = EXCHANGE_PATIENCE if count < fewest else patience - 1
+            fewest = min(fewest, count)
+            free = free ^ wrong
+        return None
+
+    def _solve(self, target: FloatArray, start: FloatArray, free: Mask) -> FloatArray:
+        """Bring bound entries to their bound, and solve H d = target for the others."""
+        step = -start
+        if not free.any():
+            return step
+        right = target[free]
+        if not free.all() and step[~free].any():
+            right = right - self.hessian[np.ix_(free, ~free)] @ step[~free]
+        step[free] = dpotrs(self._factored(free), right, lower=1)[0]
+        return step
+
+    def _factored(self, free: Mask) -> FloatArray:
+        """Return the Cholesky factor for these free entries, the last one again if they are the same."""
+        if self._factor is None or not np.array_equal(free, self._free):
+            inner = self.hessian if free.all() else self.hessian[np.ix_(free, free)]
+            self._free, self._factor = free, factor_positive(inner)
+        return self._factor
+
+
+def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Solve the programme by a primal-dual interior point (Mehrotra); return the weights and their slack.
+
+    With the slack z = H (x - start) - target, optimality is x z = 0 with both non-negative. Newton's step on x z = mu
+    solves (H + z / x) dx = target - H (x - start) + mu / x.
+    """
+    weights = start + 0.1 * max(float(start.mean()), float(np.abs(target).mean()), 1e-300)
+    slack = np.maximum(hessian @ (weights - start) - target, 0.1 * float(np.abs(target).mean()) + 1e-300)
+    # 10 to 25 steps are usual.
+    for _ in range(60):
+        left, centre = target - hessian @ (weights - start), float(weights @ slack) / weights.size
+        if centre <= 1e-16 * float(np.abs(target).max()) * float(weights.max()):
+            break
+        ratio = slack / weights
+        factor = factor_positive(hessian + np.diag(ratio))
+        ahead = dpotrs(factor, left, lower=1)[0]
+        ahead_slack = -slack - ratio * ahead
+        reached = weights + longest_step(weights, ahead) * ahead
+        reached_slack = slack + longest_step(slack, ahead_slack) * ahead_slack
+        aim = (float(reached @ reached_slack) / weights.size / centre) ** 3 * centre
+        bend = (aim - ahead * ahead_slack) / weights
+        change = dpotrs(factor, left + bend, lower=1)[0]
+        slack_change = bend - slack - ratio * change
+        weights = weights + longest_step(weights, change) * change
+        slack = slack + longest_step(slack, slack_change) * slack_change
+    return weights, slack
+
+
+def factor_positive(matrix: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a symmetric matrix that rounding may have made singular."""
+    # A ridge slows steps but moves no fixed point, because increments are solved for. The diagonal is one.
+    ridge = 1e-14 * matrix.shape[0]
+    for _ in range(8):
+        # Turned, because LAPACK would copy what numpy lays out row by row; symmetric, so that nothing changes.
+        regular = matrix.copy().T
+        regular[np.diag_indices_from(regular)] += ridge
+        factored = dpotrf(regular, lower=1, overwrite_a=1)
+        if factored[1] == 0:
+            factor: FloatArray = factored[0]
+            return factor
+        ridge *= 100
+    raise LinAlgError("The Hessian of the atoms could not be factored.")

@@ -1,0 +1,612 @@
+"""The distribution that explains the reports while its logarithm stays smooth, for a whole range of smoothness.
+
+The logarithm f of theta has a Gaussian prior around the uniform distribution with the precision Q = alpha P + r I. P is
+the roughness (squared differences of some order), alpha its weight, and the little r keeps f from drifting where P says
+nothing. The likelihood is the one of the evidence with its total left free, n (q . log(theta M) - sum(theta)), whose
+maximum sums to one by itself, or nearly so. With g = M (q / y) and D = diag(theta) the slope in f is n theta (g - 1) -
+Q (f - f0), and the curvature n D M diag(q / y^2) M' D + Q, up to a diagonal that vanishes at g = 1.
+
+How much each alpha deserves to be believed follows from its evidence, the probability of the reports once f is
+integrated out, by Laplace's approximation around the mode:
+
+    log evidence = n (q . log y - sum(theta)) - (f - f0)' Q (f - f0) / 2 + log det Q / 2 - log det (Q + curvature) / 2.
+
+It is not a concave problem: there is no certificate that a mode is the highest. The path from strong to weak alpha,
+each fit started from the one before, keeps to the mode that grows out of the smoothest answer.
+
+Newton's equations of a fit are factored once. Under randomized response M = a I + b 11', so that with w = n q / y^2 the
+curvature of the likelihood, D M diag(w) M' D, is a diagonal and two columns, diag(a^2 theta^2 w) + U S U': U = [theta
+w, theta], S = [[0, a b], [a b, b^2 sum(w)]]. Beside a prior on differences it is a band, which is factored in O(k), and
+the columns follow by Woodbury's formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpbtrf, dpbtrs, dpotrf, dpotrs
+
+from confide.channels import Dense
+from confide.channels.base import FloatArray, Indices, Layout
+from confide.evidence.evidence import Evidence
+from confide.values.checks import read_only
+
+STENCILS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}
+"""Differences of the first, second and third order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """Some places of a box, evenly spaced along each axis; between them functions are straight.
+
+    Attributes
+    ----------
+    layout
+        How the knots lie; the layout of the values themselves where every value is a knot.
+    size
+        How many there are.
+    weights
+        One row a knot, one column a value: how much of the knot's height the value gets. None where every value is a
+        knot.
+    """
+
+    layout: Layout
+    size: int
+    weights: FloatArray | None
+
+    @classmethod
+    def over(cls, layout: Layout, size: int, most: int) -> Knots:
+        """Return every value as a knot, or at most so many knots where there are more values.
+
+        >>> Knots.over(Layout((7,)), 7, 4).weights
+        array([[1. , 0.5, 0. , 0. , 0. , 0. , 0. ],
+               [0. , 0.5, 1. , 0.5, 0. , 0. , 0. ],
+               [0. , 0. , 0. , 0.5, 1. , 0.5, 0. ],
+               [0. , 0. , 0. , 0. , 0. , 0.5, 1. ]])
+        """
+        if size <= most:
+            return cls(layout, size, None)
+        # All sides shrink alike until few enough places are left; a side keeps four places if it has them.
+        shrink = (most / math.prod(layout.shape)) ** (1 / len(layout.shape))
+        shape = tuple(max(min(length, 4), int(length * shrink)) for length in layout.shape)
+        weights: FloatArray = np.ones((1, 1))
+        for length, count in zip(layout.shape, shape, strict=True):
+            spots = np.arange(length) * ((count - 1) / max(length - 1, 1))
+            hats = np.maximum(0.0, 1.0 - np.abs(spots - np.arange(count)[:, None]))
+            weights = np.kron(weights, hats).astype(np.float64)
+        places: slice | Indices = slice(None) if layout.places is None else layout.places
+        return cls(Layout(shape), math.prod(shape), weights[:, places])
+
+    def spread(self, heights: FloatArray) -> FloatArray:
+        """Return the heights of all values from those of the knots."""
+        return heights if self.weights is None else heights @ self.weights
+
+    def gather(self, slopes: FloatArray) -> FloatArray:
+        """Return how a sum over values changes with the height of each knot, from how it changes with each value's.
+
+        Both this and :meth:`spread` take one function, or several, one a row.
+        """
+        return slopes if self.weights is None else slopes @ self.weights.T
+
+
+def roughness(layout: Layout, size: int, order: int) -> FloatArray:
+    """Return the matrix P for which f' P f is the sum of the squared differences of f, along every axis.
+
+    Differences of the second order on a plane include the mixed one, twice, so that no direction is preferred: the
+    thin plate. A difference that would reach over a hole, or past the rim, does not count.
+
+    >>> roughness(Layout((3,)), 3, 2)
+    array([[ 1., -2.,  1.],
+           [-2.,  4., -2.],
+           [ 1., -2.,  1.]])
+    """
+    # The number of the value that stands at each place, -1 where none does.
+    box = np.full(math.prod(layout.shape), -1, dtype=np.int64)
+    box[slice(None) if layout.places is None else layout.places] = np.arange(size)
+    box = box.reshape(layout.shape)
+    penalty = np.zeros((size, size))
+    for axis in range(box.ndim):
+        if box.shape[axis] > order:
+            runs = np.lib.stride_tricks.sliding_window_view(box, order + 1, axis=axis)
+            _add(penalty, runs.reshape(-1, order + 1), STENCILS[order])
+    if box.ndim == 2 and order == 2:
+        corners = np.stack([box[:-1, :-1], box[:-1, 1:], box[1:, :-1], box[1:, 1:]], axis=-1)
+        # The mixed second difference over the four corners of a square.
+        _add(penalty, corners.reshape(-1, 4), tuple(math.sqrt(2) * weight for weight in (1.0, -1.0, -1.0, 1.0)))
+    return penalty
+
+
+def _add(penalty: FloatArray, windows: Indices, stencil: tuple[float, ...]) -> None:
+    """Add the square of one difference for each window that has no hole."""
+    whole = windows[(windows >= 0).all(axis=1)]
+    for left, one in enumerate(stencil):
+        for right, other in enumerate(stencil):
+            np.add.at(penalty, (whole[:, left], whole[:, right]), one * other)
+
+
+class DenseCurvature:
+    """A matrix of which the lower half is given, and which rounding may have made singular."""
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self.factor = factorise(matrix)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Solve for one right side, or for one a column."""
+        return solve_by(self.factor, right)
+
+    @property
+    def log_determinant(self) -> float:
+        """The logarithm of the determinant."""
+        return 2 * float(np.log(self.factor.diagonal()).sum())
+
+
+class BandedCurvature:
+    """A band and a few columns: B + U S U'."""
+
+    def __init__(self, band: FloatArray, columns: FloatArray, middle: FloatArray) -> None:
+        self.factor, info = dpbtrf(band, lower=1)
+        ridge = 1e-14 * float(band[0].max())
+        while info != 0:  # rounding has made it singular
+            band[0] += ridge
+            ridge *= 100
+            self.factor, info = dpbtrf(band, lower=1)
+        self.columns, self.solved = columns, dpbtrs(self.factor, columns, lower=1)[0]
+        self.inner = np.eye(middle.shape[0]) + middle @ (columns.T @ self.solved)
+        self.middle = middle
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Solve for one right side, or for one a column: H^-1 r = B^-1 r - B^-1 U (I + S U' B^-1 U)^-1 S U' B^-1 r."""
+        plain: FloatArray = dpbtrs(self.factor, right, lower=1)[0]
+        inside = np.linalg.solve(self.inner, self.middle @ (self.columns.T @ plain))
+        solution: FloatArray = plain - self.solved @ inside
+        return solution
+
+    @property
+    def log_determinant(self) -> float:
+        """The logarithm of the determinant."""
+        band = 2 * float(np.log(self.factor[0]).sum())
+        return band + float(np.linalg.slogdet(self.inner)[1])
+
+
+def as_band(matrix: FloatArray, width: int) -> FloatArray:
+    """Return the lower band of a symmetric matrix, one row a diagonal, as LAPACK stores it.
+
+    >>> as_band(np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]]), 1)
+    array([[ 2.,  2.,  2.],
+           [-1., -1.,  0.]])
+    """
+    size = matrix.shape[0]
+    band = np.zeros((width + 1, size))
+    for below in range(width + 1):
+        band[below, : size - below] = matrix.diagonal(-below)
+    return band
+
+
+def factorise(matrix: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a matrix whose lower half is given, and which rounding may have made singular."""
+    ridge = 0.0
+    for _ in range(12):
+        regular = matrix.copy()
+        regular.flat[:: matrix.shape[0] + 1] += ridge
+        factor, info = dpotrf(regular, lower=1, overwrite_a=1)
+        if info == 0:
+            break
+        ridge = max(100 * ridge, 1e-14 * float(matrix.diagonal().max()))
+    result: FloatArray = factor
+    return result
+
+
+def solve_by(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve for each column on the right, by a Cholesky factor."""
+    solution: FloatArray = dpotrs(factor, right, lower=1)[0]
+    return solution
+
+
+Progress = Callable[[FloatArray], None]
+"""Called after each step with the outputs y = theta M reached."""
+
+Span = tuple[int, int]
+"""The first value that anybody has, and the one after the last."""
+
+MOST_KNOTS = 500
+"""Values up to which each has a height of its own; a step then takes up to a hundredth of a second."""
+
+MOST_ENTRIES = 3_000_000
+"""Entries of the rows of all knots: the more values there are, the fewer knots."""
+
+FEWEST_KNOTS = 64
+
+SMALLEST_WEIGHT = 1e-3
+
+ENOUGH = 0.03
+"""A step that promises fewer nats than this is the last: it would not be seen in the answer."""
+
+LONGEST_STEP = 3.0
+"""No log-probability moves by more in one step."""
+
+_PENALTIES: dict[object, Penalty] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """P, its eigenvalues, and by how many places a value and another that it has to do with are apart at most."""
+
+    matrix: FloatArray
+    spectrum: FloatArray
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """Q = alpha P + r I, and how wide its band is."""
+
+    matrix: FloatArray
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class PriorFit:
+    """The mode for one prior: its heights at the knots, its distribution, and how much it deserves to be believed.
+
+    Attributes
+    ----------
+    order, weight
+        The order of the differences, 0 for none, and alpha; infinite for the uniform distribution itself.
+    log_evidence
+        The log-probability of the reports under this prior.
+    spikes
+        Shares of single values beside the smooth part, which is exp(f); see :mod:`confide.solve.smooth_features`.
+    span
+        The values beyond which nobody is, and which alone have heights; see :mod:`confide.solve.smooth_features`.
+    """
+
+    order: int
+    weight: float
+    log_evidence: float
+    heights: FloatArray
+    theta: FloatArray
+    spikes: FloatArray | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The reports, the rows of the channel over the outputs that were reported, and the shares of spikes, if any."""
+
+    evidence: Evidence
+    knots: Knots
+    matrix: FloatArray | None
+    spikes: FloatArray | None = None
+
+    @classmethod
+    def of(cls, evidence: Evidence, layout: Layout | None) -> Problem:
+        """Store the matrix where every value is a knot; push through the channel where it would be too large."""
+        size, outputs = evidence.channel.shape
+        most = size if layout is None else min(MOST_KNOTS, max(FEWEST_KNOTS, MOST_ENTRIES // max(size, outputs)))
+        knots = Knots.over(layout or Layout((size,)), size, most)
+        matrix = np.ascontiguousarray(evidence.channel.dense()[:, evidence.seen]) if knots.weights is None else None
+        return cls(evidence, knots, matrix)
+
+    @property
+    def start(self) -> FloatArray:
+        """The heights of the uniform distribution."""
+        return np.full(self.knots.size, -math.log(self.evidence.channel.shape[0]))
+
+    @property
+    def anchor(self) -> float:
+        """r, the precision that holds f near the uniform distribution as a whole."""
+        # 6 is the root mean square by which log theta is expected to stray from the uniform one over all values.
+        return 1 / (6.0**2 * self.knots.size)
+
+    def push(self, theta: FloatArray) -> FloatArray:
+        """Return y over the outputs that were reported."""
+        if self.matrix is not None and not self.is_response:
+            pushed: FloatArray = theta @ self.matrix
+            return pushed
+        outputs: FloatArray = self.evidence.channel.push(theta)[..., self.evidence.seen]
+        return outputs
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """Return M r for weights on the outputs that were reported, one row a vector of weights."""
+        if self.matrix is not None and not self.is_response:
+            pulled: FloatArray = weights @ self.matrix.T
+            return pulled
+        full = np.zeros((*weights.shape[:-1], self.evidence.channel.shape[1]))
+        full[..., self.evidence.seen] = weights
+        return self.evidence.channel.pull(full)
+
+    def explain(self, theta: FloatArray) -> FloatArray:
+        """Return y for a smooth part and the spikes beside it."""
+        return self.push(theta) if self.spikes is None else self.push(theta) + self._spiked
+
+    @cached_property
+    def _spiked(self) -> FloatArray:
+        return self.push(np.asarray(self.spikes))
+
+    @cached_property
+    def spiked_share(self) -> float:
+        """The share of all spikes together."""
+        return 0.0 if self.spikes is None else float(self.spikes.sum())
+
+    def whole(self, smooth: FloatArray) -> FloatArray:
+        """Return smooth parts, one or one a row, with the spikes, as distributions."""
+        both = smooth if self.spikes is None else smooth + self.spikes
+        normalised: FloatArray = both / both.sum(axis=-1, keepdims=True)
+        return normalised
+
+    def rows(self, theta: FloatArray) -> FloatArray:
+        """Return how y changes with the height of each knot, one row a knot."""
+        if self.matrix is not None:
+            return theta[:, None] * self.matrix
+        weights = np.eye(self.knots.size) if self.knots.weights is None else self.knots.weights
+        # As many rows at a time as have 4 million entries.
+        step = max(1, 4_000_000 // self.evidence.channel.shape[1])
+        parts = [self.push(weights[begin : begin + step] * theta) for begin in range(0, self.knots.size, step)]
+        return np.concatenate(parts)
+
+    @property
+    def is_response(self) -> bool:
+        """Whether the channel is that of randomized response, whose products and curvature are closed forms."""
+        return self.knots.weights is None and self.evidence.channel.keep_and_other is not None
+
+    def system(
+        self,
+        theta: FloatArray,
+        outputs: FloatArray,
+        prior: Precision,
+        share: float = 1.0,
+        more: FloatArray | None = None,
+    ) -> DenseCurvature | BandedCurvature:
+        """Return the curvature of the posterior, with a share of the reports, and with more on its diagonal."""
+        alike = self.evidence.channel.keep_and_other
+        if alike is None or not self.is_response or 3 * prior.width > self.knots.size:
+            matrix = share * self.curvature(theta, outputs) + prior.matrix
+            if more is not None:
+                matrix.flat[:: self.knots.size + 1] += more
+            return DenseCurvature(matrix)
+        lift, other = alike[0] - alike[1], alike[1]
+        weights = np.zeros(self.knots.size)
+        weights[self.evidence.seen] = share * self.evidence.counts[self.evidence.seen] / outputs**2
+        band = as_band(prior.matrix, prior.width)
+        band[0] += lift**2 * theta**2 * weights + (0.0 if more is None else more)
+        middle = np.array([[0.0, lift * other], [lift * other, other**2 * float(weights.sum())]])
+        return BandedCurvature(band, np.column_stack([theta * weights, theta]), middle)
+
+    def curvature(self, theta: FloatArray, outputs: FloatArray) -> FloatArray:
+        """Return n D M diag(q / y^2) M' D in the heights of the knots; its lower half at least."""
+        counts = self.evidence.counts[self.evidence.seen]
+        if self.matrix is not None:  # one pass over a matrix that may be large, and theta afterwards
+            scaled = self.matrix * (np.sqrt(counts) / outputs)
+            whole: FloatArray = scaled @ scaled.T
+            return whole * theta[:, None] * theta
+        half: FloatArray = dsyrk(1.0, self.rows(theta) * (np.sqrt(counts) / outputs), lower=1)
+        return half
+
+
+def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorFit]:
+    """Fit from smooth to rough, each from the one before, until it is far too rough; then halve the steps at the best.
+
+    On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
+    """
+    family = PriorFamily.of(problem, order, progress)
+    weight, step = _first_weight(problem.knots.layout, order)
+    fits: list[PriorFit] = []
+    highest = -math.inf
+    # The path ends where the log evidence has fallen by six nats from its best.
+    while weight >= SMALLEST_WEIGHT and not (fits and fits[-1].log_evidence < highest - 6.0):
+        fits.append(family.fit(weight, fits[-1].heights if fits else problem.start))
+        highest = max(highest, fits[-1].log_evidence)
+        weight /= step
+    best = max(fits, key=lambda fit: fit.log_evidence)
+    sides = (-0.5,) if best is fits[0] else (0.5, -0.5)
+    return fits + [family.fit(best.weight * step**side, best.heights) for side in sides]
+
+
+@dataclass(frozen=True, eq=False)
+class PriorFamily:
+    """All priors of one order, and the eigenvalues of its roughness, which give log det Q for every weight."""
+
+    problem: Problem
+    order: int
+    penalty: Penalty
+    progress: Progress
+
+    @classmethod
+    def of(cls, problem: Problem, order: int, progress: Progress) -> PriorFamily:
+        """Return the priors of an order."""
+        return cls(problem, order, penalty_of(problem, order), progress)
+
+    def fit(self, weight: float, heights: FloatArray, *, is_mode: bool = False) -> PriorFit:
+        """Climb from these heights, unless they are the mode already, for one weight, and measure its evidence."""
+        problem, prior = self.problem, precision_of(self.problem, self.penalty, weight)
+        if is_mode:
+            theta, outputs, height = _evaluate(problem, prior, heights)
+        else:
+            heights, theta, outputs, height = climb(problem, prior, heights, self.progress)
+        volume = problem.system(theta, outputs, prior).log_determinant
+        log_evidence = height + (float(np.log(weight * self.penalty.spectrum + problem.anchor).sum()) - volume) / 2
+        return PriorFit(self.order, weight, log_evidence, heights, problem.whole(theta), problem.spikes)
+
+
+def stay_uniform(problem: Problem) -> PriorFit:
+    """Return the uniform distribution as the answer of a prior that knows nothing else, with its evidence.
+
+    Its one unknown is the total, which the reports know to one part in the root of n.
+    """
+    size = problem.evidence.channel.shape[0]
+    theta = np.full(size, 1 / size)
+    height = _likelihood(problem, theta, problem.push(theta))
+    log_evidence = height + (math.log(problem.anchor) - math.log(problem.anchor + problem.evidence.total / size)) / 2
+    return PriorFit(0, math.inf, log_evidence, problem.start, theta)
+
+
+def refit(problem: Problem, fit: PriorFit, shares: FloatArray, total: float) -> FloatArray:
+    """Return what the fit would have been with other shares of the outputs, one row each: one Newton step away.
+
+    The shares are those of parts of the same reports, so that the fit is close already; one factor serves all parts.
+    """
+    if math.isinf(fit.weight):
+        return np.tile(fit.theta, (shares.shape[0], 1))
+    free = free_spikes(problem, fit)
+    problem, prior, heights = free.problem, free.prior, free.heights
+    theta = np.exp(problem.knots.spread(heights))
+    outputs = problem.push(theta)
+    gain = problem.pull(shares[:, problem.evidence.seen] / outputs)
+    pull = prior.matrix @ (heights - problem.start)
+    slopes = np.array([problem.knots.gather(total * theta * (row - 1)) - pull for row in gain])
+    system = problem.system(theta, outputs, prior, total / problem.evidence.total)
+    steps = np.clip(system.solve(slopes.T).T, -LONGEST_STEP, LONGEST_STEP)
+    return free.whole(np.exp(problem.knots.spread(heights + steps)))
+
+
+@dataclass(frozen=True, eq=False)
+class FreeSpikes:
+    """A fit whose spikes have heights of their own after those of the knots, so that all can be moved together.
+
+    Attributes
+    ----------
+    places
+        The values that have spikes.
+    beyond
+        How many values lie before the first that anybody has, and how many after the last.
+    """
+
+    problem: Problem
+    prior: Precision
+    heights: FloatArray
+    places: Indices
+    beyond: tuple[int, int] = (0, 0)
+
+    def whole(self, moved: FloatArray) -> FloatArray:
+        """Return smooth parts with their spikes behind them, one a row, as distributions."""
+        size = moved.shape[1] - self.places.size
+        both = moved[:, :size].copy()
+        both[:, self.places] += moved[:, size:]
+        normalised: FloatArray = both / both.sum(axis=1, keepdims=True)
+        return np.pad(normalised, ((0, 0), self.beyond)) if any(self.beyond) else normalised
+
+
+def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
+    """Return a fit's problem with its spikes as further values, which only the reports hold; or between its edges."""
+    if fit.span is not None:
+        (low, high), size = fit.span, fit.theta.size
+        inside = problem_between(problem, fit.span)
+        held = precision_of(inside, penalty_between(fit.order, fit.span), fit.weight)
+        return FreeSpikes(inside, held, fit.heights, np.zeros(0, dtype=np.int64), (low, size - high))
+    prior = precision_of(problem, penalty_of(problem, fit.order), fit.weight)
+    if fit.spikes is None or problem.matrix is None:
+        return FreeSpikes(problem, prior, fit.heights, np.zeros(0, dtype=np.int64))
+    places, size = np.flatnonzero(fit.spikes), problem.knots.size
+    rows = problem.evidence.channel.dense()
+    evidence = replace(problem.evidence, channel=Dense(np.vstack([rows, rows[places]])))
+    # A little precision holds the logarithm of a spike's share.
+    precision = np.eye(size + places.size) * 1e-3
+    precision[:size, :size] = prior.matrix
+    knots = Knots(Layout((size + places.size,)), size + places.size, None)
+    freed = Problem(evidence, knots, np.vstack([problem.matrix, problem.matrix[places]]))
+    heights = np.append(fit.heights, np.log(fit.spikes[places]))
+    return FreeSpikes(freed, Precision(precision, size + places.size), heights, places)
+
+
+def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
+    """Return the alpha at which f bends by about one over the whole box, and the factor between two alphas.
+
+    The integral of the squared derivative over the unit box is the sum of squared differences times side^(2 order) over
+    the number of values. The factor makes the width over which f is averaged shrink alike for every order.
+    """
+    if order == 0:
+        return 100.0, 10.0
+    side, size = max(layout.shape), math.prod(layout.shape)
+    # No alpha is larger: beyond it float64 no longer sees the reports beside the prior.
+    return min(float(side) ** (2 * order) / size, 1e10), 10.0 ** (order / 2)
+
+
+def problem_between(problem: Problem, span: Span) -> Problem:
+    """Return the problem on a line without the values beyond two edges."""
+    low, high = span
+    evidence, matrix = problem.evidence, problem.matrix
+    rows = evidence.channel.dense()[low:high]
+    inside = replace(evidence, channel=Dense(rows), layout=None)
+    return Problem(inside, Knots(Layout((high - low,)), high - low, None), None if matrix is None else matrix[low:high])
+
+
+def penalty_between(order: int, span: Span) -> Penalty:
+    """Return P of a line that begins and ends at two edges; without its eigenvalues, for edges move often."""
+    differences = np.diff(np.eye(span[1] - span[0]), order, axis=0)
+    return Penalty(differences.T @ differences, np.zeros(0), order)
+
+
+def penalty_of(problem: Problem, order: int) -> Penalty:
+    """Return P: the same for all groups and replicates over one alphabet, so they are kept."""
+    layout, size = problem.knots.layout, problem.knots.size
+    key = (order, size, layout.shape, None if layout.places is None else layout.places.tobytes())
+    if key not in _PENALTIES:
+        # Each takes up to 2 MB.
+        while len(_PENALTIES) >= 8:
+            _PENALTIES.pop(next(iter(_PENALTIES)))
+        penalty = read_only(np.eye(size) if order == 0 else roughness(layout, size, order))
+        left, right = np.nonzero(penalty)
+        spectrum = read_only(np.maximum(np.linalg.eigvalsh(penalty), 0.0))
+        _PENALTIES[key] = Penalty(penalty, spectrum, int(np.abs(left - right).max(initial=0)))
+    return _PENALTIES[key]
+
+
+def precision_of(problem: Problem, penalty: Penalty, weight: float) -> Precision:
+    """Return Q for a roughness and a weight."""
+    precision: FloatArray = weight * penalty.matrix
+    precision.flat[:: problem.knots.size + 1] += problem.anchor
+    return Precision(precision, penalty.width)
+
+
+def climb(
+    problem: Problem, prior: Precision, heights: FloatArray, progress: Progress
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Climb by Newton's method to the mode; return its heights, theta, outputs and log-posterior."""
+    theta, outputs, height = _evaluate(problem, prior, heights)
+    shares = problem.evidence.frequencies[problem.evidence.seen]
+    system, before = None, math.inf
+    for _ in range(40):
+        gain = problem.pull(shares / outputs)
+        pushed = problem.evidence.total * theta * (gain - 1)
+        slope = problem.knots.gather(pushed) - prior.matrix @ (heights - problem.start)
+        step = slope if system is None else system.solve(slope)
+        # The curvature is taken anew where a step with an older one promises more than a quarter of the one before.
+        if system is None or float(slope @ step) > 0.25 * before:
+            # The diagonal left out of the curvature, where it is positive: near the mode it vanishes, far off it slows.
+            missing = problem.knots.gather(np.maximum(-pushed, 0.0))
+            system = problem.system(theta, outputs, prior, more=missing)
+            step = system.solve(slope)
+        promise = float(slope @ step)
+        if promise < ENOUGH:
+            break
+        length = min(1.0, LONGEST_STEP / float(np.abs(step).max()))
+        while length > 1e-6:
+            tried = _evaluate(problem, prior, heights + length * step)
+            if tried[2] >= height + 1e-4 * length * promise:
+                break
+            length /= 2
+        else:
+            break
+        before = promise
+        heights, (theta, outputs, height) = heights + length * step, tried
+        progress(outputs / (theta.sum() + problem.spiked_share))
+    return heights, theta, outputs, height
+
+
+def _evaluate(problem: Problem, prior: Precision, heights: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    theta: FloatArray = np.exp(np.minimum(problem.knots.spread(heights), 50.0))
+    outputs = problem.explain(theta)
+    apart = heights - problem.start
+    return theta, outputs, _likelihood(problem, theta, outputs) - float(apart @ (prior.matrix @ apart)) / 2
+
+
+def _likelihood(problem: Problem, theta: FloatArray, outputs: FloatArray) -> float:
+    if not (outputs > 0).all():
+        return -math.inf
+    shares = problem.evidence.frequencies[problem.evidence.seen]
+    return problem.evidence.total * (float(shares @ np.log(outputs)) - float(theta.sum()) - problem.spiked_share)

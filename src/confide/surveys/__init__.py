@@ -1,0 +1,1 @@
+"""Surveys: the document that devices and curator share, its fingerprint, and the ledger of what was promised."""

@@ -1,0 +1,530 @@
+"""Survey: the TOML file that a person's device and the curator both read, with alphabet and mechanism.
+
+>>> survey = parse_survey('''
+... name = "age"
+... [alphabet]
+... kind = "integers"
+... low = 0
+... high = 99
+... [mechanism]
+... kind = "truncated-geometric"
+... epsilon = 0.05
+... ''')
+>>> survey.mechanism
+TruncatedGeometric(alphabet=Integers(0, 99), epsilon=0.05)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import inspect
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numpy.typing import ArrayLike
+
+from confide.errors import ConfideError, InvalidParameterError, SurveyError
+from confide.evidence.shapes import Shape
+from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
+from confide.mechanisms.rounds import between_rounds
+from confide.mechanisms.sampling import Permanent, as_permanents
+from confide.surveys.declarations import (
+    check_bits,
+    check_size,
+    check_tables,
+    declaration_of,
+    json_of,
+    tables_of,
+    toml_table,
+    toml_value,
+)
+from confide.values import ALPHABETS, Alphabet, Attributes
+from confide.values.canonical import canonical_json, fingerprint_of, read_json
+from confide.values.checks import check_count, check_positive, require_kinds
+from confide.values.wording import counted
+
+Builder = TypeVar("Builder")
+
+PERMANENT = "permanent"
+"""In ``[limits]``: noise that each person's secret determines."""
+
+CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups")
+"""What a survey says but for how it is called: what its fingerprint is of."""
+
+
+@contextlib.contextmanager
+def _shallow() -> Iterator[None]:
+    """Refuse what is nested deeper than Python can follow."""
+    try:
+        yield
+    except RecursionError:
+        raise SurveyError("It is nested too deep: a survey has a few tables within tables. Is it one?") from None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Contract between a person's device and the curator: the values, and the mechanism that blurs them.
+
+    Attributes
+    ----------
+    mechanism
+        The mechanism, which holds the alphabet.
+    name
+        What a value is called, such as ``age``; also the default column of a file of values.
+    title
+        A heading.
+    most_reports
+        How many reports one person may make, by the survey's ``[limits]``; None where it does not say.
+    most_epsilon
+        How much all reports of one person may promise together, as a total epsilon; None where it does not say.
+    is_permanent
+        Whether the noise must be permanent, so that a report takes a secret of the person (:class:`Permanent`).
+    shape
+        What is declared of the distribution before any report is seen; None where nothing is. It is part of the
+        fingerprint, which reports carry, so that nobody can add it to reports that are there already.
+    groups
+        Columns that may stand beside a report that is sent to a collector, not blurred, and the values that each may
+        have, such as ``{"town": ("Oslo", "Bern")}``: the survey's ``[groups]``.
+    simulated
+        Of a survey that made-up people answer, what they are drawn from, such as ``two humps``; empty of a real one.
+        It is part of the fingerprint: their reports can be taken for those of people nowhere.
+    """
+
+    mechanism: Mechanism
+    name: str = "value"
+    title: str = "Untitled survey"
+    most_reports: int | None = None
+    shape: Shape | None = None
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    most_epsilon: float | None = None
+    is_permanent: bool = False
+    simulated: str = ""
+
+    def __post_init__(self) -> None:
+        if self.simulated != "":
+            _text("simulated", self.simulated)
+        require_kinds(Survey, vars(self))
+        object.__setattr__(self, "groups", _check_groups(self.groups))
+        if self.shape is not None:
+            object.__setattr__(self, "shape", self.shape.declared())
+            self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
+        if self.most_reports is not None:
+            check_count("most_reports", self.most_reports, 1)
+        if self.most_epsilon is not None:
+            self._check_total()
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The values a person may have."""
+        return self.mechanism.alphabet
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of shape, alphabet, mechanism and limits: meaning and promise of reports, whatever it is called.
+
+        It is that of canonical JSON of these (`canonical.fingerprint_of`), which every language can take.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
+        >>> Survey(mechanism, "answer").fingerprint == Survey(mechanism, "reply").fingerprint
+        True
+        """
+        return fingerprint_of(self._content)
+
+    @property
+    def contract(self) -> str:
+        """Mechanism, limit and shape, as two surveys are told apart in a message.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), most_reports=1).contract
+        "RandomizedResponse(alphabet=Categories(['yes', 'no']), epsilon=1.0), at most 1 report of one person"
+        """
+        most = "" if self.most_reports is None else f", at most {counted(self.most_reports, 'report')} of one person"
+        most += "" if self.most_epsilon is None else f", at most epsilon {self.most_epsilon:g} in all"
+        most += ", with permanent noise" if self.is_permanent else ""
+        shape = "" if self.shape is None else f", declared {self.shape}"
+        people = f", of people made up from {self.simulated}" if self.simulated else ""
+        return f"{self.mechanism!r}{most}{shape}{people}"
+
+    @property
+    def needs_secret(self) -> bool:
+        """Whether a report takes a secret of the person: noise must be permanent, or a round of it is."""
+        return self.is_permanent or self.mechanism.lasting is not None
+
+    @property
+    def cost(self) -> Fraction | None:
+        """Epsilon of a report with fresh noise, or of a value with permanent noise, as the decimal that it is written.
+
+        Under two rounds it is what any number of reports of a value promise, from the first on: they share one output
+        of the permanent round, so that what each promises by itself does not add up to what they promise together.
+        None where the promise has no single epsilon, as that of several attributes.
+
+        >>> from confide import Integers, TruncatedGeometric, TwoRounds
+        >>> ages = Integers(0, 99)
+        >>> Survey(TwoRounds(TruncatedGeometric(ages, 0.05), TruncatedGeometric(ages, 0.02))).cost
+        Fraction(1, 20)
+        """
+        epsilon = getattr(self.mechanism.lasting or self.mechanism.guarantee, "epsilon", None)
+        return None if epsilon is None or math.isinf(epsilon) else Fraction(repr(epsilon))
+
+    def _check_total(self) -> None:
+        check_positive("most_epsilon", self.most_epsilon)
+        if self.cost is None:
+            raise InvalidParameterError(
+                f"A total epsilon needs a promise with one epsilon; {self.mechanism.guarantee.terms} has none. Limit "
+                f"the number of reports instead."
+            )
+        if Fraction(repr(float(self.most_epsilon or 0))) < self.cost:
+            raise InvalidParameterError(
+                f"A total epsilon of {self.most_epsilon:g} does not allow one report, which takes {float(self.cost):g}."
+            )
+        object.__setattr__(self, "most_epsilon", float(self.most_epsilon or 0))
+
+    def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
+        """Blur values as :meth:`Mechanism.privatize` does; permanent noise is bound to this survey by its fingerprint.
+
+        >>> from confide import Categories, Permanent, RandomizedResponse
+        >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
+        >>> len(set(survey.privatize(["yes"] * 365, rng=Permanent(b"sixteen bytes!!!")).tolist()))
+        1
+        """
+        if people := as_permanents(rng):
+            bound = [one.bound_to(self.fingerprint) for one in people]
+            rng = bound[0] if isinstance(rng, Permanent) else bound
+        elif rng is None and self.is_permanent:
+            raise InvalidParameterError(
+                "This survey asks for permanent noise, from a secret of the person: give rng=Permanent(secret), or a "
+                "seed to simulate."
+            )
+        return self.mechanism.privatize(values, rng=rng, taken=taken)
+
+    def text(self, most_entries: int | None = None) -> str:
+        """Return the survey as TOML; lists longer than `most_entries` are shortened, with a remark.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> print(Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").text())
+        name = "answer"
+        title = "A question"
+        <BLANKLINE>
+        [alphabet]
+        kind = "categories"
+        values = ["yes", "no"]
+        <BLANKLINE>
+        [mechanism]
+        kind = "randomized-response"
+        epsilon = 1.0
+        """
+        lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
+        lines += [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
+        lines += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
+        tables = self._declarations().items()
+        return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
+
+    def to_json(self) -> str:
+        """Return the survey as one line of canonical JSON, with its fingerprint: what a device reads.
+
+        Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
+        are equal texts. Tables that take numerical work to make are there too
+        (:func:`confide.surveys.declarations.tables_of`), and the fingerprint has their own behind it.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
+        >>> print(text.replace(',"', ', "'))  # doctest: +NORMALIZE_WHITESPACE
+        {"alphabet":{"kind":"categories", "values":["yes", "no"]}, "fingerprint":"8fce5e0af4331921df5f4da142c0db7b",
+         "mechanism":{"epsilon":1, "kind":"randomized-response"}, "name":"answer", "title":"A question"}
+        """
+        check_bits(self.mechanism)
+        tables = tables_of(self.mechanism)
+        text = canonical_json(self.record() | ({"tables": tables, "fingerprint": self.pin} if tables else {}))
+        check_size(text, self.mechanism)
+        return text
+
+    @cached_property
+    def pin(self) -> str:
+        """What an application is pinned to: the fingerprint, and behind a hyphen that of the tables, where there are.
+
+        >>> from confide import Grid, TruncatedPlanarLaplace
+        >>> fingerprint, tables = Survey(TruncatedPlanarLaplace(Grid(2, 2), 1.0)).pin.split("-")
+        >>> len(fingerprint), len(tables)
+        (32, 32)
+        """
+        return _pin(self.fingerprint, tables_of(self.mechanism))
+
+    @classmethod
+    @_shallow()
+    def from_json(cls, text: str) -> Survey:
+        """Read what :meth:`to_json` wrote, and check that its fingerprint fits.
+
+        >>> from confide import RandomizedResponse, Categories
+        >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer")
+        >>> Survey.from_json(survey.to_json()) == survey
+        True
+        """
+        try:
+            document = read_json(text)
+        except ValueError as error:
+            raise SurveyError(f"This is not valid JSON: {error}.") from None
+        if not isinstance(document, dict):
+            raise SurveyError(f"A survey is a JSON object; got {type(document).__name__}.")
+        stated, has_tables, tables = document.pop("fingerprint", None), "tables" in document, document.pop("tables", {})
+        content = {key: document[key] for key in CONTENT_KEYS if key in document}
+        refuse_files(document)
+        survey = build_survey(document)
+        check_bits(survey.mechanism)
+        check_tables(tables, survey.mechanism)
+        if has_tables and not tables:
+            raise SurveyError("The tables are empty. A survey without tables leaves them out.")
+        # That of the content as it stands, which is what a device looks at, and that of what it means.
+        for found in (_pin(fingerprint_of(content), tables), _pin(survey.fingerprint, tables)):
+            if stated != found:
+                raise SurveyError(
+                    f"The survey states the fingerprint {stated!r}, and its content has {found!r}: one of the two was "
+                    f"changed. Write it again with: confide export survey.toml -o survey.json"
+                )
+        return survey
+
+    def record(self) -> dict[str, Any]:
+        """Return what :meth:`to_json` writes, as lists and dictionaries."""
+        return {"name": self.name, "title": self.title} | self._content | {"fingerprint": self.fingerprint}
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        """What the fingerprint is of: all but what the survey is called."""
+        declared: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
+        declared |= {"simulated": self.simulated} if self.simulated else {}
+        return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
+
+    def _declarations(self) -> dict[str, dict[str, Any]]:
+        """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
+        tables = {"alphabet": declaration_of(self.alphabet), "mechanism": declaration_of(self.mechanism)}
+        limits: dict[str, Any] = {"reports": self.most_reports, "epsilon": self.most_epsilon}
+        limits["noise"] = PERMANENT if self.is_permanent else None
+        stated = {name: value for name, value in limits.items() if value is not None}
+        tables |= {"limits": stated} if stated else {}
+        return tables | ({"groups": dict(self.groups)} if self.groups else {})
+
+
+def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
+    return f"{fingerprint}-{fingerprint_of(tables)}" if tables else fingerprint
+
+
+def load_survey(path: str | Path) -> Survey:
+    """Read a survey file, TOML as ``confide init`` writes it, or JSON as ``confide export`` does."""
+    require_kinds(load_survey, locals())
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        command = f"export survey.toml -o {path}" if Path(path).suffix == ".json" else f"init {path}"
+        raise SurveyError(f"There is no survey file {str(path)!r}. Write one with: confide {command}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None
+    try:
+        is_json = text.lstrip().startswith("{")  # as no TOML does
+        return Survey.from_json(text) if is_json else parse_survey(text, Path(path).parent)
+    except ConfideError as error:
+        raise SurveyError(f"{path}: {error}") from None
+
+
+@_shallow()
+def parse_survey(text: str, folder: str | Path = "") -> Survey:
+    r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
+
+    >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
+    >>> parse_survey(text).mechanism
+    Geometric(alphabet=Integers(0, 9), epsilon=1.0)
+    """
+    require_kinds(parse_survey, locals())
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SurveyError(f"This is not valid TOML: {error}.") from None
+    _look_beside(document, Path(folder))
+    return build_survey(document)
+
+
+def _look_beside(table: dict[str, Any], folder: Path) -> None:
+    """Let files of holes that are named in alphabets lie beside the survey."""
+    if isinstance(table.get("holes"), str):
+        table["holes"] = str(folder / table["holes"])
+    for one in table.values():
+        if isinstance(one, dict):
+            _look_beside(one, folder)
+
+
+def refuse_files(content: object) -> None:
+    """Refuse a file of holes in what may come from anybody: whoever reads it would open a file that they named."""
+    holes = content.get("holes") if isinstance(content, dict) else None
+    if isinstance(holes, str):
+        raise SurveyError(
+            f"In JSON holes are cells, as [row, column], and no file; got {holes[:60]!r}. "
+            f"Name the file in a survey.toml, which confide export writes as JSON."
+        )
+    inner = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    for one in inner:
+        refuse_files(one)
+
+
+def build_survey(document: dict[str, Any]) -> Survey:
+    """Build a survey from what its file holds, as dictionaries and lists."""
+    _refuse_unknown("the survey", document, ("name", "title", *CONTENT_KEYS))
+    alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
+    mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
+    texts = {key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document}
+    settings: dict[str, Any] = texts | _build_limits(document)
+    words: Any = document.get("shape")
+    if isinstance(words, dict):
+        raise SurveyError(
+            f'A shape is a line above all tables, such as shape = ["falling from 50"]; got the table {words!r}.'
+        )
+    shape = Shape.of(words) if "shape" in document else None
+    groups = _table(document, "groups", "the survey") if "groups" in document else {}
+    return Survey(mechanism, **settings, shape=shape, groups=groups)
+
+
+def _build_limits(document: dict[str, Any]) -> dict[str, Any]:
+    if "limits" not in document:
+        return {}
+    limits = _table(document, "limits", "the survey")
+    _refuse_unknown("[limits]", limits, ("reports", "epsilon", "noise"))
+    most, total, noise = (limits.get(name) for name in ("reports", "epsilon", "noise"))
+    if not limits or ("reports" in limits and (type(most) is not int or most < 1)):
+        raise SurveyError(
+            f"[limits] needs reports, a whole number of at least 1: how many one person may make; got {most!r}. "
+            f"Write reports = 1, or leave [limits] out."
+        )
+    if "noise" in limits and noise != PERMANENT:
+        raise SurveyError(
+            f'[limits] has noise = {noise!r}. Write noise = "{PERMANENT}", or leave it out for fresh noise.'
+        )
+    return {"most_reports": most, "most_epsilon": total, "is_permanent": noise == PERMANENT}
+
+
+def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return groups in the order of their names, which JSON does not keep, or say what is wrong with them."""
+    for name, values in groups.items():
+        are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
+        if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
+            raise SurveyError(
+                f"[groups] has names, none of them day or count, each with a list of two different texts or more, such "
+                f'as town = ["Oslo", "Bern"]; got {name!r} = {values!r}.'
+            )
+    return {name: tuple(groups[name]) for name in sorted(groups)}
+
+
+def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
+    if table.get("kind") == "pairs":
+        raise SurveyError(
+            f'[{place}] has the kind "pairs", which is now "attributes", for two or more: write kind = "attributes". '
+            f"Its tables [{place}.first] and [{place}.second] may then be called by what they hold, such as "
+            f"[{place}.age], and so must the columns of files, the names in queries and the tables of a product."
+        )
+    build = _choose(ALPHABETS, table, place)
+    if build is Attributes:
+        if isinstance(table.get("names"), list):  # as JSON has it; in TOML an attribute of that name is a table
+            table = _listed(table, place)
+        inner = {name: _table(table, name, f"[{place}]") for name in table if name != "kind"}
+        return Attributes(**{name: _build_alphabet(one, f"{place}.{name}") for name, one in inner.items()})
+    return build(**_arguments(build, table, place))
+
+
+def _listed(table: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return attributes that are two lists, of names and of alphabets, as tables under their names."""
+    _refuse_unknown(f"[{place}]", table, ("kind", "names", "alphabets"))
+    names, alphabets = table["names"], table.get("alphabets")
+    are_texts = all(isinstance(name, str) for name in names) and len(set(map(str, names))) == len(names)
+    if not isinstance(alphabets, list) or len(alphabets) != len(names) or not are_texts or "kind" in names:
+        raise SurveyError(f"[{place}] needs names, which differ, and as many alphabets, in two lists; got {table!r}.")
+    return {"kind": table["kind"]} | dict(zip(names, alphabets, strict=True))
+
+
+def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:
+    build: Callable[..., Mechanism] = _choose(MECHANISMS, table, place)
+    if build is Product:
+        return _build_product(table, alphabet, place)
+    if build is TwoRounds:
+        return _build_rounds(table, alphabet, place)
+    arguments = _arguments(build, table, place, given=("alphabet", "promise"))
+    for name, value in arguments.items():
+        inner = f"{place}.{name}"
+        if name == "outputs" or (isinstance(value, dict) and value.get("kind") in ALPHABETS):
+            arguments[name] = _build_alphabet(_table(table, name, place), inner)
+        elif name == "mechanism" or (isinstance(value, dict) and value.get("kind") in MECHANISMS):
+            arguments[name] = _build_mechanism(_table(table, name, place), alphabet, inner)
+    if "alphabet" in inspect.signature(build).parameters:
+        arguments["alphabet"] = alphabet
+    return build(**arguments)
+
+
+def _build_rounds(table: dict[str, Any], alphabet: Alphabet, place: str) -> TwoRounds:
+    _arguments(TwoRounds, table, place)
+    permanent = _build_mechanism(_table(table, "permanent", f"[{place}]"), alphabet, f"{place}.permanent")
+    between = between_rounds(permanent)
+    return TwoRounds(permanent, _build_mechanism(_table(table, "fresh", f"[{place}]"), between, f"{place}.fresh"))
+
+
+def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:
+    if alphabet.attributes is None:
+        raise SurveyError(f'[{place}] of kind "product" needs an alphabet of kind "attributes".')
+    _refuse_unknown(f"[{place}]", table, ("kind", *alphabet.attributes.names))
+    named = zip(alphabet.attributes.names, alphabet.attributes.alphabets, strict=True)
+    parts = {name: (_table(table, name, f"[{place}]"), one) for name, one in named}
+    return Product(**{name: _build_mechanism(inner, one, f"{place}.{name}") for name, (inner, one) in parts.items()})
+
+
+def _choose(known: Mapping[str, Builder], table: dict[str, Any], place: str) -> Builder:
+    if "kind" not in table:
+        raise SurveyError(f"[{place}] needs a kind: one of {', '.join(known)}.")
+    kind = table["kind"]
+    if not isinstance(kind, str) or kind not in known:
+        raise SurveyError(
+            f"[{place}] has the unknown kind {kind!r}{_suggestion(kind, known)}. Known: {', '.join(known)}."
+        )
+    return known[kind]
+
+
+def _arguments(
+    build: Callable[..., object], table: dict[str, Any], place: str, given: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the table's entries as arguments, refusing those that are unknown and asking for those that lack."""
+    parameters = {
+        name: parameter for name, parameter in inspect.signature(build).parameters.items() if name not in given
+    }
+    _refuse_unknown(f"[{place}]", table, ("kind", *parameters))
+    lacking = [name for name, one in parameters.items() if one.default is one.empty and name not in table]
+    if lacking:
+        raise SurveyError(f"[{place}] lacks {', '.join(lacking)}. Add a line such as: {lacking[0]} = ...")
+    return {key: value for key, value in table.items() if key != "kind"}
+
+
+def _table(document: dict[str, Any], key: str, place: str) -> dict[str, Any]:
+    table = document.get(key)
+    if not isinstance(table, dict):
+        raise SurveyError(f"{place} needs a table [{key}]; got {table!r}.")
+    return table
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise SurveyError(f"{key} must be a text; got {value!r}.")
+    return value
+
+
+def _refuse_unknown(place: str, table: dict[str, Any], known: Iterable[str]) -> None:
+    names = list(known)
+    for key in table:
+        if key not in names:
+            raise SurveyError(
+                f"{place} has the unknown key {key!r}{_suggestion(key, names)}. Known: {', '.join(names)}."
+            )
+
+
+def _suggestion(word: object, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(word), list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,80 @@
+"""Alphabets: the values that a person may have, their numbers and their places.
+
+>>> ages = Integers(0, 99)
+>>> ages.encode([30, 35])
+array([30, 35])
+>>> ages.distance(30, 35)
+5.0
+"""
+
+from confide.values.amounts import Bins
+from confide.values.attributes import Attributes, Selection
+from confide.values.base import Alphabet, as_value, as_values, unbounded
+from confide.values.categories import BitVectors, Categories
+from confide.values.coordinates import Coordinates, Degrees
+from confide.values.dates import Circle, Dates, Hours, Weekdays
+from confide.values.earth import Places
+from confide.values.geometry import (
+    Geometry,
+    Indices,
+    LatticeGeometry,
+    LineGeometry,
+    PlaneGeometry,
+    ProductGeometry,
+    RingGeometry,
+    SubsetGeometry,
+    UnorderedGeometry,
+    Values,
+)
+from confide.values.kinds import Kinds
+from confide.values.lines import Integers, Line
+from confide.values.planes import Grid, Lattice, Plane
+from confide.values.scales import Scale
+
+ALPHABETS: Kinds[type[Alphabet]] = Kinds(
+    Alphabet,
+    {
+        one.kind: one
+        for one in (
+            *(Integers, Categories, Grid, Lattice, Places, Coordinates, Scale),
+            *(Bins, Dates, Hours, Weekdays, Circle, Attributes),
+        )
+    },
+)
+"""Every alphabet by its name in a survey file."""
+
+__all__ = [
+    "ALPHABETS",
+    "Alphabet",
+    "Attributes",
+    "Bins",
+    "BitVectors",
+    "Categories",
+    "Circle",
+    "Coordinates",
+    "Dates",
+    "Degrees",
+    "Geometry",
+    "Grid",
+    "Hours",
+    "Indices",
+    "Integers",
+    "Lattice",
+    "LatticeGeometry",
+    "Line",
+    "LineGeometry",
+    "Places",
+    "Plane",
+    "PlaneGeometry",
+    "ProductGeometry",
+    "RingGeometry",
+    "Scale",
+    "Selection",
+    "SubsetGeometry",
+    "UnorderedGeometry",
+    "Values",
+    "Weekdays",
+    "as_value",
+    "as_values",
+    "unbounded",
+]

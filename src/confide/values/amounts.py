@@ -1,0 +1,537 @@
+"""Amounts in bins, equal or chosen, with open ends or without: "10 to 20 thousand", "100 thousand or more".
+
+An amount is the decimal number that is written, and a float the shortest decimal that it prints as; both are compared
+with the edges exactly. A bin holds its lower edge and not its upper one, so the last edge of a closed end is outside.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.values.base import Alphabet, as_values, joined, wide_floats
+from confide.values.checks import as_items, check_text
+from confide.values.geometry import Indices, LineGeometry, Values
+from confide.values.kinds import Example
+from confide.values.lines import Integers
+from confide.values.metrics import Value
+from confide.values.numerals import BLANK, REAL, NumberFormat, Numeral
+from confide.values.wording import counted, plural, told_at_edges, with_unit
+
+Amount = int | float | Decimal | Fraction
+
+MOST_BINS = 2**16
+"""Bins of one alphabet: more than reports of any number of people could tell apart."""
+
+SHOWN_EDGES = 6
+
+_REAL = re.compile(REAL)
+_NOT_FINITE = re.compile(f"[{BLANK}]*[+-]?(?:nan|inf|infinity)[{BLANK}]*", re.IGNORECASE)
+_SEPARATED = re.compile(f"[{BLANK}]*[+-]?[0-9]+(?:[,'\u2019_{BLANK}.][0-9]+)+[{BLANK}]*")
+_WITH_SIGN = re.compile(f"[{BLANK}]*(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)[{BLANK}]*")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Bins(Integers):
+    """Amounts from one edge up to, and not with, the next; a value is the number of a bin, from 0.
+
+    Bins lie as far apart as their middles; an open one as if it were as wide as its neighbour. So two amounts on either
+    side of an edge count as a whole bin apart, however close they are, and two amounts in one bin are not told apart.
+
+    Parameters
+    ----------
+    low, high, width
+        The first and the last edge of equal bins, and the width of each; or give `edges`.
+    edges
+        The edges of chosen bins, rising.
+    below, above
+        Whether there is a bin for amounts below the first edge, and one for amounts from the last edge on. If not,
+        such amounts are outside.
+    unit
+        Unit of the amounts.
+    format
+        How people's own amounts are written as texts, by the example of 1234: ``"$1,234.56"``, ``"1.234,56"``. Plain
+        decimal numbers if left out.
+    scale
+        By what people's own amounts are multiplied before they are put into bins: 0.001 where they are in dollars and
+        the bins in thousands.
+
+    >>> salaries = Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
+    >>> salaries.take([9.99, 10, 250]), salaries.labels()[1:]
+    (array([0, 1, 4]), ['10 to 20 thousand', '20 to 50 thousand', '50 to 100 thousand', '100 thousand or more'])
+    >>> salaries.distance(0, 3)
+    70.0
+    >>> Bins(edges=[0, 50, 100], format="$1,234", scale=0.001).take(["$58,000", 12000])
+    array([1, 0])
+    """
+
+    kind = "bins"
+    about = "amounts in bins: from one edge up to, and not with, the next; files hold the amounts themselves"
+    example = Example(
+        "salary",
+        "Salaries",
+        unit="thousand, between the middles of bins",
+        epsilon=0.05,
+        text="""\
+edges = [0, 10, 20, 30, 50, 100]   # or equal ones: low = 0, high = 100 and width = 10
+above = true           # a bin for amounts from the last edge on; refused if left out
+# below = true         # a bin for amounts below the first edge
+unit = "thousand"      # what amounts and distances are counted in; may be left out
+""",
+    )
+
+    has_labels = True
+    cure: ClassVar[str] = "Widen the bins, or open an end with below=True or above=True; the last edge is not inside."  # type: ignore[misc]
+
+    edges: tuple[Fraction, ...] = ()
+    below: bool = False
+    above: bool = False
+    format: str = ""
+    scale: Fraction = Fraction(1)
+
+    def __init__(  # noqa: PLR0913 (two ways to say where the edges are, and how amounts are read)
+        self,
+        low: Amount | None = None,
+        high: Amount | None = None,
+        width: Amount | None = None,
+        *,
+        edges: Iterable[Amount] | None = None,
+        below: bool = False,
+        above: bool = False,
+        unit: str = "",
+        format: str = "",  # noqa: A002 (as a survey has it)
+        scale: Amount = 1,
+    ) -> None:
+        for name, end in (("below", below), ("above", above)):
+            if not isinstance(end, bool):
+                raise InvalidParameterError(f"{name} must be true or false; got {end!r}.")
+        check_text("unit", unit)
+        given: object = format  # as a file may have it
+        if not isinstance(given, str) or given:
+            NumberFormat(format)
+        factor = _short("scale", as_amount("scale", scale))
+        if factor < Fraction(1, 10**12):
+            raise InvalidParameterError(f"scale must be a number above 0, such as 0.001; got {scale!r}.")
+        object.__setattr__(self, "format", format)
+        object.__setattr__(self, "scale", factor)
+        self._settle(_settle_edges(low, high, width, edges), below=below, above=above, unit=unit, start=0)
+
+    def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, unit: str, start: int) -> None:
+        middles = _middles(edges, below=below, above=above)
+        gaps = {other - one for one, other in pairwise(middles)} or {edges[-1] - edges[0]}
+        settled = {
+            "low": start,
+            "high": start + len(edges) - 2 + below + above,
+            "spacing": float(gaps.pop()) if len(gaps) == 1 else 1.0,  # 1 where places are in units of distance
+            "unit": unit,
+            "edges": edges,
+            "below": below,
+            "above": above,
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def geometry(self) -> LineGeometry:
+        """See :attr:`Alphabet.geometry`; bins lie at their middles where these are not equally far apart."""
+        is_uneven = len({other - one for one, other in pairwise(self.middles)}) > 1
+        return LineGeometry(self.low, self.high, self.spacing, self.middles if is_uneven else None)
+
+    @cached_property
+    def middles(self) -> tuple[Fraction, ...]:
+        """Places of the bins: their middles, an open bin being as wide as its neighbour."""
+        return _middles(self.edges, below=self.below, above=self.above)
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Alphabet.declared`; equal bins by their width, however they were given."""
+        widths = {other - one for one, other in pairwise(self.edges)}
+        is_equal = len(widths) == 1 and len(self.edges) > 2
+        ends = {"low": self.edges[0], "high": self.edges[-1], "width": next(iter(widths))}
+        settings: dict[str, Any] = {name: _plain(edge) for name, edge in ends.items()} if is_equal else {}
+        if not is_equal:
+            settings["edges"] = tuple(map(_plain, self.edges))
+        settings |= {name: True for name, is_open in (("below", self.below), ("above", self.above)) if is_open}
+        settings |= {name: text for name, text in (("unit", self.unit), ("format", self.format)) if text}
+        return settings | ({"scale": _plain(self.scale)} if self.scale != 1 else {})
+
+    def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
+        """See :meth:`Alphabet.beyond`."""
+        ends = [self.span[0]] * self.below + [self.span[1]] * self.above
+        return {self.label_range(number, number): values == number for number in ends}
+
+    @property
+    def reading(self) -> str:
+        """See :attr:`Alphabet.reading`."""
+        parts = [f"written as {self.format}"] if self.format else []
+        parts += [f"multiplied by {_text(self.scale)}"] if self.scale != 1 else []
+        return f"amounts are {' and '.join(parts)}" if parts else ""
+
+    def between(self, low: int | None, high: int | None) -> Alphabet:
+        """See :meth:`Integers.between`; some of the bins are bins, under the same numbers."""
+        first, last = self.span
+        if low is None or high is None or not first <= low <= high <= last:
+            return super().between(low, high)
+        below, above = self.below and low == first, self.above and high == last
+        start = low - first - self.below + below
+        edges = self.edges[start : start + high - low - below - above + 2]
+        if len(edges) < 2:  # an open bin alone
+            return super().between(low, high)
+        part = object.__new__(Bins)
+        object.__setattr__(part, "format", self.format)
+        object.__setattr__(part, "scale", self.scale)
+        part._settle(edges, below=below, above=above, unit=self.unit, start=low)
+        return part
+
+    # What people have.
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.read`."""
+        written = self._decimal_in(fields[0])
+        if written is None:
+            return None
+        exact = Context(prec=len(written) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)  # a scale has 16 digits at most
+        try:
+            amount = exact.multiply(exact.create_decimal(written), Decimal(_text(self.scale)))
+        except ArithmeticError:  # an exponent past what a decimal holds: as far out as can be, or next to nothing
+            amount = Decimal(float(written))
+        return self._number(bisect_right(self._decimals, amount))
+
+    def _decimal_in(self, text: str) -> str | None:
+        """Return the decimal number that a text says, in the format of the survey, if any."""
+        if self.format and not isinstance(text, Numeral):
+            return NumberFormat(self.format).read(text)
+        found = _REAL.fullmatch(text)
+        return None if found is None else found[1]
+
+    def fault(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.fault`."""
+        text = fields[0]
+        if self.read(fields) is not None:
+            return ""
+        if _NOT_FINITE.fullmatch(text):
+            return "not a finite number"
+        if _SEPARATED.fullmatch(text):
+            return "separators in a number"
+        return "a sign or unit beside a number" if _WITH_SIGN.fullmatch(text) else "not a number"
+
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`."""
+        if self.read(fields) is not None:
+            return ""
+        guess = NumberFormat.guess(fields[0])
+        return f'it is a number under format = "{guess}"' if guess else ""
+
+    def take(self, raw: ArrayLike) -> Values:
+        """See :meth:`Alphabet.take`."""
+        amounts = as_values(raw, self, (("value",),))
+        numbers, is_none = self._count_edges(amounts)
+        outside = np.flatnonzero(is_none | ~self.contains(numbers))
+        if outside.size:
+            first = amounts[outside[0]]
+            shown = first.item() if isinstance(first, np.generic) else first
+            why, cure = (
+                ("lies outside", self.cure) if not is_none[outside[0]] else ("is no finite number", "Correct it.")
+            )
+            if isinstance(shown, str) and (hint := self.hint((shown,))):
+                why, cure = f"is no plain number: {hint}", "Declare the format in the survey, or convert the texts."
+            raise ValueOutsideAlphabetError(
+                f"{outside.size:,} of {amounts.size:,} amounts have no bin in {self!r}; first: {shown!r} at position "
+                f"{outside[0]} {why}. {cure}",
+                tuple(outside.tolist()),
+            )
+        return numbers
+
+    def _count_edges(self, amounts: Values) -> tuple[Indices, NDArray[np.bool_]]:
+        """Return the number of the bin of each amount, and a mark on what is no finite number."""
+        kind = amounts.dtype.kind
+        if kind == "f":
+            wide = wide_floats(amounts)
+            return self._numbers(np.searchsorted(self._limits, wide, side="right")), ~np.isfinite(wide)
+        if kind in "iu":
+            least = [float(math.ceil(edge / self.scale)) for edge in self.edges]
+            edges = np.clip(least, -(2.0**62), 2.0**62).astype(np.int64)
+            return self._numbers(np.searchsorted(edges, amounts, side="right")), np.zeros(amounts.shape, dtype=bool)
+        found = [self._read_one(amount) for amount in amounts.tolist()]
+        is_none = np.array([one is None for one in found], dtype=bool)
+        return np.array([self.span[0] - 1 if one is None else one for one in found], dtype=np.int64), is_none
+
+    def _read_one(self, amount: object) -> int | None:
+        if isinstance(amount, str):
+            number = self.read((amount,))
+            return number if isinstance(number, int) else None
+        try:
+            return self._number(bisect_right(self.edges, as_amount("an amount", amount) * self.scale))
+        except InvalidParameterError:
+            return None
+
+    def _number(self, place: int) -> int:
+        """Return the number of a bin by how many edges are at most an amount; one just outside where there is none."""
+        if self._has_bin(place):
+            return self.span[0] + self.below + place - 1
+        return self.span[0] - 1 if place == 0 else self.span[1] + 1
+
+    def _has_bin(self, place: int) -> bool:
+        return (place > 0 or self.below) and (place < len(self.edges) or self.above)
+
+    def _numbers(self, places: NDArray[Any]) -> Indices:
+        table = np.array([self._number(place) for place in range(len(self.edges) + 1)], dtype=np.int64)
+        numbers: Indices = table[places]
+        return numbers
+
+    @cached_property
+    def _decimals(self) -> list[Decimal]:
+        return [Decimal(_text(edge)) for edge in self.edges]
+
+    @cached_property
+    def _limits(self) -> NDArray[np.float64]:
+        """Least people's own amounts, before the scale, that lie at or above each edge."""
+        return np.array([_least_float(edge, self.scale) for edge in self.edges])
+
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the bin of a column of numbers; null where there is none.
+
+        >>> print(Bins(0, 2, 1).sql("rooms"))
+        CASE WHEN NOT isfinite(CAST(rooms AS DOUBLE)) THEN NULL WHEN rooms < 0 THEN NULL WHEN rooms < 1 THEN 0 WHEN \
+rooms < 2 THEN 1 END
+        """
+        limits = [_text(_shortest(limit)) for limit in self._limits.tolist()]
+        branches = [
+            f"WHEN {column} < {limit} THEN {self._number(place) if self._has_bin(place) else 'NULL'}"
+            for place, limit in enumerate(limits)
+        ]
+        if self.above:
+            branches.append(f"WHEN {column} >= {limits[-1]} THEN {self.span[1]}")
+        return f"CASE WHEN NOT isfinite(CAST({column} AS DOUBLE)) THEN NULL {' '.join(branches)} END"
+
+    # What is said of them.
+
+    def _name(self, values: Values) -> list[str]:
+        return [self.label_range(number, number) for number in values.tolist()]
+
+    def label_range(self, low: int, high: int) -> str:
+        """See :meth:`Integers.label_range`."""
+        first, last = self._ends(low)[0], self._ends(high)[1]
+        unit = f" {plural(self.unit)}" if self.unit else ""
+        if first is None or last is None:
+            ends = [] if last is None else [f"below {_text(last)}{unit}"]
+            ends += [] if first is None else [f"{_text(first)}{unit} or more"]
+            return " or ".join(ends) or "any amount"
+        return f"{_text(first)} to {_text(last)}{unit}"
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """See :meth:`Integers.question`.
+
+        >>> Bins(0, 50, 10, above=True).question("salary", 1, 2)
+        '10 <= salary < 30'
+        """
+        first, last = self._ends(low)[0], None if high is None else self._ends(high)[1]
+        if first is None and last is None:
+            return f"{name} < {_text(self.edges[0])} or {name} >= {_text(self.edges[0])}"
+        if first is None or last is None:
+            return f"{name} < {_text(last)}" if last is not None else f"{name} >= {_text(first or Fraction(0))}"
+        return f"{_text(first)} <= {name} < {_text(last)}"
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.compare`."""
+        amount = as_amount("an amount in a query", literal)
+        if sign in ("=", "==", "!="):
+            raise InvalidParameterError(f"bins hold many amounts, so none is asked for by itself; {self._cure(amount)}")
+        reaches_on = {"<": False, ">=": False, "<=": True, ">": True}[sign]  # whether the amount itself counts as below
+        is_above = []
+        for number in range(self.span[0], self.span[1] + 1):
+            first, last = self._ends(number)
+            starts_above = first is not None and (first > amount if reaches_on else first >= amount)
+            if not starts_above and (last is None or last > amount):
+                label = self.label_range(number, number)
+                raise InvalidParameterError(f"it cuts the bin {label!r}; {self._cure(amount)}")
+            is_above.append(starts_above)
+        chosen = np.array(is_above)
+        return chosen if sign in (">", ">=") else ~chosen
+
+    def _cure(self, amount: Fraction) -> str:
+        """Return how to ask at the edges nearest to an amount."""
+        place = bisect_right(self.edges, amount)
+        near = dict.fromkeys(self.edges[max(place - 1, 0) : place + 1] or self.edges[-1:])
+        return f"ask with < or >= at an edge, such as {' or '.join(map(_text, near))}"
+
+    def _ends(self, number: int) -> tuple[Fraction | None, Fraction | None]:
+        """Return the edges of a bin; None where it is open."""
+        place = number - self.span[0] - self.below
+        return (
+            self.edges[place] if place >= 0 else None,
+            self.edges[place + 1] if place + 1 < len(self.edges) else None,
+        )
+
+    step_name = "bin"
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """See :meth:`Integers.ticks`: edges, which lie between two bins."""
+        step = -(-len(self.edges) // most)
+        first = self.span[0] + self.below - 0.5
+        return [(first + place, _text(edge)) for place, edge in enumerate(self.edges)][::step]
+
+    @property
+    def summary(self) -> str:
+        """See :attr:`Alphabet.summary`."""
+        first, last = self.labels([0, self.size - 1])
+        gaps = self.gaps if self.size > 1 else np.array([self.spacing])
+        apart = with_unit(float(gaps.max()), self.unit)
+        if self.positions is not None:
+            apart = f"{with_unit(float(gaps.min()), '')} to {apart}"
+        return f"{counted(self.size, 'bin')}, {first} up to {last}, neighbours {apart} apart, from middle to middle"
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        widths = [float(other - one) for one, other in pairwise(self.edges)]
+        if self.positions is None:
+            sentence = told_at_edges("amount", "bin", self.spacing, self.unit)
+        else:
+            sentence = (
+                f"Two amounts on either side of an edge count as far apart as the middles of their bins, up to "
+                f"{with_unit(float(self.gaps.max()), self.unit)}, however near they are; two people in one bin are not "
+                f"told apart at all. Two amounts d apart count as d + {with_unit(max(widths), self.unit)} at worst."
+            )
+        is_open = self.below or self.above
+        beyond = "A bin with an open end lies where one as wide as its neighbour would, however far its amounts go."
+        return (sentence, beyond) if is_open else (sentence,)
+
+    @property
+    def has_mean(self) -> bool:
+        """See :attr:`Alphabet.has_mean`; where no end is open."""
+        return not (self.below or self.above)
+
+    @property
+    def _no_mean(self) -> str:
+        return (
+            f"{self!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a "
+            f"quantile, which is a bin, or for a share."
+        )
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.amounts`: the middles of the bins, where none is open."""
+        _ = super().amounts  # which says why there is no mean
+        return np.array([float(middle) for middle in self.middles])
+
+    def name_mean(self, mean: float) -> str:
+        """See :meth:`Alphabet.name_mean`."""
+        return f"{mean:.4g} {plural(self.unit)}".rstrip()
+
+    @property
+    def mean_remark(self) -> str:
+        """See :attr:`Alphabet.mean_remark`."""
+        widest = max(other - one for one, other in pairwise(self.edges)) / 2
+        unit = f" {plural(self.unit)}" if self.unit else ""
+        return f"amounts count as the middle of their bin, which may be off by up to {_text(widest)}{unit} either way"
+
+    def __repr__(self) -> str:
+        if self.declared.get("width") is not None:
+            kind = f"{_text(self.edges[0])}, {_text(self.edges[-1])}, {_text(self.edges[1] - self.edges[0])}"
+        else:
+            shown = ", ".join(map(_text, self.edges[:SHOWN_EDGES]))
+            kind = f"edges=[{shown}{', ...' if len(self.edges) > SHOWN_EDGES else ''}]"
+        ends = ["below=True" if self.below else "", "above=True" if self.above else ""]
+        read = [
+            f"format={self.format!r}" if self.format else "",
+            f"scale={_text(self.scale)}" if self.scale != 1 else "",
+        ]
+        return f"Bins({joined(kind, *ends, f'unit={self.unit!r}' if self.unit else '', *read)})"
+
+
+def as_amount(name: str, value: object) -> Fraction:
+    """Return a number as the decimal that it prints as.
+
+    >>> as_amount("width", 0.1)
+    Fraction(1, 10)
+    """
+    plain = value.item() if isinstance(value, np.generic) and value.dtype != np.float32 else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Decimal | Fraction | np.floating):
+        raise InvalidParameterError(f"{name} must be a number; got {value!r}.")
+    is_signal = isinstance(plain, Decimal) and plain.is_snan()  # which no float can be
+    if is_signal or (not isinstance(plain, int | Fraction) and not math.isfinite(plain)):
+        raise InvalidParameterError(f"{name} must be a finite number; got {value!r}.")
+    return Fraction(str(plain)) if isinstance(plain, float | np.floating) else Fraction(plain)
+
+
+def _shortest(number: float) -> Fraction:
+    return Fraction(repr(number))
+
+
+def _least_float(edge: Fraction, scale: Fraction) -> float:
+    """Return the least float that reaches an edge once the decimal that it prints as is scaled."""
+    near = float(edge / scale)
+    return near if _shortest(near) * scale >= edge else math.nextafter(near, math.inf)
+
+
+def _middles(edges: tuple[Fraction, ...], *, below: bool, above: bool) -> tuple[Fraction, ...]:
+    closed = [(one + other) / 2 for one, other in pairwise(edges)]
+    first = [2 * edges[0] - closed[0]] if below else []
+    last = [2 * edges[-1] - closed[-1]] if above else []
+    return (*first, *closed, *last)
+
+
+def _settle_edges(
+    low: Amount | None, high: Amount | None, width: Amount | None, edges: Iterable[Amount] | None
+) -> tuple[Fraction, ...]:
+    given = [number is not None for number in (low, high, width)]
+    if (edges is not None and any(given)) or (edges is None and not all(given)):
+        raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
+    if edges is None:
+        return _equal_edges(as_amount("low", low), as_amount("high", high), as_amount("width", width))
+    chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges, "numbers"))
+    if not 2 <= len(chosen) <= MOST_BINS + 1:
+        raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
+    for one, other in pairwise(chosen):
+        if one >= other:
+            raise InvalidParameterError(f"Edges must rise; got {_text(other)} after {_text(one)}.")
+    return chosen
+
+
+def _equal_edges(low: Fraction, high: Fraction, width: Fraction) -> tuple[Fraction, ...]:
+    if width <= 0 or high <= low:
+        raise InvalidParameterError(
+            f"Bins need a width above 0 and high above low; got low={_text(low)}, high={_text(high)}, "
+            f"width={_text(width)}."
+        )
+    count = (high - low) / width
+    if count > MOST_BINS:
+        raise InvalidParameterError(
+            f"{float(count):,.0f} bins are too many, at most {MOST_BINS:,}. Choose a larger width."
+        )
+    if count.denominator != 1:
+        ends = (low + math.floor(count) * width, low + math.ceil(count) * width)
+        raise InvalidParameterError(
+            f"From {_text(low)} to {_text(high)} there is no whole number of bins of {_text(width)}. Let high be "
+            f"{_text(ends[0])} or {_text(ends[1])}, or give edges."
+        )
+    return tuple(_short("an edge", low + place * width) for place in range(int(count) + 1))
+
+
+def _short(name: str, edge: Fraction) -> Fraction:
+    """Refuse an edge that float64 does not hold to the last digit: files, SQL and arrays would not agree on it."""
+    if abs(edge) > Fraction(10**15) or Fraction(str(float(edge))) != edge:
+        raise InvalidParameterError(f"{name} may have 15 digits at most; got {float(edge)!r}. Round it.")
+    return edge
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _text(number: Fraction) -> str:
+    """Return a number without an exponent, which queries and SQL read too."""
+    return str(int(number)) if number.denominator == 1 else f"{Decimal(str(float(number))):f}"

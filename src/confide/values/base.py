@@ -1,0 +1,575 @@
+"""The contract of every alphabet: a geometry, and how people read and write its values."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
+from confide.values.checks import refuse_masked
+from confide.values.columns import as_plain, refuse_missing
+from confide.values.geometry import Geometry, Indices, LineGeometry, Values
+from confide.values.ground import Box
+from confide.values.kinds import Example
+from confide.values.limits import LARGEST_INTEGER
+from confide.values.metrics import Discrete, Metric, Value
+from confide.values.numerals import parse_integer, parse_real
+from confide.values.wording import label_value
+
+if TYPE_CHECKING:
+    from confide.values.attributes import Attributes
+    from confide.values.categories import BitVectors
+    from confide.values.planes import Grid
+
+LARGEST_LISTED = 2**26
+"""Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""
+
+
+class Alphabet(ABC):
+    """The values a person may have, numbered from 0 to ``size - 1``.
+
+    One of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers; `labels`,
+    `take` and `read` say what people call them.
+    """
+
+    kind: ClassVar[str] = ""
+    """Name of the alphabet in a survey file."""
+
+    about: ClassVar[str] = ""
+    """What its values are, in a line."""
+
+    usual: ClassVar[str] = "randomized-response"
+    """Kind of the mechanism to begin with."""
+
+    example: ClassVar[Example | None] = None
+    """A survey to begin with."""
+
+    unit: str = ""
+    """Unit of distances, such as ``"year"`` or ``"km"``."""
+
+    cure: str = "Clip them or widen the alphabet."
+    """Advice about values that lie outside."""
+
+    has_labels: bool = False
+    """Whether people read another text than a value as it stands in files: of a number its word, amount or day."""
+
+    _bounded: str = ""  # what to give where finitely many values are needed, other than a range or a grid
+
+    reads_times: bool = False
+    """Whether people's own values are dates or times of the day."""
+
+    attributes: Attributes | None = None
+    """The alphabet itself where a value has several attributes; None elsewhere."""
+
+    grid: Grid | None = None
+    """The alphabet itself where values are cells of a box in a plane; None elsewhere."""
+
+    bits: BitVectors | None = None
+    """The alphabet itself where values are vectors of bits, packed into words; None elsewhere."""
+
+    selected_from: Alphabet | None = None
+    """The alphabet from which these values were picked; None where they are all of their kind."""
+
+    edges: tuple[Fraction, ...] = ()
+    """Edges of bins, rising; none where values are no bins."""
+
+    bounds: Box | None = None
+    """Box of latitudes and longitudes, where values lie on the Earth; None elsewhere."""
+
+    extent: str = ""
+    """The same in words."""
+
+    @property
+    @abstractmethod
+    def geometry(self) -> Geometry:
+        """How the values lie to each other: all that mechanisms, distances and pictures ask about them."""
+
+    @property
+    def positions(self) -> tuple[Fraction, ...] | None:
+        """Places along a line, in units of distance, where values lie on one unevenly; None for all others."""
+        return self.geometry.positions
+
+    @property
+    def spacing(self) -> float:
+        """Distance between neighbours, where all have the same."""
+        return self.geometry.spacing
+
+    @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them; None where these are the fields of the class."""
+        return None
+
+    @property
+    def parts(self) -> int:
+        """Number of parts of one value: 1 for a number or a category, 2 for a cell."""
+        return self.geometry.parts
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are finitely many values."""
+        return self.geometry.is_finite
+
+    @property
+    def is_listable(self) -> bool:
+        """Whether the values are few enough for arrays over all of them, which is more than to be finite."""
+        return self.is_finite and self.size <= LARGEST_LISTED
+
+    def require_listable(self) -> None:
+        """Refuse to make an array over all values where they are unbounded or too many.
+
+        >>> from confide import Integers
+        >>> Integers(0, 99).require_listable()
+        """
+        if not self.is_listable:
+            _ = self.size  # an unbounded alphabet has none, and says how to bound it
+            raise TooLargeError(
+                f"{self!r} has {_count(self.size)} values, too many for an array over all of them (at most "
+                f"{LARGEST_LISTED:,}). Use fewer or coarser values; to count reports takes no such array."
+            )
+
+    def require_pairs(self) -> None:
+        """Refuse to make a matrix over all pairs of values where that has too many entries."""
+        self.require_listable()
+        if self.size**2 > 8 * LARGEST_LISTED:  # 4 GB
+            raise TooLargeError(
+                f"{self!r} has {self.size**2:,} pairs of values, too many for a matrix of them (at most "
+                f"{8 * LARGEST_LISTED:,}). Use fewer or coarser values."
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of values; an error where they are unbounded."""
+        if not self.is_finite:
+            raise unbounded(self)
+        return self.geometry.size
+
+    @property
+    def metric(self) -> Metric:
+        """Distance between values."""
+        return self.geometry.metric
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Lowest and highest value, on a line."""
+        if not self.is_finite:
+            raise unbounded(self)
+        if not isinstance(self.geometry, LineGeometry):
+            raise InvalidParameterError(f"{self!r} is no line, so it has no lowest and no highest value.")
+        return self.geometry.span
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """Names of the parts of one value in files."""
+        return ("value",) if self.geometry.parts == 1 else ("row", "column")
+
+    def locate(self, values: Values) -> Indices:
+        """Return the number of each value, and -1 for what is not in the alphabet."""
+        return self.geometry.locate(values)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """Return the values with these numbers."""
+        return self.geometry.decode(np.asarray(indices, dtype=np.int64))
+
+    def parse(self, fields: Sequence[str]) -> Value | None:
+        """Read one value from the text fields of a file, or None where they cannot be read."""
+        found = [parse_integer(text) if self.geometry.is_whole else parse_real(text) for text in fields]
+        parts = tuple(part for part in found if part is not None)
+        if len(parts) < len(found):
+            return None
+        return parts[0] if len(parts) == 1 else parts
+
+    @property
+    def raw_names(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns in which people's own values stand, the usual ones first, then others to look for."""
+        return (self.field_names,)
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """Turn the texts of a person's own value into a value: an amount into its bin, say. None where it is none.
+
+        Files of values are read by this, files of reports by :meth:`parse`.
+        """
+        return self.parse(fields)
+
+    def take(self, raw: ArrayLike) -> Values:
+        """Turn people's own values into an array of values, as :meth:`read` does, refusing what is none."""
+        return self.as_array(raw)
+
+    def fault(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that know more than numbers)
+        """Return why :meth:`read` refuses texts, in a few words; nothing where they are merely outside or no number."""
+        return ""
+
+    def remark(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that change texts)
+        """Return what :meth:`read` does to texts that it accepts, such as "folded"; nothing where it does nothing.
+
+        It is counted and told, so that nothing is guessed in silence.
+        """
+        return ""
+
+    def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:  # noqa: ARG002 (for those with open ends)
+        """Return for each open end, by its name, which of the values lie there."""
+        return {}
+
+    @property
+    def reading(self) -> str:
+        """Rule by which people's own texts become values, in words; nothing where they are the values."""
+        return ""
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return for which values a comparison with a person's own value holds; None where values themselves compare.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it holds for a part of a value, as of a bin, or the literal is no such value.
+        """
+        return None
+
+    def stretch(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
+        """Return which values lie from one to another, both inside, where that goes around a circle; None elsewhere."""
+        return None
+
+    @property
+    def summary(self) -> str:
+        """All values in a few words; empty where their kind says it."""
+        return ""
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether values are numbers in order, which have quantiles."""
+        return self.parts == 1 and self.decode(np.arange(1)).dtype.kind in "iuf"
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether a mean can be taken of them."""
+        return self.has_numbers
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """Numbers of which a mean is taken.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there are none.
+        """
+        if not self.has_mean:
+            raise InvalidParameterError(self._no_mean)
+        return self.decode(np.arange(self.size)).astype(np.float64)
+
+    @property
+    def _no_mean(self) -> str:
+        return (
+            f"The values of {self!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, with "
+            f"one weight for each value or a function of a value."
+        )
+
+    @property
+    def mean_remark(self) -> str:
+        """Remark on a mean where it is one of something coarser than what people have; empty elsewhere."""
+        return ""
+
+    def name_mean(self, mean: float) -> str:
+        """Return a mean as people write it."""
+        return f"{mean:.4g}"
+
+    def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
+        """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
+        return ""
+
+    def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
+        """Return the value that a word in a query names; None where values are no words.
+
+        Raises
+        ------
+        InvalidParameterError
+            If people know values by words alone, and this is none of them.
+        """
+        return None
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Sentences on what a promise between values means for people's own; none where people have the values."""
+        return ()
+
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
+        """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
+        raise InvalidParameterError(
+            f'{self!r} has no places on the Earth. Distances and areas are for Places, kind = "places" in a survey.'
+        )
+
+    def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the corners of values with these numbers, where they lie on the Earth."""
+        return self.centres(indices)[:, None]
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """Places of the values, one row a value, in steps of the spacing."""
+        self.require_listable()
+        return self.points(np.arange(self.size))
+
+    def points(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return where the values with these numbers lie, one row a value; without an array over all values.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).points([2, 3])
+        array([[0., 2.],
+               [1., 0.]])
+        """
+        return self.geometry.points(np.asarray(indices, dtype=np.int64))
+
+    def encode(self, values: ArrayLike) -> Indices:
+        """Return the number of each value.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).encode([(0, 2), (1, 0)])
+        array([2, 3])
+        """
+        array = self.as_array(values)
+        indices = self.locate(array)
+        outside = np.flatnonzero(indices < 0)
+        if outside.size:
+            outside = _offenders(self, array, outside)
+            raise ValueOutsideAlphabetError(_outside_message(self, array, outside), tuple(outside.tolist()))
+        return indices
+
+    def as_array(self, values: ArrayLike) -> Values:
+        """Return a sequence of values as an array, refusing what has another shape than values of this alphabet."""
+        return as_values(values, self, (self.field_names,))
+
+    def contains(self, values: Values) -> NDArray[np.bool_]:
+        """Return for each value whether it is in the alphabet."""
+        return self.locate(values) >= 0
+
+    def is_single(self, values: ArrayLike) -> bool:
+        """Whether this is one value rather than a sequence of values."""
+        if isinstance(values, Mapping):  # one value by the names of its parts
+            return all(np.ndim(part) == 0 for part in values.values())
+        if isinstance(values, list | tuple) and len(values) and isinstance(values[0], Mapping):
+            return False
+        try:
+            array = np.asarray(values)
+        except ValueError:  # ragged: no value, and encode says so
+            return False
+        return array.ndim == (self.parts > 1) and array.size > 0
+
+    def distance(self, left: Value, right: Value) -> float:
+        """Return the distance between two values of the alphabet."""
+        ends: list[Any] = [left, right]
+        self.encode(ends)
+        return self.metric.distance(left, right)
+
+    def distances(self) -> NDArray[np.float64]:
+        """Return the distances between all pairs of values, as a dense matrix."""
+        self.require_pairs()
+        points = self.coordinates
+        return self.metric.between(points[:, None, :], points[None, :, :])
+
+    def labels(self, numbers: ArrayLike | None = None) -> list[str]:
+        """Return a short text for each value, or for those with these numbers: all that people are shown of a value.
+
+        >>> from confide import Grid
+        >>> Grid(2, 3).labels([2, 3])
+        ['(0, 2)', '(1, 0)']
+        """
+        if numbers is None:
+            self.require_listable()
+        chosen = np.arange(self.size) if numbers is None else np.asarray(numbers, dtype=np.int64)
+        return self._name(self.decode(chosen.reshape(-1)))
+
+    def _name(self, values: Values) -> list[str]:
+        """Return what people call these values; where that is not the value itself, `has_labels` says so."""
+        return [label_value(value) for value in values.tolist()]
+
+    # Of values on a line, and of what speaks of ranges of them.
+
+    @property
+    def step_name(self) -> str:
+        """What one value is called where values are counted."""
+        return self.unit if self.unit and self.spacing == 1 and self.positions is None else "value"
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:  # noqa: ARG002 (for those that have labels)
+        """Return some places along the values, and what stands there on an axis; none where they are plain numbers."""
+        return []
+
+    def label_range(self, low: int, high: int) -> str:
+        """Return what people call the values from `low` to `high`.
+
+        >>> from confide import Integers
+        >>> Integers(0, 99).label_range(20, 24), Integers(-9, 9).label_range(-9, 0)
+        ('20\N{EN DASH}24', '-9 to 0')
+        """
+        first, last = self._name(np.array([low, high]))
+        if low == high:
+            return first
+        return f"{first} to {last}" if self.has_labels or low < 0 else f"{first}\N{EN DASH}{last}"
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """Return the query for the share of values from `low` to `high`, or from `low` on.
+
+        >>> from confide import Integers
+        >>> Integers(0, 99).question("age", 20, 24), Integers(0, 99).question("age", 65)
+        ('age in 20..24', 'age >= 65')
+        """
+        if high is None:
+            return f"{name} >= {low}"
+        return f"{name} == {low}" if low == high else f"{name} in {low}..{high}"
+
+    def between(self, low: int | None, high: int | None) -> Alphabet:
+        """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
+        from confide.values.lines import Integers  # which is an alphabet itself
+
+        return Integers(low, high, self.spacing, self.unit)
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]], wanted: str = "") -> Values:
+    """Return a sequence of values as an array, refusing single values, mixtures and what is missing.
+
+    Parameters
+    ----------
+    values
+        A sequence, a column, or a table, whose columns are found by their names.
+    owner
+        The alphabet.
+    names
+        What the columns of a value may be called.
+    wanted
+        What the alphabet asks for, in a message.
+
+    >>> from confide import Integers
+    >>> as_values([3, 4], Integers(0, 9), [("value",)])
+    array([3, 4])
+    """
+    refuse_masked(f"entries for {owner!r}", values, InvalidParameterError)
+    given, parts = as_plain(values, names), owner.parts
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind == "U" and not isinstance(given, np.ndarray):
+            array = np.asarray(given, dtype=object)  # numpy makes texts of all that stands beside a text
+    except ValueError:
+        raise InvalidParameterError(f"Values of {owner!r} must be given as a rectangular array.") from None
+    array = plain_array(array)
+    if array.size == 0:
+        return array.reshape((0, parts) if parts > 1 else (0,))
+    if array.ndim != 1 + (parts > 1) or (parts > 1 and array.shape[1] != parts):
+        wanted = wanted or {1: "single values", 2: "pairs (row, column)"}.get(parts, f"rows of {parts} parts")
+        raise InvalidParameterError(
+            f"{owner!r} takes a sequence of {wanted}; got an array of shape {array.shape}. "
+            f"Put a single value into a list."
+        )
+    refuse_missing(array, owner)
+    return array
+
+
+def as_value(listed: Any) -> Value:
+    """Return one value from an array's `tolist()` as users write it: a tuple where it has several parts.
+
+    >>> as_value([3, 4]), as_value("red")
+    ((3, 4), 'red')
+    """
+    value: Value = tuple(listed) if isinstance(listed, list) else listed
+    return value
+
+
+def plain_array(array: Values) -> Values:
+    """Return text and integers held as objects, as data frames hold them, plainly, and unsigned integers as signed.
+
+    >>> [plain_array(np.array(values, dtype=object)).dtype.kind for values in (["a", "b"], [1, 2])]
+    ['U', 'i']
+    """
+    if array.dtype.kind == "O" and array.size:
+        kinds = {type(value) for value in array.reshape(-1)}
+        if all(issubclass(kind, str) for kind in kinds):
+            return array.astype(str)
+        if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
+            try:
+                return array.astype(np.int64)
+            except OverflowError:  # these lie outside every alphabet
+                return _as_floats(array)
+        if all(issubclass(kind, int | float | np.integer | np.floating) and kind is not bool for kind in kinds):
+            return _as_floats(array)
+    if array.dtype.kind == "u" and (array <= LARGEST_INTEGER).all():
+        return array.astype(np.int64)
+    return array
+
+
+def _as_floats(array: Values) -> Values:
+    """Return numbers as float64; Python's integers may be past what that holds."""
+    near = [float(max(-(2**1000), min(one, 2**1000))) if isinstance(one, int) else one for one in array.reshape(-1)]
+    return np.array(near, dtype=np.float64).reshape(array.shape)
+
+
+def wide_floats(array: Values) -> Values:
+    """Return narrow floats as the decimals that they print as: 0.7 of 32 bits is below 0.7 of 64."""
+    is_narrow = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    return array.astype(str).astype(np.float64) if is_narrow else array
+
+
+def unbounded(alphabet: Alphabet) -> InvalidParameterError:
+    """Return the error that says that a finite alphabet is needed, and how to give one."""
+    known = {1: "Integers(low, high)", 2: "Grid(rows, columns)"}
+    bounded = alphabet._bounded or known.get(alphabet.geometry.dimensions, " or ".join(known.values()))
+    return InvalidParameterError(f"{alphabet!r} is unbounded, and a finite one is needed here. Give one: {bounded}.")
+
+
+def spacing_and_unit(alphabet: Alphabet) -> tuple[str, str]:
+    """Return what a repr says of spacing and unit; nothing where they are the usual ones."""
+    spacing = "" if alphabet.spacing == 1 else f"spacing={alphabet.spacing!r}"
+    return spacing, f"unit={alphabet.unit!r}" if alphabet.unit else ""
+
+
+def joined(*parts: str) -> str:
+    """Join the parts that are not empty."""
+    return ", ".join(part for part in parts if part)
+
+
+def _count(size: int) -> str:
+    """Return a number of values; powers of two that are too long to read as such."""
+    return f"{size:,}" if size < 10**15 else f"about 2^{size.bit_length() - 1}"
+
+
+def _offenders(alphabet: Alphabet, values: Values, outside: Indices) -> Indices:
+    """Return which values are at fault where one of another kind made objects of all: each is judged by itself."""
+    if values.dtype.kind != "O":
+        return outside
+    known: dict[str, bool] = {}
+
+    def is_outside(place: int) -> bool:
+        entry = as_value(values[place].tolist()) if values.ndim > 1 else values[place]
+        key = f"{type(entry).__name__} {entry!r}"
+        if key not in known:
+            try:
+                known[key] = bool(alphabet.locate(alphabet.as_array([entry]))[0] < 0)
+            except InvalidInputError:
+                known[key] = True
+        return known[key]
+
+    alone = np.array([place for place in outside.tolist() if is_outside(place)], dtype=np.int64)
+    return alone if alone.size else outside
+
+
+def _outside_message(alphabet: Alphabet, values: Values, outside: Indices) -> str:
+    first = np.asarray(values[outside[0]]).tolist()
+    parts = first if isinstance(first, list) else [first]
+    shown = tuple(first) if isinstance(first, list) else first
+    why, cure = "", alphabet.cure
+    if alphabet.metric != Discrete():
+        if any(isinstance(part, str) for part in parts):
+            why, cure = ", which is a text", "Convert texts to numbers, and leave out those that are none."
+        elif alphabet.parse([str(part) for part in parts]) is None and all(
+            isinstance(part, float) and math.isfinite(part) for part in parts
+        ):
+            why, cure = ", which is not a whole number", "Round it, or count amounts in Bins."
+    verb = "lies" if outside.size == 1 else "lie"
+    return (
+        f"{outside.size:,} of {values.shape[0]:,} values {verb} outside {alphabet!r}; "
+        f"first: {shown!r} at position {outside[0]}{why}. {cure}"
+    )

@@ -1,0 +1,630 @@
+"""Dates and times as people have them: days, weeks, months, quarters or years in a row; hours and weekdays in a circle.
+
+Text is read strictly by ISO 8601. The clock is the one that a text, a date or a column shows: an offset such as +01:00
+says where that clock stands and moves nothing, so that an evening is an evening everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.values.base import Alphabet, as_values
+from confide.values.checks import check_choice, check_count, check_text
+from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
+from confide.values.kinds import Example
+from confide.values.lines import Integers
+from confide.values.metrics import Value
+from confide.values.numerals import BLANK, parse_integer
+from confide.values.wording import counted, told_at_edges
+
+EVERY = ("day", "week", "month", "quarter", "year")
+
+EPOCH = date(1970, 1, 1).toordinal()
+
+_DAY = "([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?"
+_OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
+_MOMENT = re.compile(f"[{BLANK}]*{_DAY}(?:[T ]{_TIME}{_OFFSET})?[{BLANK}]*")
+_CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}{_OFFSET}[{BLANK}]*")
+_STEP = re.compile(f"[{BLANK}]*([0-9]{{4}})(?:-(?:W([0-9]{{2}})|Q([0-9])|([0-9]{{2}})))?[{BLANK}]*")
+
+COARSE = {"Y": 4, "M": 2, "W": 1}
+"""Units of numpy's dates that are coarser than a day, by the last entry of EVERY but one that they tell."""
+
+
+class Moment(NamedTuple):
+    """Day and hour of a date, a date with a time, or a time; None for what it does not say."""
+
+    day: date | None
+    hour: int | None
+
+
+def read_moment(text: str) -> Moment | str:
+    """Read a date, with a time or without, or a time of the day; or return why it is none.
+
+    >>> read_moment("2026-03-01T22:15+01:00"), read_moment("2026-02-30"), read_moment("1 March")
+    (Moment(day=datetime.date(2026, 3, 1), hour=22), 'no such date', 'not a date')
+    """
+    if found := _MOMENT.fullmatch(text):
+        try:
+            day = date(*map(int, found.groups()[:3]))
+        except ValueError:
+            return "no such date"
+        return Moment(day, None) if found[4] is None else _with_hour(day, found.groups()[3:])
+    found = _CLOCK.fullmatch(text)
+    return "not a date" if found is None else _with_hour(None, found.groups())
+
+
+def _with_hour(day: date | None, texts: Sequence[str | None]) -> Moment | str:
+    hour, minute, second = (0 if text is None else int(text) for text in texts)
+    return Moment(day, hour) if hour < 24 and minute < 60 and second < 60 else "no such time"
+
+
+def _moment_of(value: object) -> Moment | str:
+    """Return the moment that Python's own dates and times say."""
+    if isinstance(value, datetime):
+        return Moment(value.date(), value.hour)
+    if isinstance(value, date):
+        return Moment(value, None)
+    return Moment(None, value.hour) if isinstance(value, time) else "not a date"
+
+
+class Timed(Alphabet):
+    """Values that people have as dates or times."""
+
+    reads_times = True
+    has_labels = True
+    _nothing = -(2**52)  # a number that no value has
+    cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        return (told_at_edges("moment", self.unit, 1, self.unit),)
+
+    @abstractmethod
+    def _of_moment(self, moment: Moment) -> int | str:
+        """Return the value of a moment, or why it has none."""
+
+    @abstractmethod
+    def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
+        """Return the values of numpy's dates, none of which is missing."""
+
+    def _of_text(self, text: str) -> int | str:
+        moment = read_moment(text)
+        return moment if isinstance(moment, str) else self._of_moment(moment)
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.read`."""
+        value = self._of_text(fields[0])
+        return None if isinstance(value, str) else value
+
+    def fault(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.fault`."""
+        value = self._of_text(fields[0])
+        return value if isinstance(value, str) else ""
+
+    def take(self, raw: ArrayLike) -> Values:
+        """See :meth:`Alphabet.take`."""
+        array = as_values(raw, self, (("value",),), "dates")
+        if array.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        numbers, faults = (self._of_times(array), {}) if array.dtype.kind == "M" else self._take_each(array)
+        outside = np.flatnonzero(~self.contains(numbers))
+        if outside.size:
+            place = int(outside[0])
+            shown = array[place : place + 1].tolist()[0]
+            why = faults.get(place, "outside the alphabet")
+            raise ValueOutsideAlphabetError(
+                f"{outside.size:,} of {array.size:,} entries are no values of {self!r}; first: {shown!r} at "
+                f"position {place} ({why}). {self.cure}",
+                tuple(outside.tolist()),
+            )
+        return numbers
+
+    def _take_each(self, array: NDArray[Any]) -> tuple[Indices, dict[int, str]]:
+        known: dict[str, int | str] = {}
+        found: list[int | str] = []
+        for value in array.tolist():
+            if not isinstance(value, str):  # not kept: one moment on the clocks of two zones is equal
+                moment = _moment_of(value)
+                found.append(moment if isinstance(moment, str) else self._of_moment(moment))
+                continue
+            if value not in known:
+                known[value] = self._of_text(value)
+            found.append(known[value])
+        faults = {place: one for place, one in enumerate(found) if isinstance(one, str)}
+        return np.array([self._nothing if isinstance(one, str) else one for one in found], dtype=np.int64), faults
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Dates(Timed, Integers):
+    """Days from a first to a last one, both inside, or weeks, months, quarters or years; a value counts them from 0.
+
+    Weeks are those of ISO 8601, from Monday on; neighbours lie one apart, months too, whatever their lengths.
+
+    Parameters
+    ----------
+    first, last
+        Dates, as ISO text such as ``2026-03-01``; of longer steps any date inside, or ``2026-W09``, ``2026-03``,
+        ``2026-Q1``, ``2026``.
+    every
+        ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``.
+
+    >>> days = Dates("2026-02-27", "2026-03-02")
+    >>> days.take(["2026-03-01", "2026-02-28T23:59"]), days.labels()[2]
+    (array([2, 1]), '2026-03-01')
+    >>> Dates("2026-01", "2026-12", every="month").take([date(2026, 3, 31)])
+    array([2])
+    """
+
+    kind = "dates"
+    about = "from a first to a last date, both inside; files hold ISO dates, such as 2026-03-01"
+    example = Example(
+        "day",
+        "When people fell ill",
+        unit="day",
+        epsilon=0.2,
+        text="""\
+first = "2026-01-01"
+last = "2026-03-31"
+# every = "week"       # day, week (of ISO, from Monday on), month, quarter or year
+""",
+    )
+
+    origin: int = 0
+    every: str = "day"
+
+    def __init__(self, first: str | date, last: str | date, every: str = "day") -> None:
+        check_choice("every", every, EVERY)
+        start, end = (_read_step(name, one, every) for name, one in (("first", first), ("last", last)))
+        if start > end:
+            raise InvalidParameterError(f"first must not be after last; got first={first!s} and last={last!s}.")
+        self._settle(start, every, 0, end - start)
+
+    def _settle(self, origin: int, every: str, low: int, high: int) -> None:
+        settled = {"low": low, "high": high, "spacing": 1.0, "unit": every, "origin": origin, "every": every}
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def first(self) -> str:
+        """Label of the first value."""
+        return _label_step(self.origin + self.span[0], self.every)
+
+    @property
+    def last(self) -> str:
+        """Label of the last value."""
+        return _label_step(self.origin + self.span[1], self.every)
+
+    @property
+    def summary(self) -> str:
+        """See :attr:`Alphabet.summary`."""
+        return f"{counted(self.size, self.every)}, {self.first} to {self.last}"
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Alphabet.declared`."""
+        return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
+
+    def between(self, low: int | None, high: int | None) -> Alphabet:
+        """See :meth:`Integers.between`; a finite range is one of dates, as long as there are such."""
+        if low is None or high is None or not _is_step(self.origin + low, self.every):
+            return super().between(low, high)
+        if not _is_step(self.origin + high, self.every):
+            return super().between(low, high)
+        part = object.__new__(Dates)
+        part._settle(self.origin, self.every, low, high)
+        return part
+
+    def _of_moment(self, moment: Moment) -> int | str:
+        return "not a date" if moment.day is None else _count_steps(moment.day, self.every) - self.origin
+
+    def _of_text(self, text: str) -> int | str:
+        if self.every != "day" and _STEP.fullmatch(text):
+            return _find_step(text, self.every, lambda step: step - self.origin)
+        return super()._of_text(text)
+
+    def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
+        unit = np.datetime_data(times.dtype)[0]
+        if unit in COARSE and (unit == "W" or EVERY.index(self.every) < COARSE[unit]):
+            raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
+        if self.every in ("day", "week"):
+            days = times.astype("datetime64[D]").astype(np.int64) + EPOCH
+            return (days if self.every == "day" else (days - 1) // 7) - self.origin
+        months = times.astype("datetime64[M]").astype(np.int64) + 1970 * 12
+        return months // {"month": 1, "quarter": 3, "year": 12}[self.every] - self.origin
+
+    def _name(self, values: Values) -> list[str]:
+        return [_label_step(self.origin + number, self.every) for number in values.tolist()]
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """See :meth:`Integers.question`.
+
+        >>> Dates("2026-01-01", "2026-12-31").question("day", 0, 6)
+        'day in 2026-01-01..2026-01-07'
+        """
+        if high is None:
+            return f"{name} >= {_label_step(self.origin + low, self.every)}"
+        first, last = self._name(np.array([low, high]))
+        return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.compare`; a day, or a longer step, which is all of its days."""
+        start, end = _days_of(str(literal))
+        first, last = self._days
+        past = {">=": start, "<": start, ">": end + 1, "<=": end + 1}
+        if sign in past:
+            is_above = first >= past[sign]
+            is_cut = ~is_above & (last >= past[sign])
+            chosen = is_above if sign in (">", ">=") else ~is_above
+        else:
+            inside = (first >= start) & (last <= end)
+            is_cut = ~inside & (first <= end) & (last >= start)
+            chosen = ~inside if sign == "!=" else inside
+        if is_cut.any():
+            place = int(np.argmax(is_cut))
+            ends = " to ".join(date.fromordinal(int(day[place])).isoformat() for day in (first, last))
+            raise InvalidParameterError(f"it cuts the {self.every} {self.labels([place])[0]}, {ends}; ask at its ends")
+        return chosen
+
+    @cached_property
+    def _days(self) -> tuple[Indices, Indices]:
+        """First and last day of each value, as ordinal numbers."""
+        steps = range(self.origin + self.span[0], self.origin + self.span[1] + 2)
+        starts = np.array([_start_of(step, self.every) for step in steps], dtype=np.int64)
+        return starts[:-1], starts[1:] - 1
+
+    def name_mean(self, mean: float) -> str:
+        """See :meth:`Alphabet.name_mean`: the nearest day, or step."""
+        return _label_step(self.origin + math.floor(mean + 0.5), self.every)
+
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the value of a column of dates or timestamps; null where there is none.
+
+        >>> print(Dates("2026-01-01", "2026-12-31").sql("day"))
+        CASE WHEN CAST(day AS DATE) BETWEEN DATE '2026-01-01' AND DATE '2026-12-31' THEN date_diff('day', DATE \
+'2026-01-01', CAST(day AS DATE)) END
+        """
+        first, last = (date.fromordinal(int(days[place])) for place, days in zip((0, -1), self._days, strict=True))
+        given, low = f"CAST({column} AS DATE)", self.span[0]
+        number = f"date_diff('{self.every}', DATE '{first}', {given})" + (f" + {low}" if low else "")
+        return f"CASE WHEN {given} BETWEEN DATE '{first}' AND DATE '{last}' THEN {number} END"
+
+    def __repr__(self) -> str:
+        every = "" if self.every == "day" else f", every={self.every!r}"
+        return f"Dates({self.first!r}, {self.last!r}{every})"
+
+
+# Steps: days, weeks, ... counted from the year 0 or the first of January of the year 1.
+
+
+def _count_steps(day: date, every: str) -> int:
+    if every == "day":
+        return day.toordinal()
+    if every == "week":
+        return (day.toordinal() - 1) // 7  # the first of January of the year 1 is a Monday
+    return (day.year * 12 + day.month - 1) // {"month": 1, "quarter": 3, "year": 12}[every]
+
+
+def _start_of(step: int, every: str) -> int:
+    """Return the ordinal number of the first day of a step."""
+    if every in ("day", "week"):
+        return step if every == "day" else 7 * step + 1
+    year, month = divmod(step * {"month": 1, "quarter": 3, "year": 12}[every], 12)
+    return date.max.toordinal() + 1 if year > date.max.year else date(year, month + 1, 1).toordinal()
+
+
+def _is_step(step: int, every: str) -> bool:
+    """Whether all days of a step have dates."""
+    return _count_steps(date.min, every) <= step < _count_steps(date.max, every)
+
+
+def _label_step(step: int, every: str) -> str:
+    if not _is_step(step, every) and step != _count_steps(date.max, every):
+        return f"{every} {step}"  # beyond the year 9999, where noise may lead
+    day = date.fromordinal(_start_of(step, every))
+    if every == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year:04d}-W{week:02d}"
+    texts = {"day": day.isoformat(), "month": day.isoformat()[:7], "year": f"{day.year:04d}"}
+    return texts[every] if every in texts else f"{day.year:04d}-Q{(day.month + 2) // 3}"
+
+
+def _find_step(text: str, every: str, then: Callable[[int], int]) -> int | str:
+    """Return the step that a text such as 2026-W09 names, or why it names none."""
+    found = _days_in(text)
+    if isinstance(found, str):
+        return found
+    start, end = (_count_steps(date.fromordinal(day), every) for day in found)
+    is_whole = (_start_of(start, every), _start_of(start + 1, every) - 1) == found
+    return then(start) if start == end and is_whole else "not a date"
+
+
+def _days_in(text: str) -> tuple[int, int] | str:
+    """Return the first and the last day of what a text names, as ordinal numbers, or why it names none."""
+    found = _STEP.fullmatch(text)
+    if found is None:
+        moment = read_moment(text)
+        if isinstance(moment, str) or moment.day is None or moment.hour is not None:
+            return moment if isinstance(moment, str) else "not a date"
+        return (moment.day.toordinal(),) * 2
+    year, week, quarter, month = (None if part is None else int(part) for part in found.groups())
+    try:
+        if week is not None:
+            start = date.fromisocalendar(year or 0, week, 1).toordinal()
+            # The last week of the calendar goes on into a year that has no dates.
+            return (start, start + 6) if start + 6 <= date.max.toordinal() else "no such date"
+        every, place = ("quarter", quarter) if quarter is not None else ("month", month)
+        if place is None:
+            return date(year or 0, 1, 1).toordinal(), date(year or 0, 12, 31).toordinal()
+        start = date(year or 0, place if every == "month" else 3 * place - 2, 1).toordinal()
+    except ValueError:
+        return "no such date"
+    step = _count_steps(date.fromordinal(start), every)
+    return start, _start_of(step + 1, every) - 1
+
+
+def _days_of(literal: str) -> tuple[int, int]:
+    """Return the first and the last day of what a query names."""
+    found = _days_in(literal)
+    if isinstance(found, str):
+        raise InvalidParameterError(f"{literal!r} is {found}; write it as 2026-03-01, 2026-03, 2026-W09 or 2026-Q1")
+    return found
+
+
+def _read_step(name: str, given: object, every: str) -> int:
+    """Return the step that a first or last date names."""
+    if isinstance(given, date):
+        return _count_steps(given, every)
+    text = str(given) if isinstance(given, int) and every == "year" else given
+    if not isinstance(text, str):
+        raise InvalidParameterError(f"{name} must be a date such as 2026-03-01; got {given!r}.")
+    found = _days_in(text)
+    steps = [] if isinstance(found, str) else [_count_steps(date.fromordinal(day), every) for day in found]
+    if isinstance(found, str) or steps[0] != steps[1]:
+        why = found if isinstance(found, str) else f"longer than a {every}"
+        raise InvalidParameterError(f"{name} must be a date such as 2026-03-01; got {given!r}, which is {why}.")
+    return steps[0]
+
+
+MOST_STEPS = 2**20
+"""Values of a circle: rows of exact weights grow with their number."""
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True)
+class Circle(Alphabet):
+    """Whole numbers from 0 on in a circle: the last one is a neighbour of the first.
+
+    >>> Circle(12, unit="month").distance(11, 1)
+    2.0
+    """
+
+    kind = "circle"
+    about = "whole numbers from 0 on in a circle, the last beside the first"
+    usual = "wrapped-geometric"
+    example = Example(
+        "month",
+        "Months of birth",
+        unit="month, around the year",
+        epsilon=0.5,
+        text="""\
+steps = 12
+unit = "month"         # what distances are counted in; may be left out
+""",
+    )
+
+    steps: int
+    unit: str = ""
+    cure = "Count them from 0."
+
+    def __post_init__(self) -> None:
+        check_count("steps", self.steps, 2)
+        check_text("unit", self.unit)
+        if self.steps > MOST_STEPS:
+            raise InvalidParameterError(f"A circle has {MOST_STEPS:,} values at most; got {self.steps:,}.")
+        object.__setattr__(self, "steps", int(self.steps))
+
+    @property
+    def geometry(self) -> RingGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        return RingGeometry(self.steps)
+
+    @property
+    def summary(self) -> str:
+        """See :attr:`Alphabet.summary`."""
+        first, last = self.labels([0, self.size - 1])
+        return f"{counted(self.size, 'value')} in a circle, {first} to {last}, the last beside the first"
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """Return the query for the values from `low` to `high`, or to the last; see :meth:`Integers.question`."""
+        first, last = self.labels([low, self.steps - 1 if high is None else high])
+        return f"{name} == {first}" if first == last else f"{name} in {first}..{last}"
+
+    def label_range(self, low: int, high: int) -> str:
+        """Return what people call the values from `low` to `high`."""
+        first, last = self.labels([low, high])
+        return first if low == high else f"{first} to {last}"
+
+    def stretch(self, low: object, high: object) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.stretch`.
+
+        >>> np.flatnonzero(Circle(24).stretch(22, 2))
+        array([ 0,  1,  2, 22, 23])
+        """
+        first, last = (self._number(end) for end in (low, high))
+        chosen: NDArray[np.bool_] = (np.arange(self.steps) - first) % self.steps <= (last - first) % self.steps
+        return chosen
+
+    def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
+        """See :meth:`Alphabet.compare`; on a circle none comes before another, so only the same one is asked for."""
+        if sign not in ("=", "==", "!="):
+            raise InvalidParameterError(f"a circle has no order; ask for a stretch of it, in {self._example}")
+        same: NDArray[np.bool_] = np.arange(self.steps) == self._number(literal)
+        return ~same if sign == "!=" else same
+
+    @property
+    def _example(self) -> str:
+        labels = [label.removesuffix(":00") for label in self.labels()]
+        return f"{labels[-2]}..{labels[1]}"
+
+    def _number(self, literal: object) -> int:
+        """Return the value that a query names."""
+        if isinstance(literal, int) and 0 <= literal < self.steps:
+            return literal
+        raise InvalidParameterError(f"{literal!r} is none of the values, {self.labels()[0]} to {self.labels()[-1]}")
+
+    @property
+    def has_numbers(self) -> bool:
+        """See :attr:`Alphabet.has_numbers`; no value comes first."""
+        return False
+
+    @property
+    def _no_mean(self) -> str:
+        return (
+            f"{self!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share "
+            f"of a stretch of it instead."
+        )
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Hours(Timed, Circle):
+    """Hours of the day in a circle, 0 to 23: an hour lies one from the next, and 23 one from 0.
+
+    >>> Hours().take(["2026-03-01T22:15", "06:30"]), Hours().distance(23, 0)
+    (array([22,  6]), 1.0)
+    """
+
+    kind = "hours"
+    about = "hours of the day in a circle: 23 lies beside 0; files hold ISO times, with a date or without"
+    example = Example(
+        "hour",
+        "When people go to bed",
+        unit="hour, around the clock",
+        epsilon=0.5,
+    )
+
+    cure = "Give ISO times such as 22:15 or 2026-03-01T22:15, or whole hours from 0 to 23."
+
+    def __init__(self) -> None:
+        super().__init__(24, "hour")
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Alphabet.declared`; there is nothing to be set."""
+        return {}
+
+    def _of_moment(self, moment: Moment) -> int | str:
+        return "not a time" if moment.hour is None else moment.hour
+
+    def _of_text(self, text: str) -> int | str:
+        hour = parse_integer(text)
+        if hour is not None:
+            return int(hour)
+        value = super()._of_text(text)
+        return "not a time" if value == "not a date" else value
+
+    def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
+        if np.datetime_data(times.dtype)[0] in (*COARSE, "D"):
+            raise InvalidParameterError(f"{self!r} needs times; got {times.dtype}, which does not tell the hour.")
+        return (times.astype("datetime64[h]").astype(np.int64)) % 24
+
+    def _take_each(self, array: NDArray[Any]) -> tuple[Indices, dict[int, str]]:
+        if array.dtype.kind in "iuf":
+            numbers, whole = whole_numbers(array)
+            return np.where(whole, numbers, self._nothing), dict.fromkeys(np.flatnonzero(~whole).tolist(), "not whole")
+        return super()._take_each(array)
+
+    def _name(self, values: Values) -> list[str]:
+        return [f"{hour:02d}:00" for hour in values.tolist()]
+
+    def label_range(self, low: int, high: int) -> str:
+        """See :meth:`Circle.label_range`; to the last minute, for "00:00 to 01:00" reads as one hour of the two.
+
+        >>> Hours().label_range(0, 1)
+        '00:00 to 01:59'
+        """
+        return f"{low:02d}:00 to {high:02d}:59"
+
+    def _number(self, literal: object) -> int:
+        if isinstance(literal, str) and literal in self.labels():
+            return self.labels().index(literal)
+        return super()._number(literal)
+
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the hour of a column of times or timestamps."""
+        return f"CAST(extract('hour' FROM {column}) AS BIGINT)"
+
+    def __repr__(self) -> str:
+        return "Hours()"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Weekdays(Timed, Circle):
+    """Days of the week in a circle, Monday 0 to Sunday 6: Sunday lies one from Monday.
+
+    >>> Weekdays().take(["2026-03-01", "Mon"]), Weekdays().distance(6, 0)
+    (array([6, 0]), 1.0)
+    """
+
+    kind = "weekdays"
+    about = "days of the week in a circle: Sunday lies beside Monday; files hold ISO dates, or Mon, Tue, ..."
+    example = Example(
+        "weekday",
+        "When people shop",
+        unit="day, around the week",
+    )
+
+    cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
+
+    def __init__(self) -> None:
+        super().__init__(7, "day")
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Alphabet.declared`; there is nothing to be set."""
+        return {}
+
+    def _of_moment(self, moment: Moment) -> int | str:
+        return "not a date" if moment.day is None else moment.day.weekday()
+
+    def _of_text(self, text: str) -> int | str:
+        name = text.strip()
+        value = _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
+        return "not a weekday" if value == "not a date" else value
+
+    def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
+        if np.datetime_data(times.dtype)[0] in COARSE:
+            raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
+        return (times.astype("datetime64[D]").astype(np.int64) + EPOCH - 1) % 7
+
+    def _name(self, values: Values) -> list[str]:
+        return [WEEKDAYS[number][:3] for number in values.tolist()]
+
+    def _number(self, literal: object) -> int:
+        if isinstance(literal, str) and literal in _WEEKDAY_NUMBERS:
+            return _WEEKDAY_NUMBERS[literal]
+        raise InvalidParameterError(f"{literal!r} is none of the days, {', '.join(self.labels())}")
+
+    def sql(self, column: str = "value") -> str:
+        """Return an SQL expression for the day of the week of a column of dates or timestamps."""
+        return f"CAST(extract('isodow' FROM {column}) - 1 AS BIGINT)"
+
+    def __repr__(self) -> str:
+        return "Weekdays()"
+
+
+_WEEKDAY_NUMBERS = {word: number for number, name in enumerate(WEEKDAYS) for word in (name, name[:3])}

@@ -1,0 +1,469 @@
+"""Places on the Earth: cells of latitude and longitude (WGS 84) whose plane overstates no distance on the ground."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.values.base import Alphabet, as_values, joined, wide_floats
+from confide.values.checks import check_count, check_positive, is_number
+from confide.values.geojson import GeoJSON, read_areas
+from confide.values.geometry import Indices, Values
+from confide.values.ground import METRES, Box, check_unit, ground_scales, kilometres
+from confide.values.kinds import Example
+from confide.values.metrics import Value
+from confide.values.numerals import parse_real
+from confide.values.planes import Grid
+from confide.values.polygons import Area
+from confide.values.wording import counted, told_at_edges
+
+MOST_GIVEN_AWAY = 0.02
+"""Of a distance, beyond which a plane no longer serves: cities of 50 km stay below it up to 65 degrees."""
+
+ROOM = 1e-9
+"""By how much less than what is proven a spacing is, relative: more than float64 rounds degrees and scales by."""
+
+COLUMN_NAMES = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
+"""Names of the columns of coordinates."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Places(Grid):
+    """Cells of a box on the Earth; a person's own value is a latitude and a longitude, in degrees (WGS 84).
+
+    A value is the pair (row, column), row 0 in the south and column 0 in the west. The box is cut into equal steps of
+    degrees. The spacing is such that the distance of two cells in the plane is never more than that of their centres on
+    the ellipsoid: what a mechanism promises per km of the plane, it keeps on the ground. :attr:`given_away` says how
+    much less than on the ground the distance in the plane can be.
+
+    Parameters
+    ----------
+    south, west, north, east
+        The box; it grows by less than a cell each way so that it holds whole ones, unless rows and columns are given.
+    centre, radius
+        In place of the box: a latitude and longitude, and a length such as ``"5 km"``. The box is that of the circle.
+    cell
+        Size of a cell, such as ``"500 m"``, which is then the spacing.
+    rows, columns
+        In place of a cell size: into how many cells the box is cut.
+    spacing
+        How far neighbours lie apart in the plane, in `unit`; the most that is proven on the ground if left out.
+    unit
+        What distances are counted in, ``"km"`` or ``"m"``; the promise is per this unit.
+    holes
+        Where nobody can be, such as water: cells as pairs (row, column), or areas, a file of GeoJSON or what it holds.
+        A cell is a hole where an area covers it whole.
+
+    >>> manhattan = Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m")
+    >>> manhattan.shape, manhattan.spacing
+    ((20, 15), 0.5)
+    >>> manhattan.take([(40.7580, -73.9855)]).tolist()
+    [[11, 6]]
+    """
+
+    kind = "places"
+    about = "cells on the Earth; files of values have the columns latitude and longitude, in decimal degrees"
+    example = Example(
+        "home",
+        "Where people live",
+        unit="km on the ground",
+        text="""\
+south = 40.7044        # the box (WGS 84); it grows by less than a cell so that it holds whole ones
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+cell = "1 km"          # the size of a cell; or rows and columns into which the box is cut
+# unit = "km"          # what distances are counted in, km or m
+# holes = "water.geojson"   # polygons in a file beside this one: cells that these cover are none
+""",
+    )
+
+    has_labels = True
+    spacing: float = field()  # always declared, so that a device need not prove it anew
+    unit: str = "km"
+    first_row: int = field(default=0, init=False)
+    first_column: int = field(default=0, init=False)
+    south: float = math.nan
+    west: float = math.nan
+    north: float = math.nan
+    east: float = math.nan
+
+    def __init__(  # noqa: PLR0913 (a box or a circle, cut by size or by number)
+        self,
+        south: float | None = None,
+        west: float | None = None,
+        north: float | None = None,
+        east: float | None = None,
+        *,
+        centre: Sequence[float] | None = None,
+        radius: str | None = None,
+        cell: str | None = None,
+        rows: int | None = None,
+        columns: int | None = None,
+        spacing: float | None = None,
+        unit: str = "km",
+        holes: Sequence[tuple[int, int]] | Sequence[Area] | GeoJSON = (),
+    ) -> None:
+        check_unit(unit)
+        box = box_of((south, west, north, east), centre, radius)
+        size = kilometres(cell) if cell is not None else None
+        box, rows, columns = _cut(box, size, rows, columns)
+        proven = _proven_spacing(box, rows, columns)
+        length = _chosen_spacing(proven, size, spacing, METRES["km"] / METRES[unit])
+        settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": ()}
+        bounds = {"south": box.south, "west": box.west, "north": box.north, "east": box.east}
+        for name, value in ({"first_row": 0, "first_column": 0} | settings | bounds).items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+        self._refuse_waste()
+        if len(holes):  # type: ignore[arg-type]  # a path is a text here
+            object.__setattr__(self, "holes", self._holes_of(holes))
+            self.__dict__.pop("geometry", None)
+            self.__post_init__()
+
+    @classmethod
+    def around(cls, latitude: float, longitude: float, radius: str, cell: str, unit: str = "km") -> Places:
+        """Return the cells of the box around a circle.
+
+        >>> Places.around(48.8566, 2.3522, "3 km", cell="500 m").shape
+        (12, 12)
+        """
+        return cls(centre=(latitude, longitude), radius=radius, cell=cell, unit=unit)
+
+    @property
+    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
+        """The box."""
+        return Box(self.south, self.west, self.north, self.east)
+
+    @property
+    def extent(self) -> str:  # type: ignore[override]
+        """The box in words."""
+        lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
+        return f"from {lowest} to {highest}"
+
+    @property
+    def given_away(self) -> float:
+        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
+
+        >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
+        True
+        """
+        most = ground_scales(self.bounds)[1]
+        longest = max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
+        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / longest
+
+    @property
+    def raw_names(self) -> tuple[tuple[str, ...], ...]:
+        """See :attr:`Alphabet.raw_names`."""
+        return COLUMN_NAMES
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        edges = told_at_edges("place", "cell", self.spacing, self.unit, farthest=math.sqrt(2) * self.spacing)
+        return (told_of_ground(self.given_away), edges)
+
+    def take(self, raw: ArrayLike) -> Values:
+        """Turn latitudes and longitudes, one row a person, into cells; refuse those that lie in none.
+
+        >>> Places(0, 0, 1, 1, rows=2, columns=2).take([(0, 0), (0.5, 0.4), (1, 1)]).tolist()
+        [[0, 0], [1, 0], [1, 1]]
+        """
+        points = as_points(raw, self)
+        cells = self.cells(points)
+        outside = np.flatnonzero(~self.contains(cells))
+        if outside.size:
+            first = tuple(points[outside[0]].tolist())
+            why = self.bounds.fault(*first)
+            raise ValueOutsideAlphabetError(
+                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
+                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
+                tuple(outside.tolist()),
+            )
+        return cells
+
+    def cells(self, points: NDArray[np.float64]) -> Indices:
+        """Return row and column of latitudes and longitudes, -1 and -1 outside the box; holes are not looked at.
+
+        The operations and their order are a specification (docs/values.md): other languages do the same.
+        """
+        latitude, longitude = points[:, 0], points[:, 1]
+        inside = (latitude >= self.south) & (latitude <= self.north)
+        inside &= (longitude >= self.west) & (longitude <= self.east)
+        row = np.floor((latitude - self.south) / (self.north - self.south) * self.rows)
+        column = np.floor((longitude - self.west) / (self.east - self.west) * self.columns)
+        cells = np.stack([np.minimum(row, self.rows - 1), np.minimum(column, self.columns - 1)], axis=-1)
+        found: Indices = np.where(inside[:, None], cells, -1.0).astype(np.int64)
+        return found
+
+    def nearest_cells(self, points: NDArray[np.float64]) -> Indices:
+        """Return row and column of latitudes and longitudes; of those outside the box, of the nearest cell on its rim.
+
+        >>> Places(0, 0, 1, 1, rows=2, columns=2).nearest_cells(np.array([(7.0, 0.2)])).tolist()
+        [[1, 0]]
+        """
+        return self.cells(np.clip(points, (self.south, self.west), (self.north, self.east)))
+
+    def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
+        """Return SQL for row and column of two columns of degrees, as :meth:`take` gives them; NULL where in no cell.
+
+        DuckDB and Spark take it. The columns may be texts or numbers.
+
+        >>> print(Places(0, 0, 1, 1, rows=2, columns=2).sql()[0])  # doctest: +ELLIPSIS
+        CASE WHEN ... THEN CAST(LEAST(FLOOR((TRY_CAST(latitude AS DOUBLE) - CAST('0.0' AS DOUBLE)) / ... * 2), 1) AS ...
+        """
+        rims = ((latitude, self.south, self.north, self.rows), (longitude, self.west, self.east, self.columns))
+        inside, cells = [], []
+        for column, first, last, number in rims:
+            degrees, low, high = (
+                f"TRY_CAST({column} AS DOUBLE)",
+                *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
+            )
+            inside.append(f"{degrees} BETWEEN {low} AND {high}")
+            share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
+            cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")
+        if self.holes:
+            numbers = ", ".join(str(row * self.columns + column) for row, column in self.holes)
+            inside.append(f"{cells[0]} * {self.columns} + {cells[1]} NOT IN ({numbers})")
+        row, column = (f"CASE WHEN {' AND '.join(inside)} THEN {cell} END" for cell in cells)
+        return row, column
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.read`; decimal degrees alone are read."""
+        latitude, longitude = map(parse_real, fields)
+        if latitude is None or longitude is None:
+            return None
+        if not (self.south <= latitude <= self.north and self.west <= longitude <= self.east):
+            return (-1, -1)
+        row = math.floor((latitude - self.south) / (self.north - self.south) * self.rows)
+        column = math.floor((longitude - self.west) / (self.east - self.west) * self.columns)
+        return (min(row, self.rows - 1), min(column, self.columns - 1))
+
+    def fault(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.fault`."""
+        latitude, longitude = map(parse_real, fields)
+        if latitude is None or longitude is None:
+            return "not decimal degrees"
+        return self.bounds.fault(latitude, longitude)
+
+    def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the centres of cells, one row a cell.
+
+        >>> Places(0, 0, 1, 1, rows=2, columns=2).centres([0, 3]).tolist()
+        [[0.25, 0.25], [0.75, 0.75]]
+        """
+        return self._degrees(self.decode(np.atleast_1d(np.asarray(indices, dtype=np.int64))) + 0.5)
+
+    def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of the four corners of cells, anticlockwise from the south-west.
+
+        Neighbours share theirs to the last bit.
+
+        >>> Places(0, 0, 1, 1, rows=2, columns=2).corners([0]).tolist()
+        [[[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 0.0]]]
+        """
+        cells = self.decode(np.atleast_1d(np.asarray(indices, dtype=np.int64)))
+        around = np.array([(0, 0), (0, 1), (1, 1), (1, 0)])
+        return self._degrees(cells[:, None, :] + around)
+
+    def _name(self, values: Values) -> list[str]:
+        """See :meth:`Alphabet._name`; the centre of each cell."""
+        return [self.label(point) for point in self._degrees(values + 0.5).tolist()]
+
+    def label(self, point: Sequence[float]) -> str:
+        """Return a latitude and longitude as people write them, with as many digits as tell cells apart.
+
+        >>> Places(-1, -1, 0, 0, rows=2, columns=2).labels([0])
+        ['0.8 S, 0.8 W']
+        """
+        return label_point(point, self._digits)
+
+    @cached_property
+    def _digits(self) -> int:
+        return max(0, -Decimal(min(self.bounds.tall / self.rows, self.bounds.wide / self.columns)).adjusted())
+
+    def _degrees(self, cells: NDArray[np.float64] | Indices) -> NDArray[np.float64]:
+        """Return latitude and longitude of places counted in rows and columns; the far rims are the bounds."""
+        first, last = np.array([self.south, self.west]), np.array([self.north, self.east])
+        degrees: NDArray[np.float64] = np.where(cells == self.shape, last, first + cells / self.shape * (last - first))
+        return degrees
+
+    def _holes_of(self, holes: Any) -> Sequence[tuple[int, int]]:
+        """Return the cells that are holes; those that an area covers whole, where areas are given."""
+        areas = read_areas(holes) if isinstance(holes, str | PathLike | Mapping) else holes
+        if not isinstance(areas[0], Area):
+            return holes  # type: ignore[no-any-return]
+        self.require_listable()
+        everyone = np.arange(self.size)
+        centres, corners = self.centres(everyone), self.corners(everyone)
+        covered, touched = np.zeros(self.size, dtype=bool), False
+        for area in areas:
+            inside, cut = area.contains(centres), area.cuts(corners)
+            covered |= inside & ~cut
+            touched |= bool(inside.any() or cut.any())
+        if not touched:
+            raise InvalidParameterError(
+                f"None of the {counted(len(areas), 'area')} of holes touches the box of latitudes {self.south:g} to "
+                f"{self.north:g} and longitudes {self.west:g} to {self.east:g}. GeoJSON has longitude first: are they "
+                f"swapped, or of another city?"
+            )
+        if covered.all():
+            raise InvalidParameterError("The areas cover all cells, so that nobody can be anywhere. Give smaller ones.")
+        return [(row, column) for row, column in self.decode(everyone[covered]).tolist()]
+
+    def _refuse_waste(self) -> None:
+        if self.given_away <= MOST_GIVEN_AWAY:
+            return
+        least, most = ground_scales(self.bounds)
+        tall, wide = most[0] * self.bounds.tall / self.rows, least[1] * self.bounds.wide / self.columns
+        most_allowed = f"a plane serves up to {MOST_GIVEN_AWAY:.0%}"
+        told = f"{self!r} gives away {self.given_away:.2%} of distances on the ground; {most_allowed}."
+        if abs(tall / wide - 1) > MOST_GIVEN_AWAY / 2:
+            raise InvalidParameterError(
+                f"{told} Its cells are {tall:.3g} km tall and {wide:.3g} km wide: choose rows and columns so that they "
+                f"are square, or give a cell size, and leave the spacing out."
+            )
+        raise InvalidParameterError(
+            f"{told} The box is too tall at this latitude: cut it into bands, each with a survey of its own."
+        )
+
+    def __repr__(self) -> str:
+        box = ", ".join(repr(one) for one in (self.south, self.west, self.north, self.east))
+        holes = f"{len(self.holes)} holes" if self.holes else ""
+        shape = f"rows={self.rows}, columns={self.columns}, spacing={self.spacing!r}, unit={self.unit!r}"
+        return f"Places({joined(box, shape, holes)})"
+
+
+def told_of_ground(given_away: float) -> str:
+    """Return how distances in the plane compare with those on the ground."""
+    return (
+        f"Distances in the plane are never more than on the ground (WGS 84), and at most {given_away:.2%} less, which "
+        f"is given away."
+    )
+
+
+def label_point(point: Sequence[float], digits: int) -> str:
+    """Return a latitude and longitude as people write them.
+
+    >>> label_point((40.7506, -73.9871), 3)
+    '40.751 N, 73.987 W'
+    """
+    latitude, longitude = (f"{abs(value):.{digits}f}" for value in point)
+    return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
+
+
+def as_points(raw: ArrayLike, owner: Alphabet) -> NDArray[np.float64]:
+    """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
+    array = wide_floats(as_values(raw, owner, owner.raw_names, "pairs (latitude, longitude)"))
+    if array.dtype.kind not in "iuf":
+        raise InvalidParameterError(
+            f"{owner!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
+            f"{array.reshape(-1)[:1].tolist()}. Convert them."
+        )
+    points: NDArray[np.float64] = array.astype(np.float64)
+    return points
+
+
+def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, radius: str | None) -> Box:
+    """Return the box that was given, or that of a circle."""
+    south, west, north, east = bounds
+    if centre is None and radius is None:
+        if south is None or west is None or north is None or east is None:
+            raise InvalidParameterError(
+                "Places need a box, south, west, north and east in degrees, or a centre and a radius."
+            )
+        return Box(south, west, north, east)
+    if centre is None or radius is None or bounds != (None,) * 4:
+        raise InvalidParameterError("Give either south, west, north and east, or a centre and a radius.")
+    if len(centre) != 2 or not all(map(is_number, centre)):
+        raise InvalidParameterError(f"centre must be a latitude and a longitude; got {centre!r}.")
+    latitude, longitude = centre
+    half = kilometres(radius, "radius")
+    tall = wide = 1e-6
+    for _ in range(4):  # the box of a circle depends on how long its own degrees are
+        if not (abs(latitude) + tall <= 90 and abs(longitude) + wide <= 180):
+            raise InvalidParameterError(
+                f"The circle of {radius} around {tuple(centre)} reaches past a pole or the date line. Choose another "
+                f"one, or cut it there in two, each with a survey of its own."
+            )
+        near = Box(latitude - tall, longitude - wide, latitude + tall, longitude + wide)
+        least = ground_scales(near)[0]
+        tall, wide = half / least[0], half / least[1]
+    return near
+
+
+def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) -> tuple[Box, int, int]:
+    """Return the box and into how many rows and columns it is cut."""
+    if cell is None:
+        if rows is None or columns is None:
+            raise InvalidParameterError('Places need a cell size, such as cell="500 m", or rows and columns.')
+        check_count("rows", rows, 1)
+        check_count("columns", columns, 1)
+        return box, int(rows), int(columns)
+    if rows is not None or columns is not None:
+        raise InvalidParameterError("Give either a cell size, or rows and columns.")
+    return _in_whole_cells(box, cell)
+
+
+def _in_whole_cells(box: Box, cell: float) -> tuple[Box, int, int]:
+    """Widen a box about its middle, by less than a cell, until its cells are proven to measure so many km each way."""
+    least = ground_scales(box)[0]
+    rows = max(1, math.ceil(box.tall * least[0] / cell - 1e-6))
+    columns = max(1, math.ceil(box.wide * least[1] / cell - 1e-6))
+    grown = box
+    while _proven_spacing(grown, rows, columns) < cell:
+        least = ground_scales(grown)[0]
+        more = cell * (1 + 2 * ROOM)
+        tall, wide = max(grown.tall, rows * more / least[0]), max(grown.wide, columns * more / least[1])
+        grown = _stretched(box, tall, wide)
+    return grown, rows, columns
+
+
+def _stretched(box: Box, tall: float, wide: float) -> Box:
+    """Return a box about the same middle, its bounds multiples of a millionth of a degree, which people can read.
+
+    At the date line it widens to the other side alone.
+    """
+    latitude, longitude = (box.south + box.north) / 2, (box.west + box.east) / 2
+    south, west = (
+        math.floor((middle - span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide))
+    )
+    north, east = (math.ceil((middle + span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide)))
+    if west < -180:
+        west, east = -180.0, math.ceil((wide - 180) * 1e6) / 1e6
+    elif east > 180:
+        west, east = math.floor((180 - wide) * 1e6) / 1e6, 180.0
+    return Box(south, west, north, east)
+
+
+def _proven_spacing(box: Box, rows: int, columns: int) -> float:
+    """Return the largest spacing, km, under which the plane is proven not to overstate a distance between cells."""
+    least = ground_scales(box)[0]
+    return min(least[0] * box.tall / rows, least[1] * box.wide / columns) * (1 - ROOM)
+
+
+def _chosen_spacing(proven: float, cell: float | None, spacing: float | None, units: float) -> float:
+    """Return the spacing in units, so many to a km, refusing one that the ground does not bear."""
+    if spacing is None:
+        # A tenth of a millimetre less at most, so that people can read it.
+        return (cell if cell is not None else math.floor(proven * 1e7) / 1e7) * units
+    check_positive("spacing", spacing)
+    if spacing > proven * (1 + ROOM / 2) * units:
+        raise InvalidParameterError(
+            f"spacing={spacing!r} is more than these cells measure on the ground, {proven * units:.6g}: distances "
+            f"would be overstated and the promise broken. Leave it out."
+        )
+    return float(spacing)

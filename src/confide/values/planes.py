@@ -1,0 +1,226 @@
+"""Places in a plane: cells, bounded or unbounded, and points on a lattice too fine to matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from confide.errors import InvalidParameterError
+from confide.values.base import Alphabet, joined, spacing_and_unit
+from confide.values.checks import check_count, check_positive, check_text
+from confide.values.geometry import LARGEST_LATTICE, Indices, PlaneGeometry, Values
+from confide.values.kinds import Example
+from confide.values.limits import LARGEST_INTEGER
+from confide.values.lines import UnboundedAlphabet
+
+
+@dataclass(frozen=True)
+class Grid(Alphabet):
+    """Cells of a plane; row 0 is the south, column 0 the west, neighbours lie `spacing` apart.
+
+    A value is the pair (row, column); cells are numbered row by row, and holes (water, parks) not at all.
+
+    >>> manhattan = Grid(20, 14, spacing=0.5, unit="km")
+    >>> manhattan.size, manhattan.distance((0, 0), (3, 4))
+    (280, 2.5)
+    >>> Grid(2, 2, holes=[(0, 1)]).encode([(0, 0), (1, 0), (1, 1)])
+    array([0, 1, 2])
+    """
+
+    kind = "grid"
+    about = "cells of a plane; files have the columns row (0 is south) and column (0 is west)"
+    usual = "truncated-planar-laplace"
+    example = Example(
+        "location",
+        "Where people check in",
+        unit="km",
+        shape='"smooth = 0.3"',
+        text="""\
+rows = 20
+columns = 14
+spacing = 0.5          # how far neighbouring cells lie apart
+unit = "km"            # what distances are counted in; may be left out
+# holes = [[0, 3], [1, 3]]   # cells that nobody can be in, such as water, as pairs of row and column
+""",
+    )
+
+    rows: int
+    columns: int
+    spacing: float = 1.0
+    unit: str = ""
+    holes: Sequence[tuple[int, int]] = ()
+    first_row: int = 0
+    first_column: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("rows", self.rows, 1)
+        check_count("columns", self.columns, 1)
+        check_count("first_row", self.first_row, -LARGEST_LATTICE)
+        check_count("first_column", self.first_column, -LARGEST_LATTICE)
+        check_positive("spacing", self.spacing)
+        check_text("unit", self.unit)
+        for name, first, count in (("row", self.first_row, self.rows), ("column", self.first_column, self.columns)):
+            if first + count > LARGEST_INTEGER:
+                raise InvalidParameterError(f"The last {name} must be below 2**53; got {first + count - 1}.")
+        if int(self.rows) * int(self.columns) > LARGEST_INTEGER:
+            raise InvalidParameterError(f"A grid has at most 2**53 - 1 cells; got {self.rows} rows of {self.columns}.")
+        for name in ("rows", "columns", "first_row", "first_column"):
+            object.__setattr__(self, name, int(getattr(self, name)))  # numpy's integers overflow where Python's do not
+        object.__setattr__(self, "spacing", float(self.spacing))
+        object.__setattr__(self, "holes", self._sorted_holes())
+        if len(self.holes) == self.rows * self.columns:
+            raise InvalidParameterError("A grid needs at least one cell that is no hole.")
+
+    @staticmethod
+    def from_mask(mask: ArrayLike, spacing: float = 1.0, unit: str = "") -> Grid:
+        """Return the grid of the cells where a picture is true, its first row in the south.
+
+        >>> Grid.from_mask([[True, False], [True, True]]).size
+        3
+        """
+        present = np.asarray(mask, dtype=bool)
+        if present.ndim != 2:
+            raise InvalidParameterError(f"A mask must have two dimensions; got {present.ndim}.")
+        holes = tuple((row, column) for row, column in np.argwhere(~present).tolist())
+        rows, columns = present.shape
+        return Grid(rows, columns, spacing, unit, holes)
+
+    @cached_property
+    def geometry(self) -> PlaneGeometry:
+        """See :attr:`Alphabet.geometry`."""
+        holes = tuple(self.holes)
+        return PlaneGeometry(self.rows, self.columns, self.spacing, holes, self.first_row, self.first_column)
+
+    @property
+    def grid(self) -> Grid:  # type: ignore[override]  # it is one
+        """See :attr:`Alphabet.grid`."""
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the box around all cells."""
+        return self.rows, self.columns
+
+    @property
+    def box(self) -> Grid:
+        """The same grid with its holes filled."""
+        return replace(self, holes=())
+
+    def window(self, first_row: int, first_column: int, rows: int, columns: int) -> Grid:
+        """Return other rows and columns of the same plane, without holes.
+
+        >>> Grid(20, 14, spacing=0.5).window(-1, 3, 5, 2)
+        Grid(5, 2, spacing=0.5, first=(-1, 3))
+        """
+        return Grid(rows, columns, self.spacing, self.unit, (), first_row, first_column)
+
+    @property
+    def fine(self) -> Plane:
+        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        return Plane(self.spacing, self.unit)
+
+    @property
+    def places(self) -> Indices:
+        """Place of each cell among all cells of the box, row by row."""
+        self.require_listable()
+        return self.geometry.places
+
+    def picture(self, distribution: ArrayLike) -> NDArray[np.float64]:
+        """Return a vector over the cells as a table of rows and columns, with NaN for holes.
+
+        >>> Grid(1, 2, holes=[(0, 0)]).picture([1.0])
+        array([[nan,  1.]])
+        """
+        self.require_listable()
+        return self.geometry.picture(distribution)
+
+    def decode(self, indices: ArrayLike) -> Values:
+        """See :meth:`Alphabet.decode`."""
+        numbers = np.asarray(indices, dtype=np.int64)
+        if numbers.size and not (-self.size <= numbers.min() and numbers.max() < self.size):
+            raise IndexError(f"{self!r} has cells number 0 to {self.size - 1:,}.")
+        return self.geometry.decode(numbers)
+
+    def _sorted_holes(self) -> tuple[tuple[int, int], ...]:
+        try:
+            holes = sorted({(int(row), int(column)) for row, column in self.holes})
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidParameterError(f"holes must be pairs (row, column); got {self.holes!r}.") from None
+        rows = range(self.first_row, self.first_row + self.rows)
+        columns = range(self.first_column, self.first_column + self.columns)
+        for row, column in holes:
+            if row not in rows or column not in columns:
+                raise InvalidParameterError(
+                    f"The hole ({row}, {column}) lies outside the {self.rows} x {self.columns} grid."
+                )
+        return tuple(holes)
+
+    def __repr__(self) -> str:
+        holes = f"{len(self.holes)} holes" if self.holes else ""
+        first = f"first=({self.first_row}, {self.first_column})" if self.first_row or self.first_column else ""
+        return f"Grid({joined(f'{self.rows}, {self.columns}', *spacing_and_unit(self), holes, first)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Lattice(UnboundedAlphabet):
+    """All cells of an unbounded plane; neighbours lie `spacing` apart.
+
+    >>> Lattice(spacing=0.5).distance((0, 0), (-3, 4))
+    2.5
+    """
+
+    kind = "lattice"
+    about = "all cells of an unbounded plane; an estimate is looked for among those near the reports"
+    usual = "planar-geometric"
+    example = Example(
+        "location",
+        "Where people are",
+        unit="km",
+        text="""\
+spacing = 0.5          # how far neighbouring cells lie apart
+unit = "km"            # what distances are counted in; may be left out
+""",
+    )
+
+    resolutions = (1, 1)
+    spacing: float = 1.0
+    unit: str = ""
+
+    @property
+    def fine(self) -> Plane:
+        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        return Plane(self.spacing, self.unit)
+
+
+@dataclass(frozen=True, repr=False)
+class Plane(UnboundedAlphabet):
+    """Points whose rows and columns are multiples of 2^-12, in steps of the spacing.
+
+    >>> Plane().decode(Plane().encode([(0.5, -1.25)]))
+    array([[ 0.5 , -1.25]])
+    """
+
+    RESOLUTION: ClassVar[int] = 2**12
+    FARTHEST_VALUE: ClassVar[int] = 2**39  # half of what is held exactly, so that noise of any scale stays inside
+
+    spacing: float = 1.0
+    unit: str = ""
+
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Multiples of which fraction of one the parts of a point are."""
+        return (self.RESOLUTION, self.RESOLUTION)
+
+    def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
+        """Return the points that lie so many fine steps from cells."""
+        points: NDArray[np.float64] = cells + noise / self.RESOLUTION
+        return points
+
+    def steps(self, points: Values) -> NDArray[np.float64]:
+        """Return points counted in steps of the spacing."""
+        return points.astype(np.float64)
