@@ -11,7 +11,7 @@ from tests.pages.test_estimate_page import Reader
 import confide as cf
 from confide.pages.markup import show_page
 from confide.present.estimates import Findings, summarise_estimate
-from confide.present.summary import Bullets, Cell, Lines, Listing, Note, Section, Summary
+from confide.present.summary import Bullets, Cell, Lines, Listing, Note, Part, Row, Section, Summary
 from confide.present.surveys import summarise_audit
 from confide.present.terminal import show_summary
 
@@ -39,8 +39,13 @@ def test_what_speaks_against_an_answer_is_said_everywhere_in_the_same_words() ->
 
 
 def test_every_part_is_shown_by_both() -> None:
-    rows = [["a", Cell("1", "(0 to 2)")], ["b", Cell("3", is_strong=True)]]
-    parts = ["Said plainly.", Note("Said softly."), Bullets(["First point."]), Listing(["value", "share"], rows)]
+    rows: list[Row] = [["a", Cell("1", "(0 to 2)")], ["b", Cell("3", is_strong=True)]]
+    parts: list[Part] = [
+        "Said plainly.",
+        Note("Said softly."),
+        Bullets(["First point."]),
+        Listing(["value", "share"], rows),
+    ]
     summary = Summary("A title", sections=[Section("A heading", parts), Section("Nothing below it", [])])
     page, words = Reader(show_page(summary)).text, on_a_terminal(summary)
     for said in ("A heading", "Said plainly.", "Said softly.", "First point.", "value", "(0 to 2)", "3"):
