@@ -8,7 +8,6 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from confide.alphabets import Grid
 from confide.figures import Role, draw_sheet, style, to_svg
 from confide.figures.palette import COLORS
 from confide.present import summary as say
@@ -179,7 +178,7 @@ def _picture(part: say.Picture) -> str:
 def _cards(part: say.Cards) -> str:
     sheet = draw_sheet(part.alphabet, part.panels, part.name)
     # Maps have a colour scale of their own, which a square in another colour would only confuse.
-    is_map = isinstance(part.alphabet, Grid)
+    is_map = sheet.key is not None
     shown = []
     for panel, figure, color in zip(part.panels, sheet.figures, sheet.colors, strict=True):
         square = "" if is_map else _swatch(style.TRUTH if panel.role is Role.TRUTH else color)
