@@ -168,7 +168,6 @@ def test_people_who_stand_alone_are_counted(call: Call, folder: Path, monkeypatc
     assert told in " ".join(ending.err.split())
     assert "alone" not in call("privatize", "survey.toml", "p.csv", "--keep", "city", "-o", "r.csv").err
     monkeypatch.setitem(vars(LIMITS), "most_groups", 2)
-    monkeypatch.setattr("confide.cli.privatize.MOST_GROUPS", 2)
     ending = call("privatize", "survey.toml", "p.csv", "--keep", "city,week", "-o", "r.csv")
     assert "more than 2 groups: many stand alone" in " ".join(ending.err.split())
     assert "more than 2 groups" in ending.out

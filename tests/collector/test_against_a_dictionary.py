@@ -102,7 +102,9 @@ def test_values_that_go_to_two_surveys_are_remembered_for_both(tmp_path: Path) -
         require_unsent(values, survey)
         box, _ = Outbox.fill(tmp_path / "box", survey, values, batch_size=10)
         collector = Deaf()
-        box.send(collector, receipts=receipts_of(values))
+        told: list[int] = []
+        assert box.send(collector, told.append, receipts_of(values)).accepted == 25
+        assert told == [1, 2, 3]
         assert [len(one["reports"]) for one in collector.asked] == [10, 10, 5]
         assert {one["survey"] for one in collector.asked} == {survey.fingerprint}
         assert len({one["batch"] for one in collector.asked}) == 3

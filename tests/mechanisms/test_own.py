@@ -23,7 +23,7 @@ from confide.errors import DataFileError, InvalidParameterError, NotInvertibleEr
 from confide.explanations import describe_mechanism
 from confide.pages import diagnosis_page, estimate_page
 from confide.sampling import ratio_above
-from confide.solvers import Clock
+from confide.solvers.search import Clock
 from confide.solvers.support_newton import support_newton
 from confide.theory.concavity import concavity_chance, strict_concavity
 from confide.theory.consistency import is_positive, log_smallest

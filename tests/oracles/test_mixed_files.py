@@ -36,15 +36,25 @@ def _table(rows: Rows, name: str, has_count: bool) -> tuple[list[str], list[list
     return ["town", name], [[town, report] for town, report, count in rows for _ in range(count)]
 
 
-def write_csv(path: Path, rows: Rows, name: str, has_count: bool, *, quotes: Literal[0, 1] = csv.QUOTE_MINIMAL) -> Path:
+def write_csv(
+    path: Path, rows: Rows, name: str, has_count: bool, *, quotes: Literal[0, 1] = csv.QUOTE_MINIMAL, mark: str = ","
+) -> Path:
     header, lines = _table(rows, name, has_count)
     with path.with_suffix(".csv").open("w", newline="") as stream:
-        csv.writer(stream, quoting=quotes).writerows([header, *lines])
+        csv.writer(stream, delimiter=mark, quoting=quotes).writerows([header, *lines])
     return path.with_suffix(".csv")
 
 
 def write_quoted(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
     return write_csv(path, rows, name, has_count, quotes=csv.QUOTE_ALL)
+
+
+def write_semicolons(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
+    return write_csv(path, rows, name, has_count, mark=";")
+
+
+def write_tabs(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
+    return write_csv(path, rows, name, has_count, quotes=csv.QUOTE_ALL, mark="\t")
 
 
 def write_packed(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
@@ -78,6 +88,8 @@ def write_texts(path: Path, rows: Rows, name: str, has_count: bool) -> Path:
 WRITERS: dict[str, Write] = {
     "csv": write_csv,
     "quoted csv": write_quoted,
+    "csv with semicolons": write_semicolons,
+    "quoted csv with tabs": write_tabs,
     "packed csv": write_packed,
     "lines of json": write_lines,
     "parquet": write_parquet,
@@ -111,7 +123,7 @@ def test_a_column_is_found_by_its_name_in_every_kind_of_file(name: str, tmp_path
 
 
 def test_files_of_all_kinds_are_counted_together_with_counts_or_without(tmp_path: Path) -> None:
-    """All six, of which every other one has a column of counts, or all, or none; and each beside itself."""
+    """All of them, of which every other one has a column of counts, or all, or none; and each beside itself."""
     mixtures = [(dict.fromkeys(WRITERS, False), "none"), (dict.fromkeys(WRITERS, True), "all")]
     mixtures += [({kind: place % 2 == odd for place, kind in enumerate(WRITERS)}, f"half {odd}") for odd in (0, 1)]
     cases = [(list(mixture.items()), name) for mixture, name in mixtures]
@@ -170,6 +182,7 @@ PIPED = {
     "csv with a mark": b"\xef\xbb\xbfreport\n3\n4\n4\n",
     "packed csv": packed("report\n3\n4\n4\n"),
     "lines of json": b'{"report": 3}\n{"report": 4}\n{"report": 4}\n',
+    "lines of json with a mark": b'\xef\xbb\xbf{"report": 3}\n{"report": 4}\n  \n{"report": 4}\n',
     "parquet": as_parquet([3, 4, 4]),
 }
 

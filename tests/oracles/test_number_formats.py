@@ -17,8 +17,7 @@ FORMATS = {
     "1234.5": ("", "", ".", ""),
     "£1,234": ("£", ",", "", ""),
 }
-EDGES = [0, 7, 950, 1000, 12_000, 123_456, 1_000_000, 98_765_432]
-MISSING = object()
+EDGES = [-98_765_432, -1000, -7, 0, 7, 950, 1000, 12_000, 123_456, 1_000_000, 98_765_432]
 
 
 def written(number: Decimal, marks: tuple[str, str, str, str], groups: list[str] | None = None) -> str:
@@ -47,6 +46,8 @@ def test_what_is_written_in_a_format_is_read_and_no_other_grouping_is(example: s
         if point:
             number += Decimal(draw.randrange(100)) / 100
         digits = f"{number:f}".partition(".")[0]
+        less = -number
+        assert bins.read([written(less, marks)]) == place_of(less), "below zero"
         right = written(number, marks)
         assert bins.read([right]) == place_of(number), right
         assert bins.read([f"  {right} "]) == place_of(number)

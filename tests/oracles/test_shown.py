@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import random
 import re
 from collections import Counter
@@ -235,8 +236,10 @@ def test_a_terminal_has_every_window_with_its_ends_its_truth_and_its_bar(shown: 
     for (_, numbers, bar), one in zip(lines, windows, strict=True):
         expected = [100 * one[key] for key in ("estimate", "low", "high", "truth")]
         assert numbers == pytest.approx(expected, abs=6e-3)
-        assert abs(bar.index("|") - min(longest - 1, int(one["truth"] / peak * longest))) <= 1
-        assert bar.endswith("|") or one["estimate"] > one["truth"]
+        place = min(longest - 1, int(one["truth"] / peak * longest))
+        assert bar.index("|") == place
+        filled = round(8 * longest * one["estimate"] / peak) / 8  # to an eighth of a letter
+        assert len(bar) == max(place + 1, math.ceil(filled))
 
 
 def usual_windows(shown: Shown) -> list[dict[str, Any]]:

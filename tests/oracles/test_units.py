@@ -105,6 +105,10 @@ def test_steps_of_another_width_scale_distances_and_nothing_else(kind: str, make
     np.testing.assert_allclose(far.estimate.distribution, near.estimate.distribution, rtol=1e-6, atol=1e-9)
     assert near.emd is not None
     assert far.emd == pytest.approx(STEPS * near.emd, rel=1e-6)
+    means = [one.estimate.mean() for one in (near, far)]
+    if kind != "numbers":  # which are what they are; words count as their distance from the first
+        ends = [[one.estimate, one.low, one.high] for one in means]
+        assert ends[1] == pytest.approx([STEPS * one for one in ends[0]], rel=1e-6)
     for place in range(1, narrow.size):
         ends = [[one.decode([0])[0], one.decode([place])[0]] for one in (narrow, wide)]
         assert wide.distance(*ends[1]) == pytest.approx(STEPS * narrow.distance(*ends[0]))

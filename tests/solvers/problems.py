@@ -8,8 +8,8 @@ from scipy.optimize import LinearConstraint, minimize
 
 from confide.channels import Channel, Dense
 from confide.evidence import Evidence
-from confide.solvers import Clock, Found
 from confide.solvers.maximum import Solver
+from confide.solvers.search import Clock, Found
 
 Array = NDArray[np.float64]
 

@@ -25,9 +25,9 @@ from confide import (
 )
 from confide.channels import Dense, TwoSidedExponential
 from confide.evidence import Evidence
-from confide.solvers import SOLVERS, Clock
 from confide.solvers.interior_point import DenseSystem, LineSystem, interior_point
-from confide.solvers.maximum import Solver, follow_path, is_line
+from confide.solvers.maximum import SOLVERS, Solver, follow_path, is_line
+from confide.solvers.search import Clock
 from confide.solvers.support_newton import support_newton
 
 Build = Callable[[int, float], Mechanism]

@@ -11,8 +11,7 @@ from tests.solvers.problems import Array, run
 from confide import MLE, Integers, RandomizedResponse, Status
 from confide.channels import RandomizedResponseChannel
 from confide.evidence import Evidence
-from confide.solvers import SOLVERS
-from confide.solvers.maximum import Solver, fill_water
+from confide.solvers.maximum import SOLVERS, Solver, fill_water
 
 
 def random_shares(seed: int, size: int) -> Array:

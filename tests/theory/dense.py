@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from confide import Counts, Mechanism, tally
 from confide.evidence import Evidence
-from confide.solvers import Clock
 from confide.solvers.interior_point import DenseSystem, interior_point
+from confide.solvers.search import Clock
 from confide.solvers.support_newton import support_newton
 
 Array = NDArray[np.float64]

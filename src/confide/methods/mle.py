@@ -67,7 +67,8 @@ class MLE(Method):
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
         """See :meth:`Method.solve`."""
         # scipy's linear algebra takes a while to import; the command line's help should not wait for it.
-        from confide.solvers import SOLVERS, Clock, can_follow_path, maximise
+        from confide.solvers.maximum import SOLVERS, can_follow_path, maximise
+        from confide.solvers.search import Clock
 
         highest = [-np.inf]
 

@@ -393,7 +393,7 @@ def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) ->
 
 def _why_not_highest(evidence: Evidence) -> str:
     """Return the reason why the maximum is not tried; nothing where it is."""
-    from confide.solvers import can_follow_path
+    from confide.solvers.maximum import can_follow_path
 
     size = evidence.channel.shape[0]
     is_quick = evidence.channel.keep_and_other is not None or can_follow_path(evidence)

@@ -1,6 +1,1 @@
-"""The numerical engines under the methods."""
-
-from confide.solvers.maximum import SOLVERS, can_follow_path, maximise
-from confide.solvers.search import Clock, Found
-
-__all__ = ["SOLVERS", "Clock", "Found", "can_follow_path", "maximise"]
+"""Solvers: one EM, the certified maximum of the likelihood, the smooth prior, and the methods that use them."""
