@@ -130,7 +130,8 @@ def test_the_time_is_told_beforehand(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_the_plan_is_marked_with_a_word(call: Call) -> None:
     out = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv", *FEW).out
-    assert [line.split()[1] for line in out.splitlines() if line.rstrip().endswith(" plan")] == ["2,000"]
+    marked = [line.strip().partition(" (the plan)")[0] for line in out.splitlines() if " (the plan)" in line]
+    assert marked == ["truncated-geometric", "2,000", "1 per year"]  # among mechanisms, people and promises
 
 
 def test_categories_are_measured_in_total_variation(call: Call, folder: Path) -> None:

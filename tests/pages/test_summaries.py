@@ -11,7 +11,7 @@ from tests.pages.test_estimate_page import Reader
 import confide as cf
 from confide.present.estimates import Findings, summarise_estimate
 from confide.present.pages.markup import show_page
-from confide.present.summary import Bullets, Cell, Lines, Listing, Note, Part, Section, Summary
+from confide.present.summary import Bullets, Cell, Lines, Listing, Note, Part, Row, Section, Summary
 from confide.present.surveys import summarise_audit
 from confide.present.terminal import show_summary
 
@@ -39,7 +39,7 @@ def test_what_speaks_against_an_answer_is_said_everywhere_in_the_same_words() ->
 
 
 def test_every_part_is_shown_by_both() -> None:
-    rows: list[list[Cell | str]] = [["a", Cell("1", "(0 to 2)")], ["b", Cell("3", is_strong=True)]]
+    rows: list[Row] = [["a", Cell("1", "(0 to 2)")], ["b", Cell("3", is_strong=True)]]
     parts: list[Part] = [
         "Said plainly.",
         Note("Said softly."),

@@ -26,6 +26,7 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     facts = {"Guess": f"none; {plan.guess.name} is the worst shape" if plan.outlooks else plan.guess.name}
     facts |= {} if account is None else {"Guess read": account.description}
     meaning = words_of.width_meaning(plan)
+    facts["Error"] = "expected half-width" if meaning else f"expected {measure.name}"
     known = [*([meaning] if meaning else []), *words_of.remarks(plan)]
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "

@@ -178,7 +178,7 @@ def _picture(part: say.Picture) -> str:
 def _cards(part: say.Cards) -> str:
     sheet = draw_sheet(part.alphabet, part.panels, part.name)
     # Maps have a colour scale of their own, which a square in another colour would only confuse.
-    is_map = part.alphabet.grid is not None
+    is_map = sheet.key is not None
     shown = []
     for panel, figure, color in zip(part.panels, sheet.figures, sheet.colors, strict=True):
         square = "" if is_map else _swatch(style.TRUTH if panel.role is Role.TRUTH else color)
