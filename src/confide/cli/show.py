@@ -25,9 +25,10 @@ def show(survey: SurveyPath, *, as_json: AsJson = False) -> None:
     if as_json:
         show_json(survey_record(contract))
     else:
-        say(contract.title, style="bold")
+        summary = summarise_survey(contract)  # before the first word: it may refuse
+        say(summary.title, style="bold")
         say()
-        show_summary(summarise_survey(contract), console())
+        show_summary(summary, console())
 
 
 def survey_record(survey: Survey) -> dict[str, Any]:

@@ -109,6 +109,7 @@ def show_note(console: Console, title: str, *paragraphs: str) -> None:
 
 def _show_table(console: Console, shown: say.Listing, *, everything: bool) -> None:
     from rich.box import SIMPLE_HEAD
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -123,7 +124,9 @@ def _show_table(console: Console, shown: say.Listing, *, everything: bool) -> No
     most = len(shown.rows) if everything or shown.most is None else shown.most
     for row in shown.rows[:most]:
         table.add_row(*(_cell(console, one) for one in row))
-    console.print(table)
+    # Into a file or a pipe a row stays a line, however narrow the terminal would be.
+    broad = console if console.is_terminal else Console(file=console.file, width=max(200, console.width))
+    broad.print(table)
     if len(shown.rows) > most:
         console.print(shown.rest, style="dim", soft_wrap=not console.is_terminal)
 

@@ -183,7 +183,8 @@ def draw_ranges(
 ) -> Figure:
     """Draw a bar from the lowest to the highest share of each value; of very many values, the widest bars.
 
-    >>> draw_ranges(Integers(1, 3), np.zeros(3), np.array([0.3, 0.7, 0.3])).axes[0].get_xlabel()
+    >>> import confide as cf
+    >>> draw_ranges(cf.Integers(1, 3), np.zeros(3), np.array([0.3, 0.7, 0.3])).axes[0].get_xlabel()
     'value'
     """
     for bounds in (lowest, highest):
@@ -242,7 +243,8 @@ def draw_residuals(
 
     An output that no value can produce has no residual, which is NaN.
 
-    >>> draw_residuals(Integers(0, 2), np.array([0.5, -1.0, 2.5])).axes[0].get_ylabel()
+    >>> import confide as cf
+    >>> draw_residuals(cf.Integers(0, 2), np.array([0.5, -1.0, 2.5])).axes[0].get_ylabel()
     'standard errors'
     """
     with style.styled():
