@@ -59,7 +59,7 @@ CITIES = ("manhattan", "paris")
 
 
 @dataclass(frozen=True, eq=False)
-class EMS(cf.EMMethod):
+class EMS(cf.solve.methods.EMMethod):
     """EM with the average [1, 2, 1] / 4 over neighbours after every step (Silverman et al., 1990)."""
 
     name = SMOOTHED

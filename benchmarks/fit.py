@@ -176,7 +176,9 @@ def faults() -> list[Row]:
             f"{factor:g} epsilon": single(replace(one, epsilon=factor * one.epsilon), one, ages.distribution, people)
             for factor in (1.2, 0.8)
         }
-        at_36 = cf.BitVectors(100).pack(np.eye(100, dtype=bool)[[36]]) if one.kind == "rappor" else np.array([36])
+        at_36 = (
+            cf.values.BitVectors(100).pack(np.eye(100, dtype=bool)[[36]]) if one.kind == "rappor" else np.array([36])
+        )
         bots = cf.tally(np.repeat(at_36, people // 100, axis=0))
         made["1 % of bots at 36"] = single(one, one, ages.distribution, people, bots)
         for share in (1.0, 0.05):
@@ -203,8 +205,8 @@ def truthful(mechanism: cf.Mechanism, truth: FloatArray, people: int) -> Survey:
 
     def survey(rng: np.random.Generator) -> tuple[bool, str]:
         values = rng.choice(truth.size, size=people // 20, p=truth)
-        is_vector = isinstance(mechanism.report_alphabet, cf.BitVectors)
-        bare = cf.BitVectors(truth.size).pack(np.eye(truth.size, dtype=bool)[values]) if is_vector else values
+        is_vector = isinstance(mechanism.report_alphabet, cf.values.BitVectors)
+        bare = cf.values.BitVectors(truth.size).pack(np.eye(truth.size, dtype=bool)[values]) if is_vector else values
         answer = fit(draw(mechanism, truth, people, rng, cf.tally(bare)), mechanism)
         return answer.is_bad, answer.verdict
 

@@ -63,11 +63,11 @@ def survey(mechanism: cf.Mechanism, truth: FloatArray, people: int, seed: int) -
     return recover([(counts, mechanism)]).windows()  # without the test of the fit, which nothing here asks for
 
 
-def _pairs(windows: Windows) -> Iterator[tuple[cf.Interval, NDArray[np.int64]]]:
+def _pairs(windows: Windows) -> Iterator[tuple[cf.estimates.Interval, NDArray[np.int64]]]:
     return zip(windows.answers, windows.members, strict=True)
 
 
-def _holds(answer: cf.Interval, shares: FloatArray) -> bool:
+def _holds(answer: cf.estimates.Interval, shares: FloatArray) -> bool:
     return bool(answer.low - 1e-9 <= shares.sum() <= answer.high + 1e-9)
 
 

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide import Categories, Grid, Integers, emd, hellinger, kl_divergence, total_variation
+from confide import Categories, Grid, Integers, emd, total_variation
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
 from confide.values import distances
+from confide.values.distances import hellinger, kl_divergence
 
 DISTANCES = [total_variation, kl_divergence, hellinger, lambda p, q: emd(p, q, Integers(0, len(p) - 1))]
 

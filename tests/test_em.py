@@ -40,7 +40,7 @@ ROWS = np.random.default_rng(1).multinomial(300, EVIDENCE.frequencies, size=9).a
 
 
 @dataclass(frozen=True)
-class EMS(cf.EMMethod):
+class EMS(cf.solve.methods.EMMethod):
     """EM with the average [1, 2, 1] / 4 over neighbours after every step."""
 
     name = "EMS"

@@ -238,8 +238,8 @@ def test_every_status_short_of_its_goal_has_a_cure() -> None:
         (cf.Integers(3, 3), "1 whole number, 3 to 3, neighbours 1 apart"),
         (cf.Integers(), "any whole number, neighbours 1 apart"),
         (cf.Lattice(), "any cell of an unbounded plane, neighbours 1 apart"),
-        (cf.BitVectors(1), "1 bit, one for each value, packed into 1 whole number"),
-        (cf.BitVectors(64), "64 bits, one for each value, packed into 2 whole numbers"),
+        (cf.values.BitVectors(1), "1 bit, one for each value, packed into 1 whole number"),
+        (cf.values.BitVectors(64), "64 bits, one for each value, packed into 2 whole numbers"),
     ],
 )
 def test_alphabets_in_words(alphabet: cf.Alphabet, words: str) -> None:

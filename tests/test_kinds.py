@@ -74,7 +74,7 @@ class LeastSquares(cf.Method):
 
     name: ClassVar[str] = "Least squares"
 
-    def solve(self, evidence: cf.Evidence, monitor: object = None) -> cf.Solution:  # noqa: ARG002 (there are no steps)
+    def solve(self, evidence: cf.evidence.Evidence, monitor: object = None) -> cf.Solution:  # noqa: ARG002 (there are no steps)
         from scipy.optimize import nnls
 
         found, _ = nnls(evidence.channel.dense().T, evidence.frequencies)
@@ -135,7 +135,7 @@ def test_own_kinds_on_the_command_line() -> None:
     assert run("privatize", "survey.toml", "values.csv", "-o", "reports.csv", "--seed", "1").code == 0
     assert run("count", "survey.toml", "reports.csv", "-o", "counts.parquet").code == 0
     counted = cf.load_counts("counts.parquet")
-    assert isinstance(counted, cf.CountedReports)
+    assert isinstance(counted, cf.data.files.CountedReports)
     assert counted.total == 4000
     assert read_heading("counts.parquet").surveys == (cf.load_survey("survey.toml"),)
     made = run("estimate", "survey.toml", "counts.parquet", "--method", "least-squares", "--json")
@@ -177,7 +177,7 @@ def test_mechanisms_within_an_own_one() -> None:
             return self.inside.alphabet
 
         @property
-        def guarantee(self) -> cf.Guarantee:
+        def guarantee(self) -> cf.mechanisms.guarantees.Guarantee:
             return self.inside.guarantee
 
         def weights(self, index: int) -> Sequence[int]:

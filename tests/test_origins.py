@@ -28,7 +28,7 @@ def test_arrays_are_remembered_as_they_were_drawn(survey: cf.Survey, rng: object
     noise = Noise.SECURE if rng is None else Noise.SEEDED
     assert noise_of(reports) is noise_of(reports[1:]) is noise_of(reports[::-1]) is noise
     counts = cf.tally(reports)
-    assert counts.origin == cf.Origin.of(noise, len(people))
+    assert counts.origin == cf.evidence.Origin.of(noise, len(people))
     assert noise_of(cf.shuffle(reports)) is noise
 
 
@@ -36,9 +36,9 @@ def test_what_was_made_from_an_array_is_not_known() -> None:
     reports = drawn(1)
     for other in (reports.copy(), reports.tolist(), np.concatenate([reports, reports]), reports + 0, "text", None, 7):
         assert noise_of(other) is Noise.UNKNOWN
-    assert cf.tally(reports.tolist()).origin == cf.Origin(unknown=100)
-    assert cf.tally(reports, np.ones(100)).origin == cf.Origin(unknown=100)  # weights that nobody vouches for
-    assert cf.tally([]).origin == cf.Origin()
+    assert cf.tally(reports.tolist()).origin == cf.evidence.Origin(unknown=100)
+    assert cf.tally(reports, np.ones(100)).origin == cf.evidence.Origin(unknown=100)  # weights that nobody vouches for
+    assert cf.tally([]).origin == cf.evidence.Origin()
 
 
 @pytest.mark.parametrize("survey", [AGES, COLOURS, CELLS], ids=["ages", "colours", "cells"])
@@ -81,38 +81,38 @@ def test_a_new_array_at_an_old_place_has_no_mark(monkeypatch: pytest.MonkeyPatch
 
 def test_origins_add_as_counts_do() -> None:
     secure, simulated, typed = cf.tally(drawn()), cf.tally(drawn(1)), cf.tally([3, 4])
-    assert (secure + simulated + typed).origin == cf.Origin(100, 100, 2)
-    assert cf.merge([secure, cf.tally([])]).origin == cf.Origin(secure=100)
+    assert (secure + simulated + typed).origin == cf.evidence.Origin(100, 100, 2)
+    assert cf.merge([secure, cf.tally([])]).origin == cf.evidence.Origin(secure=100)
     running = cf.Accumulator()
     for batch in (drawn(), drawn(1), [5]):
         running.add(batch)
     running.add(typed)
-    assert running.counts.origin == cf.Origin(100, 100, 3)
-    assert AGES.mechanism.simulate_counts([5] * 10, rng=1).origin == cf.Origin(simulated=50)
+    assert running.counts.origin == cf.evidence.Origin(100, 100, 3)
+    assert AGES.mechanism.simulate_counts([5] * 10, rng=1).origin == cf.evidence.Origin(simulated=50)
 
 
 @pytest.mark.parametrize(
     ("origin", "noise", "short"),
     [
-        (cf.Origin(secure=7), Noise.SECURE, "secure generator"),
-        (cf.Origin(simulated=7), Noise.SEEDED, "simulated"),
-        (cf.Origin(unknown=7), Noise.UNKNOWN, "not known"),
-        (cf.Origin(), Noise.UNKNOWN, "not known"),
-        (cf.Origin(1, 1, 0), None, "partly simulated"),
-        (cf.Origin(0, 1, 1), None, "partly simulated"),
-        (cf.Origin(1, 1, 1), None, "partly simulated"),
-        (cf.Origin(1, 0, 1), None, "partly not known"),
+        (cf.evidence.Origin(secure=7), Noise.SECURE, "secure generator"),
+        (cf.evidence.Origin(simulated=7), Noise.SEEDED, "simulated"),
+        (cf.evidence.Origin(unknown=7), Noise.UNKNOWN, "not known"),
+        (cf.evidence.Origin(), Noise.UNKNOWN, "not known"),
+        (cf.evidence.Origin(1, 1, 0), None, "partly simulated"),
+        (cf.evidence.Origin(0, 1, 1), None, "partly simulated"),
+        (cf.evidence.Origin(1, 1, 1), None, "partly simulated"),
+        (cf.evidence.Origin(1, 0, 1), None, "partly not known"),
     ],
 )
-def test_words_claim_what_is_proven_of_all(origin: cf.Origin, noise: Noise | None, short: str) -> None:
+def test_words_claim_what_is_proven_of_all(origin: cf.evidence.Origin, noise: Noise | None, short: str) -> None:
     assert origin.noise is noise
     assert origin.in_short == short
     assert ("operating system's secure generator" in str(origin)) is origin.is_secure is (noise is Noise.SECURE)
     assert ("simulated" in str(origin)) is origin.is_simulated is (origin.simulated > 0)
     assert ("not known" in str(origin)) is (origin.unknown > 0 or not origin.total)
     assert json.loads(json.dumps(origin.record))["words"] == str(origin)
-    assert '"unknown": 2,' in json.dumps(cf.Origin(unknown=2.0).record)
-    assert cf.Origin(unknown=2.5).record["unknown"] == 2.5
+    assert '"unknown": 2,' in json.dumps(cf.evidence.Origin(unknown=2.0).record)
+    assert cf.evidence.Origin(unknown=2.5).record["unknown"] == 2.5
 
 
 def test_counts_in_words_say_that_they_are_simulated() -> None:
@@ -136,18 +136,18 @@ def test_groups_know_what_the_file_proves_of_each(tmp_path: Path) -> None:
 
     parts: dict[tuple[str, ...], cf.Counts] = {("Oslo",): cf.tally(drawn()), ("Rome",): cf.tally(drawn())}
     towns = GroupedCounts(("town",), parts, Account(200))
-    assert towns.origin == towns.merged.origin == cf.Origin(secure=200)
+    assert towns.origin == towns.merged.origin == cf.evidence.Origin(secure=200)
     cf.save_counts(tmp_path / "c.parquet", towns, AGES)
     found = load_counts(tmp_path / "c.parquet", AGES)
     assert isinstance(found, GroupedCounts)
-    assert found["Oslo",].origin == cf.Origin(secure=100)
+    assert found["Oslo",].origin == cf.evidence.Origin(secure=100)
     mixed = GroupedCounts(("town",), parts | {("Rome",): cf.tally(drawn(1))}, Account(200))
     cf.save_counts(tmp_path / "c.parquet", mixed, AGES)
     found = load_counts(tmp_path / "c.parquet", AGES)
     assert isinstance(found, GroupedCounts)
-    assert found.origin == found.merged.origin == cf.Origin(100, 100)
+    assert found.origin == found.merged.origin == cf.evidence.Origin(100, 100)
     # Which reports of the file are the simulated ones, it does not say.
-    assert found["Oslo",].origin == cf.Origin(unknown=100)
+    assert found["Oslo",].origin == cf.evidence.Origin(unknown=100)
 
 
 def test_counts_that_claim_too_much_are_refused() -> None:
@@ -155,6 +155,6 @@ def test_counts_that_claim_too_much_are_refused() -> None:
     from confide.data.files import Account, CountsFile, Heading
     from confide.errors import DataFileError
 
-    heading = Heading((AGES,), (), Account(2), origins=(cf.Origin(secure=3),))
+    heading = Heading((AGES,), (), Account(2), origins=(cf.evidence.Origin(secure=3),))
     with pytest.raises(DataFileError, match="have 2 reports, and say of 3 how"):
         CountsFile(heading, {(): {0: cf.tally([3, 4])}})

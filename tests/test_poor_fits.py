@@ -41,7 +41,7 @@ def test_five_thousand_reports_that_all_say_50_warn() -> None:
     with pytest.warns(cf.PoorFitWarning, match="50 was reported 4,875 times too often") as caught:
         answer = cf.estimate(ALL_FIFTY, LINE, cf.IBU())
     assert caught[0].filename == __file__
-    assert answer.fit.verdict is cf.FitVerdict.DOES_NOT_FIT
+    assert answer.fit.verdict is cf.check.FitVerdict.DOES_NOT_FIT
 
 
 def test_reports_made_at_one_epsilon_and_read_at_another_warn() -> None:
@@ -51,7 +51,7 @@ def test_reports_made_at_one_epsilon_and_read_at_another_warn() -> None:
 
 def test_good_reports_do_not_warn_and_say_that_they_fit() -> None:
     answer = cf.estimate(survey(people=50_000), LINE, cf.IBU())
-    assert answer.fit.verdict is cf.FitVerdict.FITS
+    assert answer.fit.verdict is cf.check.FitVerdict.FITS
 
 
 def test_a_file_that_was_uploaded_twice_warns_wherever_the_fit_sees_it() -> None:

@@ -176,7 +176,9 @@ def test_quantiles_are_words() -> None:
     assert answer.interval().at("often").estimate == answer.distribution[3]
     assert float(answer.mean().texts()[0]) == pytest.approx(answer.mean().estimate, rel=1e-3)
     assert answer.mean().remark.startswith("words count as their distance from the first: never as 0, rarely as 1")
-    other = median.hull([cf.Interval("median", 2.0, 0.0, 3.0, 0.95, "", labels=("b", "never", "often"))], "so")
+    other = median.hull(
+        [cf.estimates.Interval("median", 2.0, 0.0, 3.0, 0.95, "", labels=("b", "never", "often"))], "so"
+    )
     assert other.labels == (median.labels[0], "never", "often")
 
 

@@ -438,13 +438,13 @@ def test_smoothness_of_past_data_is_the_width_that_they_were_made_with() -> None
     ages = np.arange(100)
     for width in (3.0, 8.0):
         shares = np.exp(-((ages - 30) ** 2) / (2 * width**2)) + 0.5 * np.exp(-((ages - 70) ** 2) / (2 * width**2))
-        found = cf.smoothness_of(np.random.default_rng(1).multinomial(20_000, shares / shares.sum()), AGES)
+        found = cf.check.smoothness_of(np.random.default_rng(1).multinomial(20_000, shares / shares.sum()), AGES)
         assert width <= found <= 1.4 * width
     spike = np.zeros(100)
     spike[40] = 1000
-    assert cf.smoothness_of(spike, AGES, error=1e-3) <= 0.5
+    assert cf.check.smoothness_of(spike, AGES, error=1e-3) <= 0.5
     with pytest.raises(InvalidParameterError, match="one count of people for each of the 100"):
-        cf.smoothness_of([1, 2, 3], AGES)
+        cf.check.smoothness_of([1, 2, 3], AGES)
 
 
 def test_a_pool_takes_a_shape() -> None:

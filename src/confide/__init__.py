@@ -21,6 +21,7 @@ TYPE_CHECKING = False  # the name that type checkers know; `typing` itself would
 # Names are loaded when the first one is asked for, so that the command line can guard itself against an interruption
 # before anything slow is imported (see __main__), and so that completion shows public names alone.
 if TYPE_CHECKING:
+    from confide import channels, check, estimates, evidence, mechanisms, plans, solve, theory, values  # noqa: F401
     from confide.api import *  # noqa: F403
 else:
 

@@ -4,10 +4,7 @@ import importlib
 import typing
 
 from confide.channels import Channel, Dense
-from confide.check.differences import Difference, Differences
-from confide.check.fit import Fit, FitVerdict, GroupFits, fit, fit_groups, fit_pool
-from confide.check.shapes import ShapeFit, smoothness_of
-from confide.check.uniformity import Uniformity
+from confide.check.fit import fit, fit_groups, fit_pool
 from confide.data import datasets
 from confide.errors import (
     ConfideError,
@@ -17,27 +14,21 @@ from confide.errors import (
     SimulatedReportsWarning,
     UniformReportsWarning,
 )
-from confide.estimates.comparisons import Outcome, assess
+from confide.estimates.comparisons import assess
 from confide.estimates.estimate import Estimate, estimate, estimate_pool
-from confide.estimates.groups import GroupEstimates, estimate_groups
-from confide.estimates.inference import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Resolution, Windows
+from confide.estimates.groups import estimate_groups
+from confide.estimates.inference import Bootstrap, Likelihood
 from confide.evidence.counts import Accumulator, Counts, merge, tally
-from confide.evidence.evidence import Evidence
-from confide.evidence.origins import Noise, Origin
 from confide.evidence.shapes import Shape
 from confide.mechanisms import (
-    Bound,
     Exponential,
-    Facts,
     FromMatrix,
     Geometric,
     Laplace,
     Mechanism,
     PlanarGeometric,
     PlanarLaplace,
-    Premise,
     Product,
-    Proof,
     RandomizedResponse,
     Rappor,
     Remapped,
@@ -49,18 +40,14 @@ from confide.mechanisms import (
     TruncatedTaxicab,
     TwoRounds,
     Unary,
-    UnaryEncoding,
     WrappedGeometric,
-    truncated,
 )
-from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms.sampling import Permanent
 from confide.solve.methods import (
     IBU,
     MLE,
     BitInversion,
-    Choice,
-    EMMethod,
     Inversion,
     Method,
     Smooth,
@@ -70,12 +57,10 @@ from confide.solve.methods import (
 )
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey, load_survey, parse_survey
-from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.values import (
     Alphabet,
     Attributes,
     Bins,
-    BitVectors,
     Categories,
     Circle,
     Coordinates,
@@ -87,112 +72,73 @@ from confide.values import (
     Places,
     Scale,
     Weekdays,
+    metrics,
 )
-from confide.values.distances import emd, hellinger, kl_divergence, total_variation
+from confide.values.distances import emd, total_variation
 from confide.values.geojson import read_areas
 from confide.values.kinds import register
-from confide.values.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, Uneven
-from confide.values.polygons import Area
 
 if typing.TYPE_CHECKING:
     from confide.data.counting import count, read_reports
     from confide.data.files import (
-        CountedReports,
         GroupedCounts,
-        Metadata,
         load_counts,
         read_metadata,
         save_counts,
         shuffle,
         write_reports,
     )
-    from confide.estimates.diagnosis import Diagnosis, diagnose
-    from confide.mechanisms.audits import Audit, audit
-    from confide.plans import Plan, plan
+    from confide.estimates.diagnosis import diagnose
+    from confide.mechanisms.audits import audit
+    from confide.plans import plan
 
 __all__ = [
     "IBU",
     "MLE",
     "Accumulator",
     "Alphabet",
-    "Area",
     "Attributes",
-    "Audit",
-    "Band",
     "Bins",
     "BitInversion",
-    "BitVectors",
     "Bootstrap",
-    "Bound",
     "Categories",
     "Channel",
-    "Choice",
     "Circle",
-    "Circular",
     "ConfideError",
     "Coordinates",
-    "CountedReports",
     "Counts",
-    "CrossTable",
     "Dates",
     "Dense",
-    "Diagnosis",
-    "Difference",
-    "Differences",
-    "Discrete",
-    "EMMethod",
     "Estimate",
-    "Euclidean",
-    "Evidence",
     "Exponential",
-    "Facts",
-    "Fit",
-    "FitVerdict",
     "FromMatrix",
     "Geometric",
     "Grid",
-    "GroupEstimates",
-    "GroupFits",
     "GroupedCounts",
-    "Guarantee",
     "Hours",
     "Integers",
-    "Interval",
     "Inversion",
     "Laplace",
     "Lattice",
     "Ledger",
     "Likelihood",
-    "LikelySubset",
     "LimitError",
     "LocalDP",
-    "Manhattan",
     "Mechanism",
-    "Metadata",
     "Method",
-    "Metric",
     "MetricPrivacy",
-    "Noise",
     "NotIdentifiedWarning",
-    "Origin",
-    "Outcome",
     "Permanent",
     "Places",
-    "Plan",
     "PlanarGeometric",
     "PlanarLaplace",
     "PoorFitWarning",
-    "Premise",
     "Product",
-    "Proof",
-    "Prospect",
     "RandomizedResponse",
     "Rappor",
     "Remapped",
-    "Resolution",
     "Scale",
     "Shape",
-    "ShapeFit",
     "SimulatedReportsWarning",
     "Smooth",
     "Solution",
@@ -207,12 +153,8 @@ __all__ = [
     "TruncatedTaxicab",
     "TwoRounds",
     "Unary",
-    "UnaryEncoding",
-    "Uneven",
     "UniformReportsWarning",
-    "Uniformity",
     "Weekdays",
-    "Windows",
     "WrappedGeometric",
     "assess",
     "audit",
@@ -226,12 +168,10 @@ __all__ = [
     "fit",
     "fit_groups",
     "fit_pool",
-    "hellinger",
-    "kl_divergence",
-    "likely_subset",
     "load_counts",
     "load_survey",
     "merge",
+    "metrics",
     "parse_survey",
     "plan",
     "read_areas",
@@ -240,20 +180,13 @@ __all__ = [
     "register",
     "save_counts",
     "shuffle",
-    "smoothness_of",
     "tally",
     "total_variation",
-    "truncated",
     "write_reports",
 ]
 
 _LATER = {
-    "Audit": "mechanisms.audits",
-    "CountedReports": "data.files",
-    "Diagnosis": "estimates.diagnosis",
     "GroupedCounts": "data.files",
-    "Metadata": "data.files",
-    "Plan": "plans",
     "audit": "mechanisms.audits",
     "count": "data.counting",
     "diagnose": "estimates.diagnosis",

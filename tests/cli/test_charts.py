@@ -48,8 +48,8 @@ def test_few_values_are_shown_one_by_one() -> None:
 
 
 def test_windows_have_a_line_each_with_their_intervals_and_the_fullest_alone_where_there_are_many() -> None:
-    answers = tuple(cf.Interval(f"w{place}", 0.02, 0.01, 0.03, 0.9, "") for place in range(50))
-    answers = (*answers[:-1], cf.Interval("w49", 0.5, 0.4, 0.6, 0.9, ""))
+    answers = tuple(cf.estimates.Interval(f"w{place}", 0.02, 0.01, 0.03, 0.9, "") for place in range(50))
+    answers = (*answers[:-1], cf.estimates.Interval("w49", 0.5, 0.4, 0.6, 0.9, ""))
     members = tuple(np.array([2 * place, 2 * place + 1]) for place in range(50))
     found = Windows(cf.Integers(0, 99), members, tuple(one.question for one in answers), answers, 0.5, 0.9)
     truth = np.arange(100) / 4950

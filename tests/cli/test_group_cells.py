@@ -199,7 +199,7 @@ class Tables(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def cell(answer: cf.Interval) -> str:
+def cell(answer: cf.estimates.Interval) -> str:
     now, low, high = answer.texts(1)
     return f"{now} {low} to {high}"
 

@@ -238,12 +238,12 @@ def test_groups_that_cannot_be_told_from_a_uniform_population_are_named() -> Non
     bern = found["Bern"].uniformity
     assert bern is not None
     assert found.describe_untold(str.upper).endswith(f"all values alike: BERN, ROME. Of BERN, the largest: {bern.cure}")
-    alone = cf.GroupEstimates({"Oslo": found["Oslo"]})
+    alone = cf.estimates.GroupEstimates({"Oslo": found["Oslo"]})
     assert alone.untold == []
     assert alone.describe_untold() == ""
-    weak = cf.GroupEstimates({"Rome": found["Rome"]})
+    weak = cf.estimates.GroupEstimates({"Rome": found["Rome"]})
     assert weak.describe_untold().startswith("The reports of this group cannot be told")
-    many = cf.GroupEstimates(dict.fromkeys(range(5), found["Rome"]))
+    many = cf.estimates.GroupEstimates(dict.fromkeys(range(5), found["Rome"]))
     assert ": 0, 1, 2 and 2 more." in many.describe_untold()
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Call, assert_refused
 
-from confide import Noise, load_survey
+from confide import load_survey
 from confide.data.files import load_counts, read_metadata
+from confide.evidence import Noise
 
 SECRET = "0123456789abcdef0123456789abcdef"  # noqa: S105 - one for tests
 

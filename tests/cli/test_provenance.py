@@ -45,7 +45,7 @@ def counts(call: Call, folder: Path) -> Call:
     rows = "".join(f"{i % 10},{'Oslo' if i % 2 else 'Rome'}\n" for i in range(200))
     survey, ages = cf.load_survey("survey.toml"), np.arange(200) % 10
     for name, seed in (("secure.csv", None), ("seeded.jsonl", 1)):
-        noise = cf.Noise.SECURE if seed is None else cf.Noise.SEEDED
+        noise = cf.evidence.Noise.SECURE if seed is None else cf.evidence.Noise.SEEDED
         with report_sink(name, survey, noise=noise, kept=["town"]) as sink:
             sink.write(survey.mechanism.privatize(ages, rng=seed), [["Rome", "Oslo"] * 100])
     (folder / "unknown.csv").write_text("report,town\n" + rows)

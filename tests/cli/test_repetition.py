@@ -147,15 +147,15 @@ def test_repetition_in_words() -> None:
 
 @pytest.mark.parametrize(("most", "is_broken"), [(None, False), (3, False), (2, True)])
 def test_pages_say_what_several_files_cost(most: int | None, is_broken: bool) -> None:
-    page = render(state_promise(cf.Survey(YEARS, most_reports=most), cf.Origin(secure=5), 3))
+    page = render(state_promise(cf.Survey(YEARS, most_reports=most), cf.evidence.Origin(secure=5), 3))
     assert "in each of the 3 files, the promise to that person is 0.15 per year" in page
     assert ("The survey allows 2: the limit is broken" in page) is is_broken
 
 
 def test_pages_say_what_repetition_costs() -> None:
-    page = render(state_promise(cf.Survey(YEARS, most_reports=30), cf.Origin(secure=5)))
+    page = render(state_promise(cf.Survey(YEARS, most_reports=30), cf.evidence.Origin(secure=5)))
     assert "Repetition: one report: 0.05 per year; 30 reports of one person" in page
-    assert "adds as much" in render(state_promise(cf.Survey(YEARS), cf.Origin(secure=5)))
+    assert "adds as much" in render(state_promise(cf.Survey(YEARS), cf.evidence.Origin(secure=5)))
 
 
 def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:

@@ -174,7 +174,7 @@ def test_a_collectors_day_is_a_group_of_one_day() -> None:
 
 def test_each_survey_of_a_group_has_a_file_of_its_own() -> None:
     surveys = tuple(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon)) for epsilon in (1.0, 2.0))
-    known = cf.Origin(permanent=4), cf.Origin(permanent=2)
+    known = cf.evidence.Origin(permanent=4), cf.evidence.Origin(permanent=2)
     heading = Heading(surveys, ("town",), Account(6), (), known, 4, (), {("Oslo",): 3})
     two = cf.tally(["yes", "no"])
     found = CountsFile(heading, {("Oslo",): {0: two, 1: two}, ("Rome",): {0: two}})

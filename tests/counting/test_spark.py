@@ -116,7 +116,7 @@ def check_metadata(folder: Path) -> None:
     (folder / "d.csv").write_text("report\n3\n4\n")
     for engine in ("duckdb", "spark"):
         with open_ledger(folder, Request(AGES.alphabet), engine, AGES) as ledger:
-            assert ledger.traces.origin(ledger.account.people, ledger.report_names) == cf.Origin(20, 70, 2)
+            assert ledger.traces.origin(ledger.account.people, ledger.report_names) == cf.evidence.Origin(20, 70, 2)
             assert "1 of 4 files carries no metadata" in ledger.traces.notes(ledger.report_names)[0]
         with pytest.raises(DataFileError, match="made under another survey"):
             cf.count(folder, cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5), engine=engine)

@@ -19,12 +19,12 @@ pytest.importorskip("matplotlib")
 SHARES = [0.4, 0.3, 0.2, 0.1]
 
 
-def make(mechanism: Any, **asked: Any) -> cf.Plan:
+def make(mechanism: Any, **asked: Any) -> cf.plans.Plan:
     settings: dict[str, Any] = {"people": 400, "repeats": 4, "cache": False, "method": cf.IBU()} | asked
     return cf.plan(mechanism, SHARES, **settings)
 
 
-def legend(plan: cf.Plan) -> list[str]:
+def legend(plan: cf.plans.Plan) -> list[str]:
     drawn = draw_tradeoff(plan).axes[0].get_legend()
     assert drawn is not None
     return [label.get_text() for label in drawn.get_texts()]

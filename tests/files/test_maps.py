@@ -20,11 +20,11 @@ COUNTS = MECHANISM.simulate_counts(np.arange(1, 13) * 50, rng=1)
 
 
 @pytest.fixture(scope="module")
-def outcome() -> cf.Outcome:
+def outcome() -> cf.estimates.Outcome:
     return cf.assess(COUNTS, MECHANISM, cf.IBU())
 
 
-def test_a_feature_for_each_cell(outcome: cf.Outcome) -> None:
+def test_a_feature_for_each_cell(outcome: cf.estimates.Outcome) -> None:
     band, windows = outcome.estimate.interval(basis=cf.Likelihood()), outcome.estimate.windows()
     (answer,) = outcome.estimate.queries(read_areas(HALVES["features"][0]))
     content = json.loads(estimate_geojson(SURVEY, outcome, band, [answer], windows))
@@ -42,7 +42,7 @@ def test_a_feature_for_each_cell(outcome: cf.Outcome) -> None:
     assert content["confide"]["left_out"] is None
 
 
-def test_rings_are_closed_and_run_anticlockwise(outcome: cf.Outcome) -> None:
+def test_rings_are_closed_and_run_anticlockwise(outcome: cf.estimates.Outcome) -> None:
     content = json.loads(estimate_geojson(SURVEY, outcome))
     areas = read_areas(content)  # which is strict
     assert len(areas) == PLACES.size
@@ -53,7 +53,9 @@ def test_rings_are_closed_and_run_anticlockwise(outcome: cf.Outcome) -> None:
         assert area.contains(PLACES.centres([number]))[0]
 
 
-def test_of_very_many_cells_the_fullest_are_written(outcome: cf.Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_cells_the_fullest_are_written(
+    outcome: cf.estimates.Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(vars(LIMITS), "most_features", 5)
     content = json.loads(estimate_geojson(SURVEY, outcome))
     shares = np.sort(outcome.estimate.distribution)

@@ -53,10 +53,10 @@ def test_a_file_of_values_becomes_reports_that_know_their_survey(tmp_path: Path,
     assert known is not None
     assert known.fingerprint == AGES.fingerprint
     assert cf.parse_survey(known.survey) == AGES
-    assert known.noise is (cf.Noise.SECURE if seed is None else cf.Noise.SEEDED)
+    assert known.noise is (cf.evidence.Noise.SECURE if seed is None else cf.evidence.Noise.SEEDED)
     assert known.reports == len(PEOPLE)
     counts = read_reports(tmp_path / name, AGES).counts
-    assert counts.origin == cf.Origin.of(known.noise, len(PEOPLE))
+    assert counts.origin == cf.evidence.Origin.of(known.noise, len(PEOPLE))
     assert count(tmp_path / name, AGES).origin == counts.origin
 
 
@@ -83,7 +83,9 @@ def test_every_mechanism_writes_what_is_read(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_companion_follows_the_convention(tmp_path: Path) -> None:
-    with report_sink(tmp_path / "r.csv", CELLS, noise=cf.Noise.SECURE, order="shuffled", kept=["home town"]) as sink:
+    with report_sink(
+        tmp_path / "r.csv", CELLS, noise=cf.evidence.Noise.SECURE, order="shuffled", kept=["home town"]
+    ) as sink:
         sink.write(np.array([[0, 1], [2, 3]]), [np.array(["Oslo", "Rome, Italy"])])
     assert (tmp_path / "r.csv").read_text() == 'row,column,home town\n0,1,Oslo\n2,3,"Rome, Italy"\n'
     record = json.loads((tmp_path / "r.csv-metadata.json").read_text())
@@ -103,7 +105,7 @@ def test_a_companion_follows_the_convention(tmp_path: Path) -> None:
 def test_kept_columns_stand_in_json_lines_and_in_parquet(tmp_path: Path) -> None:
     towns = ['"Oslo"', "100 %s", "", "two\nlines"]
     for name in ("r.jsonl", "r.parquet"):
-        with report_sink(tmp_path / name, AGES, noise=cf.Noise.SECURE, kept=["a %", "town"]) as sink:
+        with report_sink(tmp_path / name, AGES, noise=cf.evidence.Noise.SECURE, kept=["a %", "town"]) as sink:
             sink.write(np.array([3, 4]), [np.array(["x", "y"]), np.array(towns[:2])])
             sink.write(np.array([5, 6]), [np.array(["x", "y"]), np.array(towns[2:])])
         groups = count(tmp_path / name, AGES, by=["a %", "town"])
@@ -271,7 +273,7 @@ def test_metadata_of_another_program_say_nothing(tmp_path: Path) -> None:
     path = made(tmp_path, "r.csv")
     companion_of(path).write_text('{"@context": "http://www.w3.org/ns/csvw", "url": "r.csv"}')
     assert read_metadata(path) is None
-    assert read_reports(path, AGES).counts.origin == cf.Origin(unknown=len(PEOPLE))
+    assert read_reports(path, AGES).counts.origin == cf.evidence.Origin(unknown=len(PEOPLE))
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -281,7 +283,7 @@ def test_missing_metadata_are_said_and_are_no_error(tmp_path: Path, name: str) -
     found = read_reports(path, AGES)
     unknown = "carries no metadata: which survey it was made under, and with which noise, is not known"
     assert found.notes == (f"{path} {unknown}",)
-    assert found.counts.origin == cf.Origin(unknown=len(PEOPLE))
+    assert found.counts.origin == cf.evidence.Origin(unknown=len(PEOPLE))
     assert found.origin["notes"] == list(found.notes)
 
 
@@ -295,7 +297,7 @@ def test_many_files_are_summed_up(tmp_path: Path) -> None:
     from confide.data.files.sheets import Request
 
     n = len(PEOPLE)
-    assert count(tmp_path, AGES).origin == cf.Origin(secure=n, simulated=2 * n, unknown=7)
+    assert count(tmp_path, AGES).origin == cf.evidence.Origin(secure=n, simulated=2 * n, unknown=7)
     with open_ledger([tmp_path], Request(AGES.alphabet), survey=AGES) as ledger:
         (note,) = ledger.traces.notes(ledger.report_names)
         assert note.startswith(f"2 of 5 files carry no metadata ({tmp_path / 'd.csv'}, {tmp_path / 'e.csv'}): which")
@@ -321,16 +323,16 @@ def test_a_lost_file_is_noticed_by_its_companion(tmp_path: Path) -> None:
 
 
 def test_metadata_speak_of_their_own_columns_alone(tmp_path: Path) -> None:
-    with report_sink(tmp_path / "r.csv", AGES, noise=cf.Noise.SECURE, kept=["other"]) as sink:
+    with report_sink(tmp_path / "r.csv", AGES, noise=cf.evidence.Noise.SECURE, kept=["other"]) as sink:
         sink.write(np.array([3, 4]), [np.array(["5", "6"])])
     found = read_reports(tmp_path / "r.csv", AGES, columns=["other"])
-    assert found.counts.origin == cf.Origin(unknown=2)
+    assert found.counts.origin == cf.evidence.Origin(unknown=2)
     assert "says how column report came about, not column other" in found.notes[0]
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet"])
 def test_reports_are_not_blurred_again_and_are_no_truth(tmp_path: Path, name: str) -> None:
-    with report_sink(tmp_path / name, AGES, noise=cf.Noise.SECURE, kept=["other"]) as sink:
+    with report_sink(tmp_path / name, AGES, noise=cf.evidence.Noise.SECURE, kept=["other"]) as sink:
         sink.write(np.array([3, 4]), [["5", "6"]] if name != "r.parquet" else [pyarrow.array([5, 6])])
     with pytest.raises(DataFileError, match="holds reports, which are blurred already"):
         privatize_file(tmp_path / name, tmp_path / "s.csv", AGES, ["report"])
@@ -350,7 +352,7 @@ def test_links_have_the_companion_of_their_file(tmp_path: Path) -> None:
     assert read_reports(link, AGES).counts.origin.is_secure
     cf.write_reports(link, AGES.mechanism.privatize([3] * 50, rng=1), AGES)
     assert link.is_symlink()
-    assert read_reports(link, AGES).counts.origin == cf.Origin(simulated=50)
+    assert read_reports(link, AGES).counts.origin == cf.evidence.Origin(simulated=50)
     assert not companion_of(tmp_path / "nothing.csv").exists()
 
 
@@ -388,7 +390,7 @@ def test_a_second_run_replaces_both(tmp_path: Path) -> None:
 def test_a_run_that_fails_leaves_both_as_they_were(tmp_path: Path) -> None:
     path = made(tmp_path, "r.csv")
     before = path.read_bytes(), companion_of(path).read_bytes()
-    with pytest.raises(AttributeError), report_sink(path, AGES, noise=cf.Noise.SECURE) as sink:
+    with pytest.raises(AttributeError), report_sink(path, AGES, noise=cf.evidence.Noise.SECURE) as sink:
         sink.write("no array")  # type: ignore[arg-type]
     assert (path.read_bytes(), companion_of(path).read_bytes()) == before
     assert len(list(tmp_path.iterdir())) == 2
@@ -425,7 +427,7 @@ def test_a_kill_never_leaves_metadata_of_another_file_as_valid(tmp_path: Path, s
         with pytest.raises(DataFileError, match="is not the file"):
             read_reports(path, AGES)
     else:
-        expected = cf.Origin(secure=len(PEOPLE)) if steps == 0 else cf.Origin(simulated=60)
+        expected = cf.evidence.Origin(secure=len(PEOPLE)) if steps == 0 else cf.evidence.Origin(simulated=60)
         assert read_reports(path, AGES).counts.origin == expected
 
 
@@ -451,7 +453,7 @@ def test_python_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
         known = read_metadata(path)
         assert known is not None
         assert known.noise == noise
-    cf.write_reports(path, drawn.tolist(), AGES, noise=cf.Noise.SECURE)
+    cf.write_reports(path, drawn.tolist(), AGES, noise=cf.evidence.Noise.SECURE)
     assert read_reports(path, AGES).counts.origin.is_secure
     with pytest.raises(InvalidParameterError, match="lie outside"):
         cf.write_reports(path, [140], AGES)
@@ -494,7 +496,7 @@ def test_a_copied_pair_under_another_name_is_sound(tmp_path: Path) -> None:
 
 
 def test_a_mechanism_of_ones_own_is_named_in_metadata() -> None:
-    known = Metadata.of(AGES, ["report"], noise=cf.Noise.UNKNOWN)
+    known = Metadata.of(AGES, ["report"], noise=cf.evidence.Noise.UNKNOWN)
     assert Metadata.from_record(json.loads(known.to_json())) == known
     with pytest.raises(InvalidParameterError, match="order must be one of"):
-        Metadata.of(AGES, ["report"], noise=cf.Noise.UNKNOWN, order="sorted")  # type: ignore[arg-type]
+        Metadata.of(AGES, ["report"], noise=cf.evidence.Noise.UNKNOWN, order="sorted")  # type: ignore[arg-type]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from confide import MLE, Evidence, FromMatrix, Integers, TruncatedGeometric, estimate, tally
+from confide import MLE, FromMatrix, Integers, TruncatedGeometric, estimate, tally
 from confide.channels import Dense
 from confide.estimates.estimate import recover
 from confide.estimates.inference import Inference
 from confide.estimates.inference.bases import allowed_fall, standard_errors
 from confide.estimates.inference.inference import Question, ask
 from confide.estimates.inference.region import FewValues, Region, lowest
+from confide.evidence import Evidence
 
 SIZE = 60
 LINE = TruncatedGeometric(Integers(0, SIZE - 1), 0.1)

@@ -256,13 +256,17 @@ def test_the_smallest_probability_is_not_taken_from_a_hole() -> None:
 
 
 def test_sums_of_distances_are_positive_definite_if_both_are() -> None:
-    class Odd(cf.Metric):
+    class Odd(cf.metrics.Metric):
         def between(self, left: object, right: object) -> NDArray[np.float64]:
             raise NotImplementedError
 
-    known = SumMetric((cf.Euclidean(), cf.Discrete(), cf.Manhattan()), (1, 1, 2))
+    known = SumMetric((cf.metrics.Euclidean(), cf.metrics.Discrete(), cf.metrics.Manhattan()), (1, 1, 2))
     assert is_positive_definite(known)
-    for unknown in (Odd(), SumMetric((cf.Euclidean(), Odd()), (1, 1)), SumMetric((Odd(), cf.Discrete()), (1, 1))):
+    for unknown in (
+        Odd(),
+        SumMetric((cf.metrics.Euclidean(), Odd()), (1, 1)),
+        SumMetric((Odd(), cf.metrics.Discrete()), (1, 1)),
+    ):
         assert not is_positive_definite(unknown)
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.laws.exact import random_distributions
 from tests.laws.examples import FEW_EXAMPLES, METHOD_VALUES, label, mechanisms, suited_to
 
-from confide import IBU, MLE, BitInversion, BitVectors, Counts, Estimate, Mechanism, Method, Status, estimate, tally
+from confide import IBU, MLE, BitInversion, Counts, Estimate, Mechanism, Method, Status, estimate, tally
 from confide.errors import NotInvertibleError
+from confide.values import BitVectors
 
 every_example = pytest.mark.parametrize("mechanism", FEW_EXAMPLES, ids=label)
 every_method = pytest.mark.parametrize("method", METHOD_VALUES, ids=label)

@@ -17,7 +17,6 @@ from tests.laws.formulas import brute_log_likelihood, lattice_sum, log_probabili
 
 from confide import (
     IBU,
-    BitVectors,
     Categories,
     Counts,
     Geometric,
@@ -37,6 +36,7 @@ from confide.channels import Channel, Dense
 from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.mechanisms import planar_noise
 from confide.mechanisms.planar import LARGEST_SCATTER
+from confide.values import BitVectors
 
 every_unbounded = pytest.mark.parametrize("mechanism", UNBOUNDED_EXAMPLES, ids=label)
 

@@ -36,9 +36,9 @@ from confide import (
     audit,
     estimate,
     tally,
-    truncated,
 )
 from confide.errors import ImpossibleReportError, InvalidParameterError, ValueOutsideAlphabetError
+from confide.mechanisms import truncated
 
 AGE = TruncatedGeometric(Integers(0, 4), 0.5)
 SEX = RandomizedResponse(Categories(["f", "m"]), 1.0)

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class OptimizedUnary(cf.UnaryEncoding):
+class OptimizedUnary(cf.mechanisms.UnaryEncoding):
     """A bit of the true value is a fair coin; the others are set as seldom as epsilon allows."""
 
     kind: ClassVar[str] = "optimized-unary"
@@ -66,8 +66,8 @@ class ListedUnary(cf.Mechanism):
         return cf.LocalDP(self.epsilon)
 
     @property
-    def report_alphabet(self) -> cf.BitVectors:
-        return cf.BitVectors(self.alphabet.size)
+    def report_alphabet(self) -> cf.values.BitVectors:
+        return cf.values.BitVectors(self.alphabet.size)
 
     def weights(self, index: int) -> list[int]:
         ratio, others = ratio_above(Fraction(self.epsilon)), self.alphabet.size - 1
@@ -314,7 +314,7 @@ def test_a_unary_encoding_checks_its_probabilities() -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class AnyUnary(cf.UnaryEncoding):
+class AnyUnary(cf.mechanisms.UnaryEncoding):
     """A pair of probabilities that is neither symmetric nor optimal."""
 
     kind: ClassVar[str] = "any-unary"

@@ -172,8 +172,8 @@ def test_two_reports_of_one_value_share_the_permanent_round_alone(mechanism: cf.
     if mechanism is LINE:
         assert abs(np.median(year) - kept) <= 8  # the fresh noise has a median of 35 years
     else:
-        shares = cf.BitVectors(3).unpack(year).mean(axis=0)
-        np.testing.assert_array_equal(shares > 0.625, cf.BitVectors(3).unpack([kept])[0])
+        shares = cf.values.BitVectors(3).unpack(year).mean(axis=0)
+        np.testing.assert_array_equal(shares > 0.625, cf.values.BitVectors(3).unpack([kept])[0])
 
 
 def test_without_a_secret_nothing_is_drawn() -> None:

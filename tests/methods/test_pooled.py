@@ -29,7 +29,7 @@ def population(kind: str, size: int) -> NDArray[np.float64]:
     return scaled
 
 
-def survey(shares: NDArray[np.float64], epsilon: float, seed: int) -> tuple[cf.Evidence, NDArray[np.float64]]:
+def survey(shares: NDArray[np.float64], epsilon: float, seed: int) -> tuple[cf.evidence.Evidence, NDArray[np.float64]]:
     generator = np.random.default_rng([seed, 5])
     mechanism, people = response(shares.size, epsilon), generator.multinomial(PEOPLE, shares)
     return mechanism.observe(mechanism.simulate_counts(people, rng=generator)), people / PEOPLE

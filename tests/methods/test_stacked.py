@@ -221,7 +221,10 @@ def test_replicates_borrow_the_shares_of_a_few_of_them_in_turn(monkeypatch: pyte
 
     def weighed(_method: cf.Stacked, some: list[Evidence], _progress: object = None) -> list[cf.Solution]:
         candidates = [(("a", first, cf.Smooth()), ("b", second, cf.MLE(0.01))) for first, second in shares]
-        choices = [tuple(cf.Choice(name, share, 0.0, method=one) for name, share, one in row) for row in candidates]
+        choices = [
+            tuple(cf.solve.methods.Choice(name, share, 0.0, method=one) for name, share, one in row)
+            for row in candidates
+        ]
         return [cf.Solution(some[0].frequencies, 0, cf.Status.HELD_OUT, "", one) for one in choices]
 
     monkeypatch.setattr(cf.Stacked, "_mix", weighed)
@@ -234,10 +237,10 @@ def test_replicates_borrow_the_shares_of_a_few_of_them_in_turn(monkeypatch: pyte
 
 def test_candidates_with_a_tiny_share_are_left_out_of_replicates_and_the_others_make_up_for_them() -> None:
     choices = [
-        cf.Choice("a", 0.485, 0.0, method=cf.Smooth()),
-        cf.Choice("b", 0.5, 0.0, method=cf.MLE()),
-        cf.Choice("c", 0.015, 0.0, method=cf.IBU()),
-        cf.Choice("d", 0.0, None, "too large"),
+        cf.solve.methods.Choice("a", 0.485, 0.0, method=cf.Smooth()),
+        cf.solve.methods.Choice("b", 0.5, 0.0, method=cf.MLE()),
+        cf.solve.methods.Choice("c", 0.015, 0.0, method=cf.IBU()),
+        cf.solve.methods.Choice("d", 0.0, None, "too large"),
     ]
     assert _main_shares(choices) == {cf.Smooth(): pytest.approx(0.485 / 0.985), cf.MLE(): pytest.approx(0.5 / 0.985)}
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.laws.test_methods import drawn_counts
 
-from confide import IBU, MLE, Evidence, Integers, Status, TruncatedGeometric, estimate, estimate_groups
+from confide import IBU, MLE, Integers, Status, TruncatedGeometric, estimate, estimate_groups
 from confide.errors import InvalidParameterError
+from confide.evidence import Evidence
 
 MECHANISM = TruncatedGeometric(Integers(0, 49), 0.3)
 COUNTS = drawn_counts(MECHANISM, 5000)

@@ -11,8 +11,9 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy, wasserstein_distance
 
-from confide import Categories, Grid, Integers, emd, hellinger, kl_divergence, total_variation
+from confide import Categories, Grid, Integers, emd, total_variation
 from confide.values import Alphabet
+from confide.values.distances import hellinger, kl_divergence
 
 Vector = NDArray[np.float64]
 

@@ -202,7 +202,7 @@ def test_a_table_of_objects_has_missing_values_and_not_the_text_none() -> None:
     colours = cf.Survey(cf.RandomizedResponse(cf.Categories(["red", "None", "nan"]), 1.0), "colour")
     frame = pandas.DataFrame({"report": pandas.Series(["red", None, float("nan"), "None"], dtype=object)})
     counts = cf.count(frame, colours)
-    assert isinstance(counts, cf.CountedReports)
+    assert isinstance(counts, cf.data.files.CountedReports)
     assert dict(zip(counts.reports.tolist(), counts.counts.tolist(), strict=True)) == {"red": 1, "None": 1}
     assert counts.rows.total_rejected == 2
 
@@ -336,7 +336,7 @@ def test_the_most_reports_of_one_person_are_those_of_the_survey_that_has_most() 
         surveys=(SERVED, SERVED),
         files=1,
         is_pooled=False,
-        origins=(cf.Origin(permanent=4),) * 2,
+        origins=(cf.evidence.Origin(permanent=4),) * 2,
         most_repeated=lambda number: (2, 5)[number],
         limit=None,
         is_over_limit=False,
@@ -497,7 +497,7 @@ def test_a_circle_has_no_value_behind_its_last(tmp_path: Path) -> None:
     hours = cf.Survey(cf.RandomizedResponse(cf.Hours(), 1.0), "hour")
     (tmp_path / "r.csv").write_text("report\n0\n23\n24\n-1\n")
     counts = cf.count(tmp_path / "r.csv", hours)
-    assert isinstance(counts, cf.CountedReports)
+    assert isinstance(counts, cf.data.files.CountedReports)
     assert (counts.reports.tolist(), counts.rows.total_rejected) == ([0, 23], 2)
 
 
@@ -523,8 +523,8 @@ def collected(survey: cf.Survey, days: list[dict[str, Any]]) -> dict[str, Any]:
     return record | {"days": days, "is_simulated": False, "is_closed": False}
 
 
-def between(low: float, estimate: float, high: float, question: str = "x == 1") -> cf.Interval:
-    return cf.Interval(question, estimate, low, high, 0.95, "a law")
+def between(low: float, estimate: float, high: float, question: str = "x == 1") -> cf.estimates.Interval:
+    return cf.estimates.Interval(question, estimate, low, high, 0.95, "a law")
 
 
 def test_a_window_and_an_answer_have_their_ends_in_order() -> None:

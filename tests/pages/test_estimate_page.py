@@ -78,13 +78,13 @@ def case(kind: str) -> tuple[cf.Survey, cf.Counts, np.ndarray[tuple[int], np.dty
     return cf.Survey(mechanism, "answer", f"A {kind}"), cf.tally(mechanism.privatize(values, rng=3)), truth
 
 
-def assess(survey: cf.Survey, counts: cf.Counts, *methods: cf.Method) -> list[cf.Outcome]:
+def assess(survey: cf.Survey, counts: cf.Counts, *methods: cf.Method) -> list[cf.estimates.Outcome]:
     """Assess without a truth, so that a grid needs no POT, and with a time that is always the same."""
     outcomes = [cf.assess(counts, survey.mechanism, method) for method in methods]
     return [replace(outcome, estimate=replace(outcome.estimate, seconds=0.5)) for outcome in outcomes]
 
 
-def judged(outcomes: list[cf.Outcome]) -> list[cf.Outcome]:
+def judged(outcomes: list[cf.estimates.Outcome]) -> list[cf.estimates.Outcome]:
     """Give outcomes made-up distances from the truth: 0.5, 1.5, ..."""
     return [replace(one, emd=place + 0.5, total_variation=place / 10 + 0.05) for place, one in enumerate(outcomes)]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from confide import MLE, Lattice, PlanarGeometric, PlanarLaplace, estimate, likely_subset, tally
+from confide import MLE, Lattice, PlanarGeometric, PlanarLaplace, estimate, tally
+from confide.theory import likely_subset
 from confide.theory.likely_subsets import Hull, discretization_error, widening
 from confide.values import Plane, Selection
 

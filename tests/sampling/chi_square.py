@@ -16,7 +16,8 @@ from scipy.special import gammaincc
 from tests.kernels import polar
 from tests.laws.formulas import lattice_sum, log_probabilities
 
-from confide import BitVectors, Counts, Geometric, Laplace, Mechanism, PlanarGeometric, PlanarLaplace, Taxicab
+from confide import Counts, Geometric, Laplace, Mechanism, PlanarGeometric, PlanarLaplace, Taxicab
+from confide.values import BitVectors
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -120,17 +120,17 @@ def test_a_year_of_reports_tells_no_more_than_one() -> None:
 def test_reports_say_that_their_noise_is_permanent() -> None:
     reports = AGES.privatize([3, 4, 4], rng=cf.Permanent(SECRET))
     counts = cf.tally(reports)
-    assert counts.origin == cf.Origin(permanent=3)
-    assert counts.origin.noise is cf.Noise.PERMANENT
+    assert counts.origin == cf.evidence.Origin(permanent=3)
+    assert counts.origin.noise is cf.evidence.Noise.PERMANENT
     assert counts.origin.in_short == "permanent"
     assert counts.origin.is_secure
     assert not counts.origin.is_simulated
     assert "sends the same report again" in str(counts.origin)
-    mixed = counts.origin + cf.Origin(secure=2)
+    mixed = counts.origin + cf.evidence.Origin(secure=2)
     assert mixed.noise is None
     assert mixed.in_short == "partly permanent"
     assert "3 are stated to have permanent noise" in str(mixed)
-    assert (mixed + cf.Origin(unknown=1)).in_short == "partly not known"
+    assert (mixed + cf.evidence.Origin(unknown=1)).in_short == "partly not known"
 
 
 @pytest.mark.parametrize("secret", [b"", b"fifteen bytes!!", "short", "0123456789abcdef", "é" * 7, "0" * 31])

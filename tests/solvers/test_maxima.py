@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from confide import MLE, Evidence, Integers, TruncatedGeometric
+from confide import MLE, Integers, TruncatedGeometric
 from confide.channels import Dense, RandomizedResponseChannel
 from confide.channels.base import FloatArray, Layout
+from confide.evidence import Evidence
 from confide.solve import maximum as module
 from confide.solve.maximum import can_solve_together, maxima
 

@@ -72,7 +72,8 @@ BAD: dict[str, Callable[[], tuple[cf.Counts, cf.Mechanism]]] = {
     "bit vectors at 1.2 epsilon": lambda: (survey(cf.Rappor(YEARS, 2.4), 3000), cf.Rappor(YEARS, 2.0)),
     "bit vectors at 0.8 epsilon": lambda: (survey(cf.Rappor(YEARS, 1.6), 3000), cf.Rappor(YEARS, 2.0)),
     "one bit and no other": lambda: (
-        survey(cf.Rappor(YEARS, 2.0), 2970) + cf.tally(cf.BitVectors(100).pack(np.eye(100, dtype=bool)[[50] * 30])),
+        survey(cf.Rappor(YEARS, 2.0), 2970)
+        + cf.tally(cf.values.BitVectors(100).pack(np.eye(100, dtype=bool)[[50] * 30])),
         cf.Rappor(YEARS, 2.0),
     ),
 }

@@ -39,11 +39,11 @@ from confide import (
     TruncatedTaxicab,
     estimate,
     estimate_pool,
-    likely_subset,
     tally,
 )
 from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError, NotInvertibleError
 from confide.evidence.evidence import Evidence
+from confide.theory import likely_subset
 from confide.theory.likely_subsets import LikelySubset, likely_subset_of
 from confide.values import Selection
 

@@ -25,7 +25,7 @@ def problem(rows: object, counts: list[int]) -> tuple[cf.FromMatrix, cf.Counts]:
     return mechanism, cf.tally(np.arange(len(counts)), counts)
 
 
-def diagnose_problem(mechanism: cf.FromMatrix, counts: cf.Counts) -> cf.Diagnosis:
+def diagnose_problem(mechanism: cf.FromMatrix, counts: cf.Counts) -> cf.estimates.diagnosis.Diagnosis:
     return cf.diagnose(counts, mechanism)
 
 

@@ -1,1 +1,8 @@
 """Checks: whether reports, shapes and groups are what they are taken to be."""
+
+from confide.check.differences import Difference, Differences
+from confide.check.fit import Fit, FitVerdict, GroupFits
+from confide.check.shapes import ShapeFit, smoothness_of
+from confide.check.uniformity import Uniformity
+
+__all__ = ["Difference", "Differences", "Fit", "FitVerdict", "GroupFits", "ShapeFit", "Uniformity", "smoothness_of"]

@@ -338,7 +338,7 @@ def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.
 
     >>> import confide as cf
     >>> ages = cf.datasets.adult_ages()
-    >>> cf.smoothness_of(ages.histogram, ages.alphabet)
+    >>> cf.check.smoothness_of(ages.histogram, ages.alphabet)
     4.0
     """
     require_kinds(smoothness_of, locals())

@@ -1,1 +1,7 @@
-"""Estimates: answers with their intervals, for one population or for groups, and what the mechanism allows to know."""
+"""Estimates: answers with their intervals, for one population or for groups, and what a mechanism allows to know."""
+
+from confide.estimates.comparisons import Outcome
+from confide.estimates.groups import GroupEstimates
+from confide.estimates.inference import Band, CrossTable, Interval, Prospect, Resolution, Windows
+
+__all__ = ["Band", "CrossTable", "GroupEstimates", "Interval", "Outcome", "Prospect", "Resolution", "Windows"]

@@ -60,7 +60,7 @@ def assess(
 ) -> Outcome:
     """Estimate with one method, keep the path, and measure the distance from the truth.
 
-    Where the alphabet is unbounded, the truth is a distribution over that of :func:`confide.likely_subset`.
+    Where the alphabet is unbounded, the truth is a distribution over that of :func:`confide.theory.likely_subset`.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 2), epsilon=1.0)

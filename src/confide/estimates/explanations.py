@@ -178,7 +178,7 @@ def _describe_permanent(survey: Survey) -> str:
 def explain_choices(choices: Sequence[Choice]) -> list[str]:
     """Return what an answer was mixed from and why, one sentence a candidate; nothing where there was no choice.
 
-    >>> from confide import Choice
+    >>> from confide.solve.methods import Choice
     >>> for sentence in explain_choices([Choice("smooth", 0.9, 0.0), Choice("MLE", 0.1, -3.2)]):
     ...     print(sentence)
     90% smooth: the candidate to beat

@@ -1,1 +1,5 @@
-"""Theory of what can be known, from a mechanism alone and from the reports at hand; one noun a file."""
+"""The paper's theory: what a mechanism identifies, whether maximum likelihood is consistent, and likely subsets."""
+
+from confide.theory.likely_subsets import LikelySubset, likely_subset
+
+__all__ = ["LikelySubset", "likely_subset"]

@@ -119,7 +119,8 @@ class LikelySubset:
     def explain(self) -> str:
         """Return in two sentences what was looked at and what follows.
 
-        >>> from confide import Geometric, Integers, likely_subset, tally
+        >>> from confide import Geometric, Integers, tally
+        >>> from confide.theory import likely_subset
         >>> likely_subset(tally([3, 9]), Geometric(Integers(), epsilon=1.0)).explain().partition(":")[0]
         'Looked for among values 3 to 9, the range of the reports'
         """
