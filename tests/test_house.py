@@ -1,0 +1,161 @@
+"""Budgets of the house: code lines of each room, and what a reader must learn. Raising one is a decision for a commit.
+
+`python -m tests.test_house` prints the table. Code lines are lines with a token other than a comment or a docstring, as
+`ruff format` leaves them.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import confide
+from confide.cli.main import COMMANDS, app
+
+HOUSE = Path(confide.__file__).parent
+
+ROOMS = {
+    "values": 4_870,
+    "data": 4_350,
+    "mechanisms": 4_160,
+    "estimates": 3_580,
+    "present": 3_490,
+    "cli": 3_290,
+    "solve": 3_000,
+    "collector": 2_840,
+    "check": 1_890,
+    "channels": 1_740,
+    "plans": 1_650,
+    "theory": 1_480,
+    "studio": 1_470,
+    "evidence": 770,
+    "surveys": 600,
+    "api.py": 200,
+    "errors.py": 45,
+    "__init__.py": 24,
+    "__main__.py": 7,
+}
+"""Code lines that each room may have."""
+
+WHOLE = {
+    "code lines": 39_400,
+    "files": 236,
+    "entries at the top": 20,
+    "functions": 4_281,
+    "functions of one statement": 1_326,
+    "constants": 602,
+    "options": 129,
+    "public names": 90,
+}
+"""What the whole house may have."""
+
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def documented(node: ast.AST) -> ast.Expr | None:
+    """Return the docstring of a module, class or function, if it has one."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    if not isinstance(node, kinds) or not node.body or not isinstance(first := node.body[0], ast.Expr):
+        return None
+    return first if isinstance(first.value, ast.Constant) and isinstance(first.value.value, str) else None
+
+
+def measure(text: str) -> Counter[str]:
+    """Count the code lines, comments, functions, functions of one statement and constants of a module."""
+    found, tree = Counter[str](), ast.parse(text)
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        found["comments"] += token.type == tokenize.COMMENT
+        if token.type not in SILENT:
+            code.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if words := documented(node):
+            code.difference_update(range(words.lineno, (words.end_lineno or words.lineno) + 1))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found["functions"] += 1
+            found["functions of one statement"] += len(node.body) - (documented(node) is not None) == 1
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        found["constants"] += any(isinstance(one, ast.Name) and one.id.isupper() for one in targets)
+    found["code lines"] = len(code)
+    return found
+
+
+def room_of(path: Path) -> str:
+    """Return the room that a module belongs to: its package at the top, or itself."""
+    return path.relative_to(HOUSE).parts[0]
+
+
+def survey_of_the_house() -> tuple[Counter[str], Counter[str]]:
+    """Return the code lines of each room, and the totals."""
+    rooms, whole = Counter[str](), Counter[str]()
+    for path in HOUSE.rglob("*.py"):
+        found = measure(path.read_text(encoding="utf-8"))
+        rooms[room_of(path)] += found["code lines"]
+        whole += found
+        whole["files"] += 1
+    whole["entries at the top"] = sum(1 for one in HOUSE.iterdir() if one.name not in ("__pycache__", "py.typed"))
+    whole["public names"] = len(confide.__all__)
+    whole["options"] = len(options())
+    return rooms, whole
+
+
+def options() -> list[str]:
+    """Return every option of every command, help aside."""
+    import typer
+
+    group = typer.main.get_command(app)
+    return [
+        f"{command} {one.opts[0]}"
+        for command in COMMANDS
+        for one in group.get_command(None, command).params  # type: ignore[attr-defined]
+        if one.param_type_name == "option" and "--help" not in one.opts
+    ]
+
+
+@pytest.fixture(scope="module")
+def house() -> tuple[Counter[str], Counter[str]]:
+    return survey_of_the_house()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_keeps_its_budget(room: str, house: tuple[Counter[str], Counter[str]]) -> None:
+    assert house[0][room] <= ROOMS[room], "Look first for what the new code replaces."
+
+
+def test_no_room_is_without_a_budget(house: tuple[Counter[str], Counter[str]]) -> None:
+    assert set(house[0]) == set(ROOMS)
+
+
+@pytest.mark.parametrize("what", WHOLE)
+def test_the_house_keeps_its_budget(what: str, house: tuple[Counter[str], Counter[str]]) -> None:
+    assert house[1][what] <= WHOLE[what], "Look first for what the new code replaces."
+
+
+def test_what_is_counted() -> None:
+    text = (
+        '"""Words."""\n\n# why\nLIMIT = 3\n\n\ndef one() -> int:\n    """More words."""\n    return LIMIT  # because\n'
+    )
+    assert measure(text) == Counter(
+        {"code lines": 3, "comments": 2, "functions": 1, "functions of one statement": 1, "constants": 1}
+    )
+
+
+if __name__ == "__main__":
+    rooms, whole = survey_of_the_house()
+    for table in (rooms, whole):
+        print(*(f"{number:7,}  {name}" for name, number in table.most_common()), sep="\n")
+    sys.exit()
