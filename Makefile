@@ -33,7 +33,7 @@ mutants: $(VENV)/.installed-dev  ## Plant known faults in a copy, one at a time;
 lint: $(VENV)/.installed-dev  ## Check style and formatting
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@if [ -d web/node_modules ]; then web/node_modules/.bin/biome ci && node web/types.mjs --check; fi
+	@if [ -d build/node_modules/@biomejs/biome ]; then build/node_modules/.bin/biome ci && node web/types.mjs --check; fi
 
 types: $(VENV)/.installed-dev  ## Check types, strictly
 	@$(BIN)/mypy
@@ -70,9 +70,11 @@ client: clients/javascript/node_modules  ## Build the client in JavaScript into 
 web: web/node_modules  ## Build the studio's pages into src/confide/studio/static (needs Node 20 or newer)
 	@cd web && node build.mjs
 
+# Tools of the tests alone: the checker of accessibility, and that of style for TypeScript. No lock file has biome, for it would
+# have to name the programs of every platform, and a mirror may have some of them only.
 build/node_modules/axe-core:
 	@# Not by --prefix: npm would look for its global settings, a company's certificates among them, under it.
-	@mkdir -p build && cd build && npm install --silent --no-audit --no-fund --no-save --no-package-lock axe-core@4
+	@mkdir -p build && cd build && npm install --silent --no-audit --no-fund --no-save --no-package-lock axe-core@4 @biomejs/biome@2.6.7
 
 clients/javascript/node_modules: clients/javascript/package.json clients/javascript/package-lock.json
 	@cd clients/javascript && npm ci --silent --no-audit --no-fund && touch node_modules

@@ -85,9 +85,9 @@ SWAPPED: dict[str, tuple[Callable[[], object], str]] = {
         "Are alphabet and right swapped? Call emd(left, right, alphabet)",
     ),
     "groups": (lambda: PUBLIC.estimate_groups([COUNTS], MECHANISM), "groups must be a dictionary; got list"),
-    "smoothness": (lambda: PUBLIC.smoothness_of(LINE, [1, 2, 3, 4]), "Are alphabet and histogram swapped?"),
+    "smoothness": (lambda: PUBLIC.check.smoothness_of(LINE, [1, 2, 3, 4]), "Are alphabet and histogram swapped?"),
     "a list of counts": (
-        lambda: PUBLIC.smoothness_of([[1, 2], [3]], LINE),
+        lambda: PUBLIC.check.smoothness_of([[1, 2], [3]], LINE),
         "histogram must be an array of numbers; got list",
     ),
     "a matrix": (lambda: PUBLIC.FromMatrix(cf.Lattice(), 10**59, cf.Lattice()), "is unbounded"),

@@ -41,6 +41,7 @@ MOST_DRAWN = 20_000_000
 def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
     """Return the mechanism to begin with, where only an alphabet is given.
 
+    >>> from confide import Integers
     >>> usual_mechanism(Integers(0, 9), 0.5)
     TruncatedGeometric(alphabet=Integers(0, 9), epsilon=0.5)
     """
@@ -56,6 +57,7 @@ def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
 def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
     """Return every mechanism that takes these values and one epsilon, whatever it promises.
 
+    >>> from confide import Categories
     >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
     ['randomized-response', 'rappor', 'exponential']
     """
@@ -74,6 +76,7 @@ def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tu
         Names of mechanisms; ``"all"`` for every one that makes the same promise; None for those of them whose reports
         have an end, which are quick to simulate.
 
+    >>> from confide import Integers, TruncatedGeometric
     >>> [one.kind for one in choose_rivals(TruncatedGeometric(Integers(0, 9), 0.5), None)]
     ['truncated-laplace', 'exponential']
     """
@@ -140,6 +143,7 @@ def _essence(guarantee: Guarantee) -> Guarantee:
 def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
     """Return the least and the largest epsilon of a plan: from reports that say next to nothing to hardly any noise.
 
+    >>> from confide import Integers, TruncatedGeometric
     >>> epsilon_bounds(TruncatedGeometric(Integers(0, 100), 0.5))[0]
     0.0001
     """
@@ -175,7 +179,7 @@ def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
 
     Reports stay unbounded: only what the estimate knows of the values changes.
 
-    >>> from confide import Geometric
+    >>> from confide import Geometric, Integers
     >>> within(Geometric(Integers(), epsilon=0.5), (0, 99))
     Geometric(alphabet=Integers(0, 99), epsilon=0.5)
     """

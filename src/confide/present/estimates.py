@@ -32,11 +32,9 @@ from confide.solve.methods import Method
 from confide.surveys.survey import Survey
 from confide.values import (
     Alphabet,
-    BitVectors,
     Indices,
     LineGeometry,
     ProductGeometry,
-    Selection,
     UnorderedGeometry,
 )
 from confide.values.checks import as_distribution
@@ -81,11 +79,11 @@ def summarise_reports(
     """
     values = survey.alphabet if considered is None else considered
     outputs, total = survey.mechanism.report_alphabet, _count_reports(counts)
-    if isinstance(outputs, BitVectors):
-        bits = np.zeros(outputs.length)
+    if outputs.bits is not None:
+        bits = np.zeros(outputs.bits.length)
         for start in range(0, counts.counts.size, CHUNK):
             part = slice(start, start + CHUNK)
-            bits += counts.counts[part] @ outputs.unpack(counts.reports[part])
+            bits += counts.counts[part] @ outputs.bits.unpack(counts.reports[part])
         remark = (
             "Reports are bit vectors here, with one bit for each value, so they are no distribution. In a report, the "
             "bit of the true value and all others are each flipped at random. How often each bit was set:"
@@ -118,7 +116,7 @@ def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indi
         cells = np.rint(counts.reports).clip(first, first + grid.shape - 1)
         nearest: Indices = nearest_cells(grid.box, grid)[grid.box.encode(cells)]
         return nearest
-    if isinstance(values, Selection) and outputs.geometry.dimensions:
+    if values.selected_from is not None and outputs.geometry.dimensions:
         from scipy.spatial import cKDTree
 
         points = counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)

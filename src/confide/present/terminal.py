@@ -210,6 +210,7 @@ def choose_bars(
 ) -> tuple[list[Bar], str]:
     """Return the lines to show and a sentence on what they leave out.
 
+    >>> from confide import Integers
     >>> bars, note = choose_bars(Integers(0, 99), np.full(100, 0.01), None)
     >>> bars[0], note
     (Bar(label='0-4', share=0.05, truth=None, ends=None), 'In ranges of 5; --all shows all 100 values.')

@@ -138,7 +138,7 @@ def values_record(alphabet: Alphabet) -> dict[str, Any]:
 def labels_of(alphabet: Alphabet, places: Sequence[int] | None = None) -> list[str]:
     """Return what values are called; of several attributes without the brackets that mark them as one value.
 
-    >>> from confide import Categories
+    >>> from confide import Attributes, Categories
     >>> labels_of(Attributes(sex=Categories(["f", "m"]), old=Categories(["yes", "no"])), [1])
     ['f, no']
     """

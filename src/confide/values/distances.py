@@ -24,6 +24,7 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
     Exact: the difference of cumulative sums on a line, a transport problem on a grid, total variation on
     categories, where every two values are at distance one.
 
+    >>> from confide import Integers
     >>> emd([1, 0, 0], [0, 0.5, 0.5], Integers(0, 2, unit="year"))
     1.5
     """
@@ -48,6 +49,7 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
 def has_emd(alphabet: Alphabet) -> bool:
     """Whether :func:`emd` can be computed on this alphabet.
 
+    >>> from confide import Grid, Integers
     >>> has_emd(Integers(0, 9)), has_emd(Grid(1000, 1000))
     (True, False)
     """

@@ -77,6 +77,7 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
     reports
         How many different ones there are.
 
+    >>> from confide import Integers
     >>> surround(Integers(3, 9), decay=1.0, reports=4).alphabet
     Integers(-7, 19)
     """

@@ -241,6 +241,7 @@ join(places), label(places)
 def windows_over(alphabet: Alphabet, name: str | None = None) -> WindowKind:
     """Return the windows over an alphabet.
 
+    >>> from confide import Integers
     >>> [one.question for one in windows_over(Integers(0, 3), "age").of(2)]
     ['age in 0..1', 'age in 1..2', 'age in 2..3']
     """
