@@ -123,7 +123,7 @@ def _describe(dataset: Dataset, export: Path | None) -> None:
             ("Licence", dataset.licence),
             ("Citation", dataset.citation),
             ("Note", dataset.note),
-            ("In Python", f"confide.data.datasets.{dataset.name}()"),
+            ("In Python", f"confide.datasets.{dataset.name}()"),
         ]
     )
     if export is not None:

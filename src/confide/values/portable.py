@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from decimal import Context, Decimal
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,6 +88,7 @@ def length(*parts: FloatArray) -> FloatArray:
     return np.sqrt(squares)
 
 
+@lru_cache(maxsize=64)  # one table asks three times for the same decay, and decimals are slow
 def one_minus_exp_minus(exponent: float) -> float:
     """Return 1 - e^-x, correctly rounded however small x is.
 

@@ -39,7 +39,7 @@ from confide.values.checks import require_kinds
 from confide.values.limits import COUNT_LIMIT
 from confide.values.wording import digest
 
-METADATA = b"confide.evidence.counts"
+METADATA = b"confide.counts"
 """Under which name a Parquet file carries what it is."""
 
 SUMS = b"confide.sums"
