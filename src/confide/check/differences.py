@@ -79,7 +79,9 @@ class Directions:
         if values.dtype.kind not in "iuf":
             # 30: categories that have a direction of their own, the commonest ones.
             common = np.argsort(-theta, kind="stable")[: min(30, theta.size - 1)]
-            return cls(theta, _indicators(common, theta.size), np.ones(common.size))
+            rows = np.zeros((common.size, theta.size))
+            rows[np.arange(common.size), common] = 1.0
+            return cls(theta, rows, np.ones(common.size))
         if values.ndim == 1:
             first, *others = _polynomials(values, theta)
             slope = float(theta @ (values * first) - (theta @ values) * (theta @ first))
@@ -96,12 +98,6 @@ class Directions:
         expected = channel.push(self.theta * self.functions)
         scores: FloatArray = np.divide(expected, outputs, out=np.zeros_like(expected), where=outputs > 0)
         return scores.T
-
-
-def _indicators(places: Indices, size: int) -> FloatArray:
-    rows = np.zeros((places.size, size))
-    rows[np.arange(places.size), places] = 1.0
-    return rows
 
 
 def _polynomials(values: FloatArray, theta: FloatArray) -> list[FloatArray]:

@@ -70,7 +70,10 @@ def demo(
     _explain(survey, outcomes)
     _answer(people, answer)
     if is_drawn:
-        _point_to(output)
+        say_exactly(f"Wrote {output}. Open it in a browser:")
+        say_exactly(f"  {output.resolve().as_uri()}")
+        say()
+
     _point_onwards()
 
 
@@ -148,12 +151,6 @@ def _answer(people: Dataset, answer: Interval) -> None:
         f"How many are 65 or older? {answer.estimate:.1%}, and with 95 % confidence between {answer.low:.1%} and "
         f"{answer.high:.1%}. In truth it is {truth:.1%}."
     )
-    say()
-
-
-def _point_to(output: Path) -> None:
-    say_exactly(f"Wrote {output}. Open it in a browser:")
-    say_exactly(f"  {output.resolve().as_uri()}")
     say()
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -81,15 +81,12 @@ class ExplainingGroup(TyperGroup):
             except OSError as error:
                 is_noted = isinstance(error, BrokenPipeError) or stream is sys.stderr
                 code = code or int(ExitCode.UNEXPECTED if is_noted else refuse_output(error))
-                _silence(stream)
+                # Hand a stream to the null device, so that Python does not try again, and complain, when it exits.
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, stream.fileno())
+                os.close(null)
+
         raise SystemExit(code)
-
-
-def _silence(stream: TextIO) -> None:
-    """Hand a stream to the null device, so that Python does not try again, and complain, when it exits."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
 
 
 def _paragraphs(heading: str, lines: Iterable[str]) -> str:

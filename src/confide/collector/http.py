@@ -10,7 +10,7 @@ import time
 import weakref
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -103,7 +103,14 @@ class Application:
 
     async def _answer(self, scope: Scope, call: Call) -> Reply:
         if len(call.headers) < len(scope["headers"]):
-            _require_single(scope["headers"])
+            # Refuse a header that came twice: the last would win, and whoever is in front of us may have read the
+            # other.
+            names = Counter(name for name, _ in scope["headers"])
+            single = (b"authorization", b"confide-invitation", b"content-encoding", b"content-type", b"host", b"origin")
+            twice = next((name for name in single if names[name] > 1), None)
+            if twice is not None:
+                raise Refusal(400, "malformed", f"The header {twice.decode()} came twice. Send it once.")
+
         self._require_known_site(call)
         if scope["query_string"] and b"token" in scope["query_string"].lower():
             raise Refusal(400, "token-in-url", "A token belongs into the header Authorization, never into a URL.")
@@ -416,15 +423,6 @@ def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise Refusal(400, "malformed", "The message is not one whole piece of gzip.")
     return whole
-
-
-def _require_single(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Refuse a header that came twice: the last would win, and whoever is in front of us may have read the other."""
-    names = Counter(name for name, _ in headers)
-    single = (b"authorization", b"confide-invitation", b"content-encoding", b"content-type", b"host", b"origin")
-    twice = next((name for name in single if names[name] > 1), None)
-    if twice is not None:
-        raise Refusal(400, "malformed", f"The header {twice.decode()} came twice. Send it once.")
 
 
 def _require_json(headers: Headers) -> None:

@@ -380,14 +380,6 @@ class Store(ABC):
             rows = self.run(connection, "SELECT name, role, survey, digest FROM tokens ORDER BY name")
         return [StoredToken(*row) for row in rows]
 
-    def add_token(self, token: StoredToken) -> None:
-        """Add a token."""
-        if any(one.name == token.name for one in self.tokens()):
-            raise InvalidParameterError(f"There is a token called {token.name!r}. Revoke it, or name another.")
-        with self.writing() as connection:
-            values = [token.name, token.role, token.survey, token.digest]
-            self.run(connection, "INSERT INTO tokens (name, role, survey, digest) VALUES (?, ?, ?, ?)", values)
-
     def revoke(self, name: str) -> None:
         """Remove a token."""
         with self.writing() as connection:
@@ -532,7 +524,14 @@ def make_token(store: Store, role: str, name: str = "", survey: str = "") -> tup
     check_choice("role", role, tuple(ROLES))
     secret = f"confide-{secrets.token_urlsafe(32)}"
     named = name or f"{role}-{secrets.token_hex(3)}"
-    store.add_token(StoredToken(named, role, survey, digest_secret(secret)))
+    # Add a token.
+    token = StoredToken(named, role, survey, digest_secret(secret))
+    if any(one.name == token.name for one in store.tokens()):
+        raise InvalidParameterError(f"There is a token called {token.name!r}. Revoke it, or name another.")
+    with store.writing() as connection:
+        values = [token.name, token.role, token.survey, token.digest]
+        store.run(connection, "INSERT INTO tokens (name, role, survey, digest) VALUES (?, ?, ?, ?)", values)
+
     return named, secret
 
 

@@ -355,7 +355,15 @@ def _as_reports(reports: ArrayLike) -> Reports:
     if array.ndim not in (1, 2):
         raise InvalidCountsError(f"Reports must form a sequence; got {array.ndim} dimensions.")
     if array.dtype.kind == "f":
-        return _as_whole(array)  # of continuous mechanisms they stay floats
+        # Floats that are whole numbers as integers; spreadsheets and data frames like to turn them.
+        if not np.isfinite(array).all():
+            place = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
+            raise InvalidCountsError(
+                f"Reports must be finite numbers or strings; got {array[place]} at position {place[0]}. Correct it."
+            )
+        whole = bool((np.abs(array) < 2**53).all() and (array == np.floor(array)).all())
+        return array.astype(np.int64) if whole else array
+        # of continuous mechanisms they stay floats
     if array.size and array.dtype.kind not in ("iuUO" if array.ndim == 2 else "iuU"):
         raise InvalidCountsError(f"Reports must be numbers or strings; got {array.dtype}.")
     return array
@@ -387,17 +395,6 @@ def _without_objects(array: Reports) -> Reports:
     except OverflowError:
         largest = max(parts, key=abs)
         raise InvalidCountsError(f"Reports must lie between -2**63 and 2**63; got {largest}.") from None
-
-
-def _as_whole(array: Reports) -> Reports:
-    """Return floats that are whole numbers as integers; spreadsheets and data frames like to turn them."""
-    if not np.isfinite(array).all():
-        place = tuple(int(axis[0]) for axis in np.nonzero(~np.isfinite(array)))
-        raise InvalidCountsError(
-            f"Reports must be finite numbers or strings; got {array[place]} at position {place[0]}. Correct it."
-        )
-    whole = bool((np.abs(array) < 2**53).all() and (array == np.floor(array)).all())
-    return array.astype(np.int64) if whole else array
 
 
 def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:

@@ -238,7 +238,11 @@ class Shape:
         values = self._values(alphabet)
         smooth, peak = self.term("smooth"), self.term("one peak")
         if smooth is not None:
-            return [_bumps(alphabet, values, smooth.width)]
+            # The mixtures of normal bumps around every value, cut where values end and normalised.
+            places = alphabet.coordinates[values] * getattr(alphabet, "spacing", 1.0)
+            squares = ((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=2)
+            rows = np.exp(-squares / (2 * smooth.width**2))
+            return [Mixture(alphabet.size, (Table(values, rows),), _layout(alphabet, values))]
         if not self.is_order:
             return [self.support(alphabet)]
         if peak is not None and peak.where is None:
@@ -377,14 +381,6 @@ def _check_convex(ordered: dict[str, Term]) -> None:
             '"convex" goes with "falling" from the same value on, and with no other: "falling from 50" with '
             '"convex from 50".'
         )
-
-
-def _bumps(alphabet: Alphabet, values: Indices, width: float) -> Mixture:
-    """Return the mixtures of normal bumps around every value, cut where values end and normalised."""
-    places = alphabet.coordinates[values] * getattr(alphabet, "spacing", 1.0)
-    squares = ((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=2)
-    rows = np.exp(-squares / (2 * width**2))
-    return Mixture(alphabet.size, (Table(values, rows),), _layout(alphabet, values))
 
 
 def _layout(alphabet: Alphabet, values: Indices) -> Layout | None:

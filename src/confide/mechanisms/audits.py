@@ -178,7 +178,14 @@ Comparison = tuple[WorstRatio, Extent, str, Rows]
 def _compare(mechanism: Mechanism) -> Comparison:
     """Compare as much as there is: all rows, else what the structure proves, else some rows."""
     if _can_list_rows(mechanism):
-        return _compare_all(mechanism)
+        values, outputs = mechanism.alphabet, mechanism.report_alphabet
+        rows = {number: mechanism.weights(number) for number in range(values.size)}
+        _require_lengths(rows, outputs)
+        worst = worst_of_rows(rows.values(), values, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
+        pairs = math.comb(values.size, 2)
+        compared = f"{_count_pairs(pairs)} compared under {_all(outputs.size, 'output')}, as integers."
+        return worst, Extent.ALL_PAIRS, compared, rows
+
     by_structure = _compare_structure(mechanism)
     if by_structure is not None:
         return by_structure
@@ -240,16 +247,6 @@ def _count_products(permanent: Mechanism, fresh: Mechanism) -> int | None:
     return permanent.alphabet.size * fresh.alphabet.size * fresh.report_alphabet.size
 
 
-def _compare_all(mechanism: Mechanism) -> Comparison:
-    values, outputs = mechanism.alphabet, mechanism.report_alphabet
-    rows = {number: mechanism.weights(number) for number in range(values.size)}
-    _require_lengths(rows, outputs)
-    worst = worst_of_rows(rows.values(), values, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
-    pairs = math.comb(values.size, 2)
-    compared = f"{_count_pairs(pairs)} compared under {_all(outputs.size, 'output')}, as integers."
-    return worst, Extent.ALL_PAIRS, compared, rows
-
-
 def _compare_noise(mechanism: Mechanism, noise: LatticeNoise) -> Comparison:
     """Compare the noise with the promise for neighbours, from which all other pairs follow.
 
@@ -272,7 +269,11 @@ def _compare_noise(mechanism: Mechanism, noise: LatticeNoise) -> Comparison:
     else:
         rate = (noise.rate or Fraction(0)) * points
         exceeds, log_ratio = rate > bracket(MOST_BITS)[1], float(rate)
-    pair = _neighbours(values, step)
+    # The numbers of two values that lie one step apart, or of the first two where none of the first do.
+    first = np.arange(min(values.size, 64) if values.is_finite else 1)
+    there = values.locate(values.decode(first) + np.array(step if values.parts > 1 else step[0]))
+    found = np.flatnonzero(there >= 0)
+    pair = (int(first[found[0]]), int(there[found[0]])) if found.size else (0, min(1, values.size - 1))
     worst = WorstRatio(*pair, _own_output(mechanism, pair[0]), log_ratio, float(bracket(64)[1]), exceeds)
     why = ["The noise is the same for every value, so that neighbours, compared as integers, stand for all pairs:"]
     why.append("on a plane the promise is tightest on the diagonal." if is_diagonal else "distances add up.")
@@ -402,14 +403,6 @@ def _is_rounded(mechanism: Mechanism) -> bool:
     facts = mechanism.facts
     behind = [*(facts.parts or {}).values(), *(() if facts.origin is None else facts.origin[:1]), *(facts.rounds or ())]
     return facts.is_rounded or any(map(_is_rounded, behind))
-
-
-def _neighbours(values: Alphabet, step: list[int]) -> tuple[int, int]:
-    """Return the numbers of two values that lie one step apart, or of the first two where none of the first do."""
-    first = np.arange(min(values.size, 64) if values.is_finite else 1)
-    there = values.locate(values.decode(first) + np.array(step if values.parts > 1 else step[0]))
-    found = np.flatnonzero(there >= 0)
-    return (int(first[found[0]]), int(there[found[0]])) if found.size else (0, min(1, values.size - 1))
 
 
 def _own_output(mechanism: Mechanism, value: int) -> int:

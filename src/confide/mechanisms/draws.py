@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -250,7 +250,20 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
     found += [(p_value, int(values[0])) for each in pools for pool in each.values() for p_value in pool.p_values()]
     worst, suspect = min(found)
     people_drawn = 2 * (batch.size + single.size)
-    sensitivity = _sensitivity(pools, NOMINAL / len(found))
+    # The smallest departures that tests at a level find, each in the way of drawing that is worst for it.
+    level = NOMINAL / len(found)
+    batches, singles = ([pool for each in some for pool in each.values()] for some in (pools[:2], pools[2:]))
+
+    def truth(some: Iterable[tuple[float, int, int]]) -> float:
+        shares = {(people, chance) for chance, people, _ in some}
+        return max((smallest_truth(*one, level) for one in shares), default=math.inf)
+
+    sensitivity = Sensitivity(
+        max((pool.smallest_epsilon(level) for pool in batches), default=math.inf),
+        truth(pool.truths for pool in batches),
+        truth(one for pool in batches for one in pool.told),
+        truth(pool.truths for pool in singles),
+    )
     return Draws(people_drawn, values.size + others.size, min(1.0, worst * len(found)), suspect, sensitivity)
 
 
@@ -313,19 +326,12 @@ def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) 
         chances = _row(mechanism, value)
         counts = np.bincount(outputs.locate(reports), minlength=outputs.size)
         own = _own_output(mechanism, value, chances)
-        scores, is_epsilon = _scores(mechanism, value, chances)
+        # By how much each output becomes likelier with epsilon, and whether it is that.
+        larger = _with_larger_epsilon(mechanism)
+        rows = chances if larger is None else _row(larger, value)
+        logs = [np.log(np.where((chances > 0) & (rows > 0), row, 1.0)) for row in (chances, rows)]
+        scores, is_epsilon = (logs[0], False) if larger is None else ((logs[1] - logs[0]) / STEP, True)
         yield Cells(part, counts, chances, scores, (int(counts[own]), float(chances[own])), is_epsilon=is_epsilon)
-
-
-def _scores(mechanism: Mechanism, value: int, chances: FloatArray) -> tuple[FloatArray, bool]:
-    """Return by how much each output becomes likelier with epsilon, and whether it is that.
-
-    Where a mechanism has no epsilon, it is the log-probability: probabilities that are too extreme make it large.
-    """
-    larger = _with_larger_epsilon(mechanism)
-    rows = chances if larger is None else _row(larger, value)
-    logs = [np.log(np.where((chances > 0) & (rows > 0), row, 1.0)) for row in (chances, rows)]
-    return (logs[0], False) if larger is None else ((logs[1] - logs[0]) / STEP, True)
 
 
 @lru_cache(maxsize=8)
@@ -382,22 +388,6 @@ def smallest_truth(reports: int, chance: float, level: float) -> float:
         low, high = (low, middle) if truth_tail(middle, reports, chance) < level else (middle, high)
     needed = float(bdtri(high - 1, reports, MISSED))
     return (needed - chance) / (1 - chance)
-
-
-def _sensitivity(pools: Sequence[Pools], level: float) -> Sensitivity:
-    """Return the smallest departures that tests at a level find, each in the way of drawing that is worst for it."""
-    batches, singles = ([pool for each in some for pool in each.values()] for some in (pools[:2], pools[2:]))
-
-    def truth(some: Iterable[tuple[float, int, int]]) -> float:
-        shares = {(people, chance) for chance, people, _ in some}
-        return max((smallest_truth(*one, level) for one in shares), default=math.inf)
-
-    return Sensitivity(
-        max((pool.smallest_epsilon(level) for pool in batches), default=math.inf),
-        truth(pool.truths for pool in batches),
-        truth(one for pool in batches for one in pool.told),
-        truth(pool.truths for pool in singles),
-    )
 
 
 def _row(mechanism: Mechanism, value: int) -> FloatArray:
@@ -474,33 +464,8 @@ def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
     """Count displacements, one row a report, in lattice points."""
     if noise.ratio is not None:
         return _count_axes(part, -log_of(noise.ratio), noise.stay, moves)
-    return _count_rings(part, float(noise.rate or 0), moves)
-
-
-def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArray) -> Cells:
-    """Count two-sided geometric noise on each axis, and the axes jointly by their signs and sizes."""
-    # Bins of an eighth of the noise's scale. Each side has half of what does not stay, and P(move < m) falls from
-    # there by e^-decay a point: half e^(decay m) for m <= 0. Two-sided geometric noise has e^-decay / (1 + e^-decay).
-    half = math.exp(-decay) / (1 + math.exp(-decay)) if stay is None else float(1 - stay) / 2
-    width, reach = max(1, int(0.125 / decay)), 64
-    edges = np.arange(-reach, reach + 1) * width
-    below = half * np.exp(-decay * np.where(edges <= 0, -edges, edges - 1))
-    cumulative = np.where(edges <= 0, below, 1 - below)
-    row = np.diff(cumulative, prepend=0.0, append=1.0)
-    places = np.searchsorted(edges, moves, side="right")
-    # The middle of a bin, in units of the noise's scale: what a report there is less likely by than one that stays.
-    scores = -decay * np.abs(np.append(edges - width, edges[-1]) + (width - 1) / 2)
-    own = int((moves == 0).all(axis=1).sum()), (1 - 2 * half) ** moves.shape[1]
-    singles = [np.bincount(one, minlength=row.size) for one in places.T]
-    if moves.shape[1] == 1:
-        return Cells(part, singles[0], row, scores, own)
-    joint = np.bincount(places[:, 0] * row.size + places[:, 1], minlength=row.size**2)
-    each = tuple(chi_square(one, row) for one in singles)
-    return Cells(part, joint, np.outer(row, row).reshape(-1), np.add.outer(scores, scores).reshape(-1), own, each)
-
-
-def _count_rings(part: Part, decay: float, moves: FloatArray) -> Cells:
-    """Count planar noise in rings and quadrants; quarter turns map the lattice onto itself, so quadrants are alike."""
+    # Count planar noise in rings and quadrants; quarter turns map the lattice onto itself, so quadrants are alike.
+    decay = float(noise.rate or 0)
     from scipy.special import gammainc, gammaincinv
 
     radii = np.hypot(moves[:, 0], moves[:, 1])
@@ -530,3 +495,25 @@ def _count_rings(part: Part, decay: float, moves: FloatArray) -> Cells:
     scores = -np.append(np.repeat(distances, 4), 0.0)
     counts = np.bincount(numbers, minlength=chances.size)
     return Cells(part, counts, chances / chances.sum(), scores, (int(counts[-1]), float(chances[-1])))
+
+
+def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArray) -> Cells:
+    """Count two-sided geometric noise on each axis, and the axes jointly by their signs and sizes."""
+    # Bins of an eighth of the noise's scale. Each side has half of what does not stay, and P(move < m) falls from
+    # there by e^-decay a point: half e^(decay m) for m <= 0. Two-sided geometric noise has e^-decay / (1 + e^-decay).
+    half = math.exp(-decay) / (1 + math.exp(-decay)) if stay is None else float(1 - stay) / 2
+    width, reach = max(1, int(0.125 / decay)), 64
+    edges = np.arange(-reach, reach + 1) * width
+    below = half * np.exp(-decay * np.where(edges <= 0, -edges, edges - 1))
+    cumulative = np.where(edges <= 0, below, 1 - below)
+    row = np.diff(cumulative, prepend=0.0, append=1.0)
+    places = np.searchsorted(edges, moves, side="right")
+    # The middle of a bin, in units of the noise's scale: what a report there is less likely by than one that stays.
+    scores = -decay * np.abs(np.append(edges - width, edges[-1]) + (width - 1) / 2)
+    own = int((moves == 0).all(axis=1).sum()), (1 - 2 * half) ** moves.shape[1]
+    singles = [np.bincount(one, minlength=row.size) for one in places.T]
+    if moves.shape[1] == 1:
+        return Cells(part, singles[0], row, scores, own)
+    joint = np.bincount(places[:, 0] * row.size + places[:, 1], minlength=row.size**2)
+    each = tuple(chi_square(one, row) for one in singles)
+    return Cells(part, joint, np.outer(row, row).reshape(-1), np.add.outer(scores, scores).reshape(-1), own, each)

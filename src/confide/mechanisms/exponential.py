@@ -30,7 +30,6 @@ from confide.mechanisms.planar import LARGEST_DENSE, shaded
 from confide.mechanisms.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
 from confide.values import (
     Alphabet,
-    Grid,
     Indices,
     LineGeometry,
     PlaneGeometry,
@@ -105,7 +104,17 @@ class Exponential(Mechanism):
             return self._line_channel(self.alphabet.size)
         grid = self.alphabet.grid
         if grid is not None and grid.size > LARGEST_DENSE and min(grid.shape) > 1:
-            return self._plane_channel(grid)
+            kernel = planar_geometric_kernel(grid.shape, shaded(self._half_rate))
+            plain = PlanarConvolution(kernel, np.ones(grid.rows * grid.columns))
+            present = np.zeros(grid.rows * grid.columns)
+            present[grid.places] = 1.0
+            scaled = PlanarConvolution(kernel, 1 / plain.pull(present))
+            if grid.size == present.size:
+                return scaled
+            remap = np.full(present.size, -1, dtype=np.int64)
+            remap[grid.places] = np.arange(grid.size)
+            return Embedded(scaled, grid.places, remap, grid.size)
+
         if isinstance(self.alphabet.geometry, UnorderedGeometry):
             ratio, others = self._ratio, self.alphabet.size - 1
             return RandomizedResponseChannel(others + 1, *(float(one / (1 + others * ratio)) for one in (1, ratio)))
@@ -181,18 +190,6 @@ class Exponential(Mechanism):
         ratio, complement = float(self._ratio), float(1 - self._ratio)
         plain = TwoSidedExponential(ratio, complement, np.ones(size))
         return TwoSidedExponential(ratio, complement, np.ones(size), rows=1 / plain.pull(np.ones(size)))
-
-    def _plane_channel(self, alphabet: Grid) -> Channel:
-        kernel = planar_geometric_kernel(alphabet.shape, shaded(self._half_rate))
-        plain = PlanarConvolution(kernel, np.ones(alphabet.rows * alphabet.columns))
-        present = np.zeros(alphabet.rows * alphabet.columns)
-        present[alphabet.places] = 1.0
-        scaled = PlanarConvolution(kernel, 1 / plain.pull(present))
-        if alphabet.size == present.size:
-            return scaled
-        remap = np.full(present.size, -1, dtype=np.int64)
-        remap[alphabet.places] = np.arange(alphabet.size)
-        return Embedded(scaled, alphabet.places, remap, alphabet.size)
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw from rows of weights where there are few; else propose unbounded noise until it hits a value."""

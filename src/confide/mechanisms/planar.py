@@ -173,7 +173,13 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         if part.grid is None:
             return super().observe_within(counts, part)
         cells, numbers = self._cells_reported(counts)
-        window = self._window(part.grid, cells)
+        # The box of some values and cells, one wider where the mechanism's own box goes on.
+        box, corner = self._box, np.array([part.grid.first_row, part.grid.first_column])
+        start = np.array([box.first_row, box.first_column])
+        first = np.maximum(np.minimum(cells.min(axis=0), corner) - 1, start)
+        last = np.minimum(np.maximum(cells.max(axis=0), corner + part.grid.shape - 1) + 1, start + box.shape - 1)
+        rows, columns = (last - first + 1).tolist()
+        window = box.window(int(first[0]), int(first[1]), rows, columns)
         channel = self._box_channel(window.shape)
         if window.size <= LARGEST_DENSE:
             channel = Dense(channel.dense(), channel.layout)
@@ -192,15 +198,6 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         numbers = number_of[self._remap]
         seen = np.flatnonzero(numbers >= 0)
         return self._box.decode(seen), numbers[seen]
-
-    def _window(self, part: Grid, cells: NDArray[np.int64]) -> Grid:
-        """Return the box of some values and cells, one wider where the mechanism's own box goes on."""
-        box, corner = self._box, np.array([part.first_row, part.first_column])
-        start = np.array([box.first_row, box.first_column])
-        first = np.maximum(np.minimum(cells.min(axis=0), corner) - 1, start)
-        last = np.minimum(np.maximum(cells.max(axis=0), corner + part.shape - 1) + 1, start + box.shape - 1)
-        rows, columns = (last - first + 1).tolist()
-        return box.window(int(first[0]), int(first[1]), rows, columns)
 
     @property
     def _is_plain(self) -> bool:

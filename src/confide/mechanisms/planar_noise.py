@@ -107,7 +107,27 @@ class PlanarGeometric(EuclideanNoise):
             return scattered_evidence(cells, counts, self.decay, self._log_peak)
         if cells.grid is not None:
             return self._windowed_evidence(counts, cells.grid)
-        return self._crowded_evidence(counts, cells)
+        # Convolve where most reports lie, and store rows and columns for the few cells and reports elsewhere.
+        window = crowded_window(counts, cells)
+        places, values = window.locate(counts.reports), window.locate(cells.decode(np.arange(cells.size)))
+        near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+        bulk, rest = np.flatnonzero(values >= 0), np.flatnonzero(values < 0)
+        if cells.size * far.size + rest.size * near.size > LARGEST_SCATTER:
+            raise too_scattered(cells, counts)
+        remap = np.full(window.size, -1, dtype=np.int64)
+        remap[places[near]] = np.arange(near.size)
+        convolution = PlanarConvolution(planar_geometric_kernel(window.shape, self.decay), np.ones(window.size))
+        inside = Embedded(convolution, values[bulk], remap, near.size)
+        distances = distances_between(cells.coordinates[rest], counts.reports[near])
+        outside = Dense(np.exp(self._log_peak - self.decay * distances))
+        order, layout = np.concatenate([bulk, rest]), layout_of(cells)
+        rows = VerticalStack((inside, outside), None if layout is None else layout.part(order))
+        piled = Embedded(rows, np.argsort(order), np.arange(near.size), near.size)
+        if far.size == 0:
+            return Evidence(piled, counts.counts[near])
+        beyond = scattered_evidence(cells, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)
+        both = ColumnStack((piled, beyond.channel))
+        return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
 
     def _windowed_evidence(self, counts: Counts, grid: Grid) -> Evidence:
         """Convolve within a window around the grid, and store columns for the few reports beyond it."""
@@ -124,29 +144,6 @@ class PlanarGeometric(EuclideanNoise):
             return Evidence(inside, counts.counts[near])
         beyond = scattered_evidence(grid, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)
         both: Channel = ColumnStack((inside, beyond.channel))
-        return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
-
-    def _crowded_evidence(self, counts: Counts, part: Alphabet) -> Evidence:
-        """Convolve where most reports lie, and store rows and columns for the few cells and reports elsewhere."""
-        window = crowded_window(counts, part)
-        places, values = window.locate(counts.reports), window.locate(part.decode(np.arange(part.size)))
-        near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
-        bulk, rest = np.flatnonzero(values >= 0), np.flatnonzero(values < 0)
-        if part.size * far.size + rest.size * near.size > LARGEST_SCATTER:
-            raise too_scattered(part, counts)
-        remap = np.full(window.size, -1, dtype=np.int64)
-        remap[places[near]] = np.arange(near.size)
-        convolution = PlanarConvolution(planar_geometric_kernel(window.shape, self.decay), np.ones(window.size))
-        inside = Embedded(convolution, values[bulk], remap, near.size)
-        distances = distances_between(part.coordinates[rest], counts.reports[near])
-        outside = Dense(np.exp(self._log_peak - self.decay * distances))
-        order, layout = np.concatenate([bulk, rest]), layout_of(part)
-        rows = VerticalStack((inside, outside), None if layout is None else layout.part(order))
-        piled = Embedded(rows, np.argsort(order), np.arange(near.size), near.size)
-        if far.size == 0:
-            return Evidence(piled, counts.counts[near])
-        beyond = scattered_evidence(part, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)
-        both = ColumnStack((piled, beyond.channel))
         return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
 
 

@@ -109,7 +109,18 @@ def worst_of_rows(
     if isinstance(guarantee, LocalDP):
         worst = _worst_by_column(table, guarantee.epsilon, judge)
     else:
-        worst = _worst_by_pair(table, alphabet, guarantee, judge)
+        # Compare every two values; one left value at a time, so that memory stays at one matrix.
+        bounds = guarantee.bounds(alphabet)
+        found = [NOTHING]
+        for left in range(table.logs.shape[0] - 1):
+            ratios = _differences(table.logs[left + 1 :], table.logs[left])
+            others = bounds[left, left + 1 :]
+            doubtful = np.abs(ratios) > (others - table.slack(others))[:, None]
+            doubtful &= _is_own_pair(alphabet, guarantee, left)[:, None]
+            broken = _find_broken(left, ratios, others, doubtful, judge)
+            found.append(broken or _worst_of(left, ratios, others))
+        # What is over its promise comes before what is not, by however little.
+        worst = max(found, key=lambda one: (one.exceeds, one.relative))
     return judge.measure(worst)
 
 
@@ -299,21 +310,6 @@ def _exceeding_pair(table: _Table, column: int, epsilon: float, judge: _Judge) -
             if left != right and judge.exceeds(left, right, column, epsilon):
                 return left, right
     return None
-
-
-def _worst_by_pair(table: _Table, alphabet: Alphabet, guarantee: Guarantee, judge: _Judge) -> WorstRatio:
-    """Compare every two values; one left value at a time, so that memory stays at one matrix."""
-    bounds = guarantee.bounds(alphabet)
-    found = [NOTHING]
-    for left in range(table.logs.shape[0] - 1):
-        ratios = _differences(table.logs[left + 1 :], table.logs[left])
-        others = bounds[left, left + 1 :]
-        doubtful = np.abs(ratios) > (others - table.slack(others))[:, None]
-        doubtful &= _is_own_pair(alphabet, guarantee, left)[:, None]
-        broken = _find_broken(left, ratios, others, doubtful, judge)
-        found.append(broken or _worst_of(left, ratios, others))
-    # What is over its promise comes before what is not, by however little.
-    return max(found, key=lambda one: (one.exceeds, one.relative))
 
 
 def _worst_of(left: int, ratios: FloatArray, bounds: FloatArray) -> WorstRatio:

@@ -408,15 +408,6 @@ def _choose_cache(cache: object) -> Cache | None:
     raise InvalidParameterError(f"cache must be True, False or a folder; got {cache!r}.")
 
 
-def _along_people(simulations: Sequence[Simulation], mechanism: Mechanism, people: int) -> list[Curve]:
-    """Return the expected error of each guess around so many people."""
-    most = max(people, most_people(mechanism))
-    wanted = [people if factor == 1 else _rounded(factor * people) for factor in PEOPLE_FACTORS]
-    places = sorted({many for many in wanted if 1 <= many <= most})
-    table = [[one.predict(mechanism, many) for many in places] for one in simulations]
-    return [Curve("people", tuple(map(float, places)), tuple(row)) for row in table]
-
-
 def _along_epsilon(simulations: Sequence[Simulation], mechanism: Mechanism, people: int) -> list[Curve | None]:
     """Return the expected error of each guess around the mechanism's epsilon; None where it has none."""
     epsilon = epsilon_of(mechanism)
@@ -435,9 +426,14 @@ def _look_out(
     simulations: Sequence[Simulation], mechanism: Mechanism, people: int, answers: dict[str, Answer]
 ) -> tuple[Outlook, ...]:
     """Return the outlook of every guess, from best to worst: for a target, those that take the least and the most."""
+    # The expected error of each guess around so many people.
+    most = max(people, most_people(mechanism))
+    wanted = [people if factor == 1 else _rounded(factor * people) for factor in PEOPLE_FACTORS]
+    places = sorted({many for many in wanted if 1 <= many <= most})
+    table = [[one.predict(mechanism, many) for many in places] for one in simulations]
     curves = zip(
         simulations,
-        _along_people(simulations, mechanism, people),
+        [Curve("people", tuple(map(float, places)), tuple(row)) for row in table],
         _along_epsilon(simulations, mechanism, people),
         strict=True,
     )

@@ -171,7 +171,7 @@ def most_people(mechanism: Mechanism) -> int:
 
 def epsilon_of(mechanism: Mechanism) -> float | None:
     """Return the mechanism's epsilon; None where it is made of others, or of a matrix."""
-    return getattr(mechanism, "epsilon", None) if _takes_epsilon(mechanism) else None
+    return getattr(mechanism, "epsilon", None) if _has_field(mechanism, "epsilon") else None
 
 
 def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
@@ -212,10 +212,6 @@ def promise(mechanism: Mechanism) -> str:
     if isinstance(guarantee, MetricPrivacy):
         return f"{guarantee.epsilon:.4g} per {guarantee.unit or 'unit of distance'}"
     return f"epsilon {guarantee.epsilon:.4g}" if isinstance(guarantee, LocalDP) else "the survey's promise"
-
-
-def _takes_epsilon(mechanism: Mechanism) -> bool:
-    return _has_field(mechanism, "epsilon")
 
 
 def _has_field(mechanism: Mechanism, name: str) -> bool:

@@ -181,22 +181,18 @@ def _binomial_quantiles(uniforms: FloatArray, trials: FloatArray, chance: FloatA
     high = np.minimum(np.ceil(trials * chance + reach), trials)  # P(X <= high) >= u
     while (high - low).max() > 1:
         middle = np.floor((low + high) / 2)
-        enough = _cumulative(middle, trials, chance) >= uniforms
+        # P(X <= k) of a binomial, as an incomplete beta function.
+        from scipy.special import betainc
+
+        inside = (middle >= 0) & (middle < trials)
+        below = betainc(np.where(inside, trials - middle, 1.0), np.where(inside, middle + 1, 1.0), 1 - chance)
+        cumulative: FloatArray = np.where(inside, below, (middle >= trials).astype(np.float64))
+        enough = cumulative >= uniforms
         is_open = high - low > 1
         high = np.where(is_open & enough, middle, high)
         low = np.where(is_open & ~enough, middle, low)
     quantiles: FloatArray = high
     return quantiles
-
-
-def _cumulative(k: FloatArray, trials: FloatArray, chance: FloatArray) -> FloatArray:
-    """P(X <= k) of a binomial, as an incomplete beta function."""
-    from scipy.special import betainc
-
-    inside = (k >= 0) & (k < trials)
-    below = betainc(np.where(inside, trials - k, 1.0), np.where(inside, k + 1, 1.0), 1 - chance)
-    cumulative: FloatArray = np.where(inside, below, (k >= trials).astype(np.float64))
-    return cumulative
 
 
 @dataclass(frozen=True)

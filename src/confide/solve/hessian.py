@@ -75,7 +75,12 @@ class StationaryPlane:
         # The kernel by how many rows and columns away an output is: the row of the first cell inside the rim.
         kernel = np.zeros(shape)
         kernel[:-2, :-2] = channel.select(np.array([shape[1] + 1])).reshape(shape)[1:-1, 1:-1]
-        if not _is_stationary(channel, kernel, shape):
+        # Whether the row of the central cell is the same kernel, up to a factor.
+        row, column = shape[0] // 2, shape[1] // 2
+        picture = channel.select(np.array([row * shape[1] + column])).reshape(shape)[1:-1, 1:-1]
+        down, along = np.abs(np.arange(1, shape[0] - 1) - row), np.abs(np.arange(1, shape[1] - 1) - column)
+        moved = kernel[np.ix_(down, along)] * (picture[row - 1, column - 1] / kernel[0, 0])
+        if not bool(np.allclose(picture, moved, rtol=1e-6, atol=1e-12 * float(picture.max()))):
             return None
         correlation, padded = _autocorrelation(kernel), _padded(shape)
         groups = _rim(shape, correlation)
@@ -105,15 +110,6 @@ class StationaryPlane:
         apart = np.abs(row[:, None] - other_row) * width + np.abs(column[:, None] - other_column)
         between: FloatArray = self.correlation.reshape(-1)[apart]
         return between
-
-
-def _is_stationary(channel: Channel, kernel: FloatArray, shape: tuple[int, int]) -> bool:
-    """Whether the row of the central cell is the same kernel, up to a factor."""
-    row, column = shape[0] // 2, shape[1] // 2
-    picture = channel.select(np.array([row * shape[1] + column])).reshape(shape)[1:-1, 1:-1]
-    down, along = np.abs(np.arange(1, shape[0] - 1) - row), np.abs(np.arange(1, shape[1] - 1) - column)
-    moved = kernel[np.ix_(down, along)] * (picture[row - 1, column - 1] / kernel[0, 0])
-    return bool(np.allclose(picture, moved, rtol=1e-6, atol=1e-12 * float(picture.max())))
 
 
 def _scale_of(channel: Channel, kernel: FloatArray, shape: tuple[int, int]) -> FloatArray:

@@ -160,7 +160,14 @@ class Ledger:
                 stream.flush()
                 os.fsync(stream.fileno())
             aside.replace(path)
-            _sync_folder(path.parent)
+            # Have the file's new name on the disk too, where folders can be synchronized.
+            with contextlib.suppress(OSError, AttributeError):
+                number = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    os.fsync(number)
+                finally:
+                    os.close(number)
+
         except OSError as error:
             raise LimitError(
                 f"The ledger {path} cannot be written ({error.strerror}): an uncounted report is none."
@@ -213,16 +220,6 @@ def _tag(survey: Survey, noise: Permanent, value: Any) -> str:
     """Return what a value is remembered by, which says nothing of it to whoever has the ledger and not the secret."""
     message = b"\0".join((VALUE_DOMAIN, survey.fingerprint.encode(), canonical_json(value).encode()))
     return hmac.digest(noise.secret, message, "sha256").hex()[:32]
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the file's new name on the disk too, where folders can be synchronized."""
-    with contextlib.suppress(OSError, AttributeError):
-        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
 
 
 def lock_file(number: int, *, waits: bool = True) -> bool:

@@ -449,7 +449,11 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
     if build is Product:
         return _build_product(table, alphabet, place)
     if build is TwoRounds:
-        return _build_rounds(table, alphabet, place)
+        _arguments(TwoRounds, table, place)
+        permanent = _build_mechanism(_table(table, "permanent", f"[{place}]"), alphabet, f"{place}.permanent")
+        between = between_rounds(permanent)
+        return TwoRounds(permanent, _build_mechanism(_table(table, "fresh", f"[{place}]"), between, f"{place}.fresh"))
+
     arguments = _arguments(build, table, place, given=("alphabet", "promise"))
     for name, value in arguments.items():
         inner = f"{place}.{name}"
@@ -460,13 +464,6 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
     if "alphabet" in inspect.signature(build).parameters:
         arguments["alphabet"] = alphabet
     return build(**arguments)
-
-
-def _build_rounds(table: dict[str, Any], alphabet: Alphabet, place: str) -> TwoRounds:
-    _arguments(TwoRounds, table, place)
-    permanent = _build_mechanism(_table(table, "permanent", f"[{place}]"), alphabet, f"{place}.permanent")
-    between = between_rounds(permanent)
-    return TwoRounds(permanent, _build_mechanism(_table(table, "fresh", f"[{place}]"), between, f"{place}.fresh"))
 
 
 def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:

@@ -125,11 +125,7 @@ def log_smallest(mechanism: Mechanism) -> float:
         least = float(ends[0][ends[1] > 0].min())
         if least > 0:
             return math.log(least)
-    return _log_smallest_by_promise(mechanism)
-
-
-def _log_smallest_by_promise(mechanism: Mechanism) -> float:
-    """Return a lower bound from the promise: no probability is less than e^-bound times the mean of its column."""
+    # A lower bound from the promise: no probability is less than e^-bound times the mean of its column.
     size = mechanism.alphabet.size
     means: FloatArray = mechanism.channel.push(np.full(size, 1 / size))
     return math.log(float(means[means > 0].min())) - largest_bound(mechanism.guarantee, mechanism.alphabet)

@@ -80,7 +80,15 @@ def identification(mechanism: Mechanism) -> Identification:
     require_mechanism("mechanism", mechanism)
     found = prove_identification(mechanism)
     if found is not None:
-        return _with_spectrum(found, mechanism)
+        # Add singular values to a lemma where they cost little: they say how much noise the way back adds.
+        alphabet = mechanism.alphabet
+        # 512: values up to which singular values are shown although a lemma has decided already.
+        if not mechanism.has_channel or alphabet.size > 512 or not is_storable(mechanism.channel):
+            return Identification(found.verdict, found.reason, found.source, found.numbers)
+        spectrum = spectrum_of(mechanism.channel)
+        numbers = {**found.numbers, **spectrum.numbers()}
+        return Identification(found.verdict, found.reason, found.source, numbers, spectrum)
+
     if not mechanism.has_channel:
         return Identification(Verdict.NOT_COVERED, "No lemma covers this mechanism, and it has no matrix.", THEOREM)
     return channel_identification(mechanism.channel)
@@ -190,17 +198,6 @@ def _remapped(mechanism: Mechanism, remap: Indices, judge: Judge | None) -> Find
         return Finding(before.verdict, f"Outputs are merely renamed. {before.reason}", before.source)
     used, values = int(np.unique(remap).size), mechanism.alphabet.size
     return too_few(values, used) if used < values else None
-
-
-def _with_spectrum(found: Finding, mechanism: Mechanism) -> Identification:
-    """Add singular values to a lemma where they cost little: they say how much noise the way back adds."""
-    alphabet = mechanism.alphabet
-    # 512: values up to which singular values are shown although a lemma has decided already.
-    if not mechanism.has_channel or alphabet.size > 512 or not is_storable(mechanism.channel):
-        return Identification(found.verdict, found.reason, found.source, found.numbers)
-    spectrum = spectrum_of(mechanism.channel)
-    numbers = {**found.numbers, **spectrum.numbers()}
-    return Identification(found.verdict, found.reason, found.source, numbers, spectrum)
 
 
 def _measured(spectrum: Spectrum) -> str:
@@ -332,14 +329,8 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
     if not is_storable(channel):
         return Finding(Verdict.TOO_CLOSE, "The matrix is too large to decide it.", COLUMN_SPACE)
     vectors, spectrum = left_vectors(channel.dense(), channel.rounding)
-    return _decide_query(vectors.T @ (asked / length), spectrum)
-
-
-def _decide_query(parts: FloatArray, spectrum: Spectrum) -> Finding:
-    """Split a query into what lies along clear columns, and along what is zero for sure.
-
-    The split is known to rounding times the condition number of what is kept.
-    """
+    # Split a query into what lies along clear columns, and along what is zero for sure.
+    parts = vectors.T @ (asked / length)
     singular = np.zeros(parts.size)
     singular[: spectrum.singular_values.size] = spectrum.singular_values
     weakest = float(singular[singular > spectrum.clear].min())

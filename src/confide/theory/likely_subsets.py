@@ -172,20 +172,17 @@ def likely_subset_of(groups: Groups) -> LikelySubset:
     if isinstance(whole.geometry, LineGeometry) and premises <= {Premise.LINE, Premise.OWN_VALUE}:
         return _on_line(whole, _peaks(seen)[:, 0], is_exponential=all(one.facts.decay is not None for one in seen))
     if whole.geometry.dimensions == 2 and premises <= ON_A_PLANE | {Premise.OWN_VALUE}:
-        return _on_plane(whole, seen, premises)
+        is_euclidean = premises == {Premise.DISTANCE}
+        if whole.grid is not None:
+            return likely_in_grid(whole.grid, _peaks(seen), is_euclidean=is_euclidean)
+        decays = [one.facts.decay for one in seen if one.facts.decay is not None]
+        shared = len(premises) == 1 and len(decays) == len(seen)
+        return likely_on_lattice(whole, _peaks(seen), decay=min(decays) if shared else None, is_euclidean=is_euclidean)
+
     parts = next(iter(seen)).facts.parts
     if len(seen) == 1 and parts is not None:
         return _of_parts(*next(iter(seen.items())), parts)
     return _pruned(whole, seen)
-
-
-def _on_plane(whole: Alphabet, groups: Groups, premises: set[Premise]) -> LikelySubset:
-    is_euclidean = premises == {Premise.DISTANCE}
-    if whole.grid is not None:
-        return likely_in_grid(whole.grid, _peaks(groups), is_euclidean=is_euclidean)
-    decays = [one.facts.decay for one in groups if one.facts.decay is not None]
-    shared = len(premises) == 1 and len(decays) == len(groups)
-    return likely_on_lattice(whole, _peaks(groups), decay=min(decays) if shared else None, is_euclidean=is_euclidean)
 
 
 def _seen(counts: Counts) -> Counts:
@@ -398,7 +395,8 @@ def _near_cells(peaks: Points, decay: float, *, is_euclidean: bool) -> Cells | N
             return None
         return np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
     # 50_000_000: cells within reach of reports, each counted for every report, up to which they are listed.
-    if count_within(peaks, reach(decay)) > 50_000_000:
+    # At most how many cells lie within the radius of a point.
+    if (float(peaks.shape[0]) * (2 * reach(decay) + 1) ** 2) > 50_000_000:
         return None
     cells = cells_within(peaks, reach(decay))
     inside: Cells = cells[((cells >= first) & (cells <= last)).all(axis=1)]
@@ -491,7 +489,11 @@ class Hull:
     @classmethod
     def of(cls, points: Points) -> Hull:
         """Return the hull of points, by Andrew's monotone chain."""
-        distinct = _extremes(points)
+        # The first and the last point of each row, in order; no other can be a corner.
+        ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
+        is_new = np.diff(ordered[:, 0], prepend=np.nan, append=np.nan) != 0
+        ends = ordered[is_new[:-1] | is_new[1:]].tolist()
+        distinct = list(dict.fromkeys((row, column) for row, column in ends))
         lower, upper = _chain(distinct), _chain(distinct[::-1])
         return cls(np.array((lower[:-1] + upper[:-1]) or lower))
 
@@ -532,14 +534,6 @@ def widening(delta: float, diameter: float) -> float:
     return math.sqrt(delta**2 + 2 * delta * diameter)
 
 
-def _extremes(points: Points) -> list[tuple[float, float]]:
-    """Return the first and the last point of each row, in order; no other can be a corner."""
-    ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
-    is_new = np.diff(ordered[:, 0], prepend=np.nan, append=np.nan) != 0
-    ends = ordered[is_new[:-1] | is_new[1:]].tolist()
-    return list(dict.fromkeys((row, column) for row, column in ends))
-
-
 def _chain(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     chain: list[tuple[float, float]] = []
     for point in points:
@@ -562,11 +556,6 @@ def reach(decay: float) -> float:
     """
     log_cosh = math.log1p(2 * math.sinh(decay / 2) ** 2) if decay < 20 else decay - math.log(2)
     return 1 + decay / (2 * log_cosh)
-
-
-def count_within(points: NDArray[np.float64], radius: float) -> float:
-    """Return at most how many cells lie within the radius of a point."""
-    return float(points.shape[0]) * (2 * radius + 1) ** 2
 
 
 def cells_within(points: NDArray[np.float64], radius: float) -> Cells:

@@ -43,7 +43,12 @@ class Box:
     east: float
 
     def __post_init__(self) -> None:
-        for name, value, most in self._bounds:
+        for name, value, most in (
+            ("south", self.south, 90),
+            ("west", self.west, 180),
+            ("north", self.north, 90),
+            ("east", self.east, 180),
+        ):
             if not is_number(value) or not abs(float(value)) <= most:
                 raise InvalidParameterError(
                     f"{name} must be decimal degrees (WGS 84) between -{most} and {most}; got {value!r}."
@@ -56,15 +61,6 @@ class Box:
                 f"west must be below east; got {self.west!r} and {self.east!r}. A box across the date line is cut "
                 f"there in two, each with a survey of its own."
             )
-
-    @property
-    def _bounds(self) -> tuple[tuple[str, float, int], ...]:
-        return (
-            ("south", self.south, 90),
-            ("west", self.west, 180),
-            ("north", self.north, 90),
-            ("east", self.east, 180),
-        )
 
     @property
     def tall(self) -> float:

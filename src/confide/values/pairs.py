@@ -24,9 +24,24 @@ def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
     if not alphabet.is_finite:
         return _unbounded_pairs(alphabet)
     if isinstance(alphabet, Grid):
-        return _grid_pairs(alphabet)
+        # Pairs along the grid's longer side, through its middle; beside holes, cells about as far apart.
+        along = int(alphabet.columns >= alphabet.rows)
+        steps = _line_pairs(alphabet.shape[along], 0)
+        if not alphabet.holes:  # every cell is there, so that none has to be looked for among all of them
+            return [(_number(alphabet, along, left), _number(alphabet, along, right)) for left, right in steps]
+        points = alphabet.coordinates - (alphabet.first_row, alphabet.first_column)
+        start = int(np.argmin(_lengths(points - _on_axis(alphabet, along, steps[0][0]))))
+        found = (_partner(points, start, right - left, _on_axis(alphabet, along, right)) for left, right in steps)
+        return list(dict.fromkeys((start, other) for other in found))
+
     if isinstance(alphabet, Attributes):
-        return _attribute_pairs(alphabet)
+        # Pairs that differ in one attribute, each in turn, and in all of them.
+        ends = [_middling(one) for one in alphabet.alphabets]
+        left, right = [one for one, _ in ends], [other for _, other in ends]
+        changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
+        pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
+        return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+
     return _line_pairs(alphabet.size, int(alphabet.decode(0)))
 
 
@@ -42,33 +57,12 @@ def _unbounded_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
     return [(numbers[0], other) for other in numbers[1:]]
 
 
-def _attribute_pairs(alphabet: Attributes) -> list[tuple[int, int]]:
-    """Return pairs that differ in one attribute, each in turn, and in all of them."""
-    ends = [_middling(one) for one in alphabet.alphabets]
-    left, right = [one for one, _ in ends], [other for _, other in ends]
-    changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
-    pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
-    return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
-
-
 def _middling(alphabet: Alphabet) -> tuple[int, int]:
     """Return two values that are neither next to each other nor far apart, where there are so many."""
     if alphabet.size < 2:
         return 0, 0
     pairs = pairs_of(alphabet)
     return pairs[len(pairs) // 2]
-
-
-def _grid_pairs(grid: Grid) -> list[tuple[int, int]]:
-    """Return pairs along the grid's longer side, through its middle; beside holes, cells about as far apart."""
-    along = int(grid.columns >= grid.rows)
-    steps = _line_pairs(grid.shape[along], 0)
-    if not grid.holes:  # every cell is there, so that none has to be looked for among all of them
-        return [(_number(grid, along, left), _number(grid, along, right)) for left, right in steps]
-    points = grid.coordinates - (grid.first_row, grid.first_column)
-    start = int(np.argmin(_lengths(points - _on_axis(grid, along, steps[0][0]))))
-    found = (_partner(points, start, right - left, _on_axis(grid, along, right)) for left, right in steps)
-    return list(dict.fromkeys((start, other) for other in found))
 
 
 def _number(grid: Grid, along: int, place: int) -> int:

@@ -72,7 +72,18 @@ unit = "km"            # what distances are counted in; may be left out
         for name in ("rows", "columns", "first_row", "first_column"):
             object.__setattr__(self, name, int(getattr(self, name)))  # numpy's integers overflow where Python's do not
         object.__setattr__(self, "spacing", float(self.spacing))
-        object.__setattr__(self, "holes", self._sorted_holes())
+        try:
+            holes = sorted({(int(row), int(column)) for row, column in self.holes})
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidParameterError(f"holes must be pairs (row, column); got {self.holes!r}.") from None
+        rows = range(self.first_row, self.first_row + self.rows)
+        columns = range(self.first_column, self.first_column + self.columns)
+        for row, column in holes:
+            if row not in rows or column not in columns:
+                raise InvalidParameterError(
+                    f"The hole ({row}, {column}) lies outside the {self.rows} x {self.columns} grid."
+                )
+        object.__setattr__(self, "holes", tuple(holes))
         if len(self.holes) == self.rows * self.columns:
             raise InvalidParameterError("A grid needs at least one cell that is no hole.")
 
@@ -145,20 +156,6 @@ unit = "km"            # what distances are counted in; may be left out
         if numbers.size and not (-self.size <= numbers.min() and numbers.max() < self.size):
             raise IndexError(f"{self!r} has cells number 0 to {self.size - 1:,}.")
         return self.geometry.decode(numbers)
-
-    def _sorted_holes(self) -> tuple[tuple[int, int], ...]:
-        try:
-            holes = sorted({(int(row), int(column)) for row, column in self.holes})
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidParameterError(f"holes must be pairs (row, column); got {self.holes!r}.") from None
-        rows = range(self.first_row, self.first_row + self.rows)
-        columns = range(self.first_column, self.first_column + self.columns)
-        for row, column in holes:
-            if row not in rows or column not in columns:
-                raise InvalidParameterError(
-                    f"The hole ({row}, {column}) lies outside the {self.rows} x {self.columns} grid."
-                )
-        return tuple(holes)
 
     def __repr__(self) -> str:
         holes = f"{len(self.holes)} holes" if self.holes else ""

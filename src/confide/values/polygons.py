@@ -127,7 +127,15 @@ def check_polygon(rings: Sequence[FloatArray]) -> None:
             touched.setdefault(second, []).extend([edges[first, :2], edges[first, 2:]])
 
     _compare(edges, check)
-    _check_holes(rings, edges, ring_of, touched)
+    # Refuse holes outside their ring and holes within holes; that borders do not cross is known.
+    own, marks = _marks(edges, np.flatnonzero(ring_of > 0), touched)
+    outside = ~_hold(_edges(rings[:1]), marks[:, 0], marks[:, 1])
+    if outside.any():
+        raise InvalidInputError(f"a hole at {at(marks[int(np.argmax(outside))])} lies outside its ring. Leave it out")
+    for number, hole in enumerate(rings[1:], 1):
+        within = _hold(_edges([hole]), marks[:, 0], marks[:, 1]) & (ring_of[own] != number)
+        if within.any():
+            raise InvalidInputError(f"two holes overlap at {at(marks[int(np.argmax(within))])}. Join them")
 
 
 def at(position: FloatArray) -> str:
@@ -141,20 +149,6 @@ def at(position: FloatArray) -> str:
 
 def _edges(rings: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate([np.hstack([ring[:-1], ring[1:]]) for ring in rings])
-
-
-def _check_holes(
-    rings: Sequence[FloatArray], edges: FloatArray, ring_of: Numbers, touched: dict[int, list[FloatArray]]
-) -> None:
-    """Refuse holes outside their ring and holes within holes; that borders do not cross is known."""
-    own, marks = _marks(edges, np.flatnonzero(ring_of > 0), touched)
-    outside = ~_hold(_edges(rings[:1]), marks[:, 0], marks[:, 1])
-    if outside.any():
-        raise InvalidInputError(f"a hole at {at(marks[int(np.argmax(outside))])} lies outside its ring. Leave it out")
-    for number, hole in enumerate(rings[1:], 1):
-        within = _hold(_edges([hole]), marks[:, 0], marks[:, 1]) & (ring_of[own] != number)
-        if within.any():
-            raise InvalidInputError(f"two holes overlap at {at(marks[int(np.argmax(within))])}. Join them")
 
 
 def _marks(edges: FloatArray, own: Numbers, touched: dict[int, list[FloatArray]]) -> tuple[Numbers, FloatArray]:

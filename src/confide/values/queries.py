@@ -394,7 +394,14 @@ class _Reader:
         if (values.dtype.kind in "US") != isinstance(literal, str) or isinstance(literal, tuple):
             raise self._error(f"{part!r} cannot be compared with {literal!r}")
         if isinstance(literal, str):
-            self._check_category(part, sign, literal, values)
+            if sign not in ("=", "==", "!="):
+                raise self._error(f"{part!r} has no order; compare it with == or in")
+            if literal not in values:
+                known = [str(value) for value in dict.fromkeys(values.tolist())]
+                close = difflib.get_close_matches(literal, known, n=1)
+                meant = f" (did you mean {close[0]!r}?)" if close else ""
+                raise self._error(f"{literal!r} is none of the values{meant}; known: {', '.join(known[:8])}")
+
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
 
@@ -431,15 +438,6 @@ class _Reader:
         either: Chosen = rows | columns
         both: Chosen = rows & columns
         return either if sign == "!=" else both
-
-    def _check_category(self, part: str, sign: str, literal: str, values: NDArray[Any]) -> None:
-        if sign not in ("=", "==", "!="):
-            raise self._error(f"{part!r} has no order; compare it with == or in")
-        if literal not in values:
-            known = [str(value) for value in dict.fromkeys(values.tolist())]
-            close = difflib.get_close_matches(literal, known, n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
-            raise self._error(f"{literal!r} is none of the values{meant}; known: {', '.join(known[:8])}")
 
     def _values(self, part: str) -> NDArray[Any]:
         """Return that part of all values, as plain numbers or texts."""

@@ -140,19 +140,15 @@ def _zeros(squares: FloatArray) -> FloatArray:
     low = -high
     for _ in range(64):  # past float64's 53 bits: no end moves any more
         middle = (low + high) / 2
-        is_above = _zeros_below(middle, squares) > wanted
+        quotient = 0.0 - middle
+        count = (quotient < 0).astype(np.int64)
+        with np.errstate(divide="ignore"):  # a quotient of 0 is followed by one of minus infinity, which counts
+            for square in squares:
+                quotient = (0.0 - middle) - square / quotient
+                count += quotient < 0
+        is_above = count > wanted
         low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
     return low
-
-
-def _zeros_below(points: FloatArray, squares: FloatArray) -> NDArray[np.int64]:
-    quotient = 0.0 - points
-    count = (quotient < 0).astype(np.int64)
-    with np.errstate(divide="ignore"):  # a quotient of 0 is followed by one of minus infinity, which counts
-        for square in squares:
-            quotient = (0.0 - points) - square / quotient
-            count += quotient < 0
-    return count
 
 
 def _shifted(rule: Rule, offset: float) -> Rule:
@@ -230,8 +226,32 @@ def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
     height, width = shape
     down = tail_integral_rule(height - 0.5, decay, width)
     along = tail_integral_rule(width - 0.5, decay, height)
+    # Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink.
+    cells = np.full((height, width), FAINTEST)
+    reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off
+    visible = _smooth_integrals(min(height, reach), min(width, reach), _cell_rule(decay), decay)
+    cells[: visible.shape[0], : visible.shape[1]] = visible
+    # 16: cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond.
+    closest = min(16, reach)
+    pieces = _pieces(max(1, math.ceil(decay / 4)), 24)
+    near = _smooth_integrals(min(height, closest), min(width, closest), pieces, decay)
+    # Integrate over the cell that holds the kink, in polar coordinates: eight equal triangles, one smooth integral.
+    rule = interval_rule(1.0)
+    secants = np.sqrt(1 + rule.nodes * rule.nodes)
+    # P(2, y) = 1 - (1 + y) e^-y, by its series y^2 / 2! + y^3 / 3! + ... times e^-y where that would cancel.
+    points = decay * secants / 2
+    faded = exp_minus(np.minimum(points, DEEPEST))
+    small = np.minimum(points, 1.0)
+    term = small * small / 2
+    series = term
+    for order in range(3, 20):
+        term = term * small / order
+        series = series + term
+    terms = np.where(points < 1, series * faded, 1 - (1 + points) * faded) / (secants * secants)
+    near[0, 0] = 8 * float(_weighed(terms, rule)) / (decay * decay)
+    cells[: near.shape[0], : near.shape[1]] = near
     return PlanarKernel.build(
-        _cell_integrals(height, width, decay),
+        cells,
         _floored(_across_cells(down, width, decay), decay),
         _floored(_across_cells(along, height, decay), decay),
         _floored_corner(down, along, decay),
@@ -262,21 +282,6 @@ def _floored_corner(down: Rule, along: Rule, decay: float) -> float:
     return max(corner, FAINTEST / (rest * rest))
 
 
-def _cell_integrals(height: int, width: int, decay: float) -> FloatArray:
-    """Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink."""
-    cells = np.full((height, width), FAINTEST)
-    reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off
-    visible = _smooth_integrals(min(height, reach), min(width, reach), _cell_rule(decay), decay)
-    cells[: visible.shape[0], : visible.shape[1]] = visible
-    # 16: cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond.
-    closest = min(16, reach)
-    pieces = _pieces(max(1, math.ceil(decay / 4)), 24)
-    near = _smooth_integrals(min(height, closest), min(width, closest), pieces, decay)
-    near[0, 0] = _origin_integral(decay)
-    cells[: near.shape[0], : near.shape[1]] = near
-    return cells
-
-
 def _cell_rule(decay: float) -> Rule:
     """Return a rule over [-1/2, 1/2] whose error on e^(-decay t) is below 1e-16, with as few nodes as that takes."""
     if decay <= 1:
@@ -298,30 +303,6 @@ def _smooth_integrals(height: int, width: int, rule: Rule, decay: float) -> Floa
         along = _density(columns.reshape(-1), rows + down, decay).reshape(*columns.shape, height)
         cells = cells + weight * _weighed(along, rule).T
     return cells
-
-
-def _origin_integral(decay: float) -> float:
-    """Integrate over the cell that holds the kink, in polar coordinates: eight equal triangles, one smooth integral.
-
-    Along a ray of slope t = tan(phi) the cell ends at radius R = sqrt(1 + t^2) / 2, and dphi = dt / (1 + t^2). The
-    integral of r e^(-decay r) up to R is P(2, decay R) / decay^2 with the regularised incomplete gamma function P.
-    """
-    rule = interval_rule(1.0)
-    secants = np.sqrt(1 + rule.nodes * rule.nodes)
-    terms = _incomplete_gamma(decay * secants / 2) / (secants * secants)
-    return 8 * float(_weighed(terms, rule)) / (decay * decay)
-
-
-def _incomplete_gamma(points: FloatArray) -> FloatArray:
-    """Return P(2, y) = 1 - (1 + y) e^-y, by its series y^2 / 2! + y^3 / 3! + ... times e^-y where that would cancel."""
-    faded = exp_minus(np.minimum(points, DEEPEST))
-    small = np.minimum(points, 1.0)
-    term = small * small / 2
-    series = term
-    for order in range(3, 20):
-        term = term * small / order
-        series = series + term
-    return np.where(points < 1, series * faded, 1 - (1 + points) * faded)
 
 
 def _across_cells(tail: Rule, count: int, decay: float) -> FloatArray:

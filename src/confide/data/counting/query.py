@@ -215,7 +215,14 @@ def _value(field: Field, kind: Kind, place: int) -> str:
     if field.kind == "text":
         return as_text(part, kind)
     if field.kind == "real":
-        return _step(f"number{place}", field.resolution)
+        # A real number as the nearest multiple of the resolution, halves to the even one, as a float64.
+        number = f"number{place}"
+        near = f"CASE WHEN ABS({number} * {field.resolution}) <= {REAL_LIMIT} THEN {number} * {field.resolution} END"
+        below = f"CAST(FLOOR({near}) AS BIGINT)"
+        rest = f"({near} - {below})"
+        up = f"CASE WHEN {rest} > 0.5 OR ({rest} = 0.5 AND {below} % 2 <> 0) THEN 1 ELSE 0 END"
+        return f"CAST({below} + {up} AS DOUBLE) / {field.resolution}"
+
     if kind == "text":
         return f"TRY_CAST(numeral{place} AS BIGINT)"
     is_whole = kind == "integer"
@@ -237,18 +244,6 @@ def _readability(field: Field, kind: Kind, place: int) -> tuple[str, str]:
     if kind == "integer":
         return "TRUE", "TRUE"
     return f"(ABS({part}) >= {COUNT_LIMIT} OR {_is_whole(part)}) AND {_is_finite(part)}", _is_finite(part)
-
-
-def _step(number: str, resolution: int) -> str:
-    """Return a real number as the nearest multiple of the resolution, halves to the even one, as a float64.
-
-    Numbers that lie too far out become nothing before they could overflow.
-    """
-    near = f"CASE WHEN ABS({number} * {resolution}) <= {REAL_LIMIT} THEN {number} * {resolution} END"
-    below = f"CAST(FLOOR({near}) AS BIGINT)"
-    rest = f"({near} - {below})"
-    up = f"CASE WHEN {rest} > 0.5 OR ({rest} = 0.5 AND {below} % 2 <> 0) THEN 1 ELSE 0 END"
-    return f"CAST({below} + {up} AS DOUBLE) / {resolution}"
 
 
 def _is_inside(field: Field, value: str) -> str:

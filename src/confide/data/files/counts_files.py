@@ -153,8 +153,17 @@ class Heading:
         parts = [kinds[field.kind] for field in fields_of(self.survey.mechanism.report_alphabet)]
         middle = [pyarrow.int64()] if self.is_pooled else []
         types = [*(pyarrow.string() for _ in self.by), *middle, *parts, pyarrow.int64()]
+        surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
+        rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
+        origins = [[int(one.secure), int(one.simulated), int(one.permanent)] for one in self.origins]
+        record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
+        record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
+        record |= {"parts": list(self.parts)} if self.parts else {}
+        of_groups = [[*key, files] for key, files in self.group_files.items()]
+        record |= {"group_files": of_groups} if of_groups else {}
         return pyarrow.schema(
-            list(zip(self.columns, types, strict=True)), metadata={METADATA: self._to_json().encode()}
+            list(zip(self.columns, types, strict=True)),
+            metadata={METADATA: json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False).encode()},
         )
 
     def origin(self, people: float, number: int | None = None) -> Origin:
@@ -187,17 +196,6 @@ class Heading:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             reason = str(error).partition("\n")[0].removesuffix(".")
             raise DataFileError(f"{path} does not say soundly what it counts: {reason}. {AGAIN}") from None
-
-    def _to_json(self) -> str:
-        surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
-        rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
-        origins = [[int(one.secure), int(one.simulated), int(one.permanent)] for one in self.origins]
-        record = {"surveys": surveys, "by": list(self.by), "accepted": self.rows.accepted, "rejected": rejected}
-        record |= {"origins": origins, "files": self.files, "sources": list(self.sources)}
-        record |= {"parts": list(self.parts)} if self.parts else {}
-        of_groups = [[*key, files] for key, files in self.group_files.items()]
-        record |= {"group_files": of_groups} if of_groups else {}
-        return json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False)
 
 
 def _parse_heading(record: dict[str, Any], path: object, known: Survey | None) -> Heading:

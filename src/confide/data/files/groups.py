@@ -125,7 +125,10 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
     distinct = 0
     for start, end in _runs(keys, table.num_rows):
         parts = [column.slice(start, end - start) for column in columns[names:]]
-        counts = tally_columns(parts[:-1], parts[-1], alphabet)
+        # Columns that are in order as counts.
+        reports, numbers = to_reports(parts[:-1], alphabet), parts[-1].to_numpy().astype(np.float64)
+        # Parts of different types are put in an order of their own, which SQL does not know.
+        counts = tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
         of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
         number = keys[depth][start] if heading.is_pooled else 0
         distinct -= 0 if number not in of_key else of_key[number].counts.size
@@ -137,13 +140,6 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
             f"put behind one another? Add files of counts up with confide merge."
         )
     return groups
-
-
-def tally_columns(columns: list[Any], counts: Any, alphabet: Alphabet) -> Counts:
-    """Return columns that are in order as counts."""
-    reports, numbers = to_reports(columns, alphabet), counts.to_numpy().astype(np.float64)
-    # Parts of different types are put in an order of their own, which SQL does not know.
-    return tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
 
 
 def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:

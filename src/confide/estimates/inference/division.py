@@ -9,7 +9,7 @@ empty are joined with each other, for no two of them are told apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -183,28 +183,22 @@ class _Growth:
                 if is_done and not self._join_empty():
                     break
         else:
-            self._single_out(mosaic.pieces)
+            # Ask for single values that have no order; the last piece may be what was not chosen.
+            pieces = mosaic.pieces
+            self.asked_level = 1 - (1 - self.level) * len(pieces) / self.inference.alphabet.size
+            self.patches = {number: self._patch(places) for number, places in enumerate(pieces)}
+            self._ask(self.patches.values())
+            *others, rest = [one.answer for one in self.patches.values() if one.answer is not None]
+            if pieces[-1].size > 1:
+                low = min(rest.low, max(0.0, 1 - sum(one.high for one in others)))
+                high = max(rest.high, 1 - sum(one.low for one in others))
+                self.patches[len(pieces) - 1].answer = replace(rest, low=low, high=high)
+
         order = sorted(self.patches.values(), key=lambda one: int(one.places.min()))
         members = tuple(np.sort(one.places) for one in order)
         answers = tuple(one.answer for one in order if one.answer is not None)
         labels = tuple(self.kind.label(places) for places in members)
         return Windows(self.inference.alphabet, members, labels, answers, self.error, self.level)
-
-    def _single_out(self, pieces: Sequence[Indices]) -> None:
-        """Ask for single values that have no order; the last piece may be what was not chosen.
-
-        The fullest of many were lucky more often than not. At the level here the share of intervals that hold is right
-        among those that are shown, however they were chosen (Benjamini and Yekutieli 2005). What was not chosen is what
-        those leave, so its interval reaches as far as theirs together.
-        """
-        self.asked_level = 1 - (1 - self.level) * len(pieces) / self.inference.alphabet.size
-        self.patches = {number: self._patch(places) for number, places in enumerate(pieces)}
-        self._ask(self.patches.values())
-        *others, rest = [one.answer for one in self.patches.values() if one.answer is not None]
-        if pieces[-1].size > 1:
-            low = min(rest.low, max(0.0, 1 - sum(one.high for one in others)))
-            high = max(rest.high, 1 - sum(one.low for one in others))
-            self.patches[len(pieces) - 1].answer = replace(rest, low=low, high=high)
 
     def _patch(self, places: Indices, forecast: float = 0.0) -> _Patch:
         return _Patch(places, float(self.inference.shares[places].sum()), forecast)

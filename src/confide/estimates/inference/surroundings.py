@@ -84,18 +84,15 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
     # A value is left out if it explains each report by more than ten nats less than the nearest likely value does.
     wanted = 0 if decay is None else math.ceil(10.0 / decay)
     if isinstance(likely.geometry, LineGeometry):
-        return _around_range(likely, wanted)
+        low, high = likely.span
+        steps = min(wanted, max(0, LONGEST_LINE - likely.size) // 2, LARGEST_INTEGER - max(-low, high))
+        wide = likely.between(low - steps, high + steps)
+        far = tuple(likely.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
+        return Surroundings(wide, np.arange(steps, steps + likely.size), far, steps, wanted)
+
     if likely.grid is not None:
         return _around_box(likely.grid, wanted, reports)
     return _around_each(likely, wanted)
-
-
-def _around_range(likely: Alphabet, wanted: int) -> Surroundings:
-    low, high = likely.span
-    steps = min(wanted, max(0, LONGEST_LINE - likely.size) // 2, LARGEST_INTEGER - max(-low, high))
-    wide = likely.between(low - steps, high + steps)
-    far = tuple(likely.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
-    return Surroundings(wide, np.arange(steps, steps + likely.size), far, steps, wanted)
 
 
 def _around_box(likely: Grid, wanted: int, reports: int) -> Surroundings:

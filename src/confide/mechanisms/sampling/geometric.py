@@ -208,19 +208,15 @@ class PlanarGeometricNoise:
         guard = math.ceil(2 * self.decay * steps) + 64  # more than the bits by which either side may lie below 1
         while True:
             scale = precision + guard
-            low, high = _hypot_exponential_bounds(self.decay, down, along, scale)
+            # Integers around e^(-decay hypot(down, along)) times 2^precision.
+            root = math.isqrt((down * down + along * along) << (2 * scale))
+            shorter, longer = self.decay * Fraction(root, 2**scale), self.decay * Fraction(root + 1, 2**scale)
+            low, high = exponential_bounds(longer, scale)[0], exponential_bounds(shorter, scale)[1]
             ratio_low, ratio_high = power_bounds(self._proposal.ratio, steps, scale)
             edges = (low << precision) // ratio_high, (high << precision) // ratio_low
             if edges[0] == edges[1]:
                 return edges[0]
             guard += 64
-
-
-def _hypot_exponential_bounds(decay: Fraction, down: int, along: int, precision: int) -> tuple[int, int]:
-    """Return integers around e^(-decay hypot(down, along)) times 2^precision."""
-    root = math.isqrt((down * down + along * along) << (2 * precision))
-    shorter, longer = decay * Fraction(root, 2**precision), decay * Fraction(root + 1, 2**precision)
-    return exponential_bounds(longer, precision)[0], exponential_bounds(shorter, precision)[1]
 
 
 def _signed(magnitudes: Indices, negative: NDArray[np.integer[Any]]) -> Indices:

@@ -60,7 +60,24 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
         if alphabet.grid is not None:
             panel = Panel("", curve, windows=windows, background=background)
             return _window_maps(map_scene(alphabet.grid, (panel,), name), windows, width)
-        return _window_bars(windows, noisy, color, width)
+        answers, places = windows.answers, np.arange(len(windows))
+        figure = style.new_figure(width, 0.95 + 0.27 * max(3, places.size))
+        axes = figure.add_subplot()
+        shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
+        sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
+        if sent is not None:
+            axes.barh(places, sent, height=0.7, label="share of the reports", **REPORTS)
+        ends = np.maximum([shares - low, high - shares], 0.0)
+        told = f"what they tell, at {100 * windows.level:g}%"
+        axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
+        style.lay_bars(axes, style.shorten(windows.labels))
+        highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
+        axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
+        style.show_percent(axes.xaxis)
+        axes.set_xlabel("share of people")
+        if sent is not None:
+            figure.legend(loc="outside upper left", ncols=1 if width <= style.NARROW else 2, fontsize=style.SMALL)
+        return figure
 
 
 def _window_line(
@@ -157,27 +174,6 @@ def _window_maps(scene: MapScene, windows: Windows, most: float) -> Figure:
     return figure
 
 
-def _window_bars(windows: Windows, noisy: FloatArray | None, color: str, width: float) -> Figure:
-    answers, places = windows.answers, np.arange(len(windows))
-    figure = style.new_figure(width, 0.95 + 0.27 * max(3, places.size))
-    axes = figure.add_subplot()
-    shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
-    sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
-    if sent is not None:
-        axes.barh(places, sent, height=0.7, label="share of the reports", **REPORTS)
-    ends = np.maximum([shares - low, high - shares], 0.0)
-    told = f"what they tell, at {100 * windows.level:g}%"
-    axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
-    style.lay_bars(axes, style.shorten(windows.labels))
-    highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
-    axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
-    style.show_percent(axes.xaxis)
-    axes.set_xlabel("share of people")
-    if sent is not None:
-        figure.legend(loc="outside upper left", ncols=1 if width <= style.NARROW else 2, fontsize=style.SMALL)
-    return figure
-
-
 def draw_ranges(
     alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str = "value", *, width: float = style.MIDDLE
 ) -> Figure:
@@ -195,26 +191,24 @@ def draw_ranges(
     with style.styled():
         if isinstance(alphabet.geometry, LineGeometry):
             figure = style.new_figure(width, 2.9)
-            _range_line(figure.add_subplot(), alphabet, lowest, highest, name)
+            axes = figure.add_subplot()
+            places = alphabet.coordinates[:, 0]
+            air = 0.008 * float(highest.max())  # a share that is known is a hair, not nothing
+            axes.bar(places, np.maximum(highest - lowest, air), 0.72, lowest, color=style.MLE, linewidth=0)
+            axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
+            axes.set_ylim(0, 1.06 * max(float(highest.max()), 1e-9))
+            axes.grid(visible=False, axis="x")
+            style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
+            style.show_percent(axes.yaxis)
+            axes.set_xlabel(name)
+            axes.set_ylabel("share of people")
+
             return figure
         order = np.argsort(lowest - highest, kind="stable")  # of too many, the widest bars
         shown = np.arange(lowest.size) if lowest.size <= MOST_BARS else order[:MOST_BARS]
         figure = style.new_figure(width, 0.9 + 0.3 * shown.size)
         _range_bars(figure.add_subplot(), alphabet, (lowest[shown], highest[shown]), shown)
     return figure
-
-
-def _range_line(axes: Axes, alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str) -> None:
-    places = alphabet.coordinates[:, 0]
-    air = 0.008 * float(highest.max())  # a share that is known is a hair, not nothing
-    axes.bar(places, np.maximum(highest - lowest, air), 0.72, lowest, color=style.MLE, linewidth=0)
-    axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
-    axes.set_ylim(0, 1.06 * max(float(highest.max()), 1e-9))
-    axes.grid(visible=False, axis="x")
-    style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
-    style.show_percent(axes.yaxis)
-    axes.set_xlabel(name)
-    axes.set_ylabel("share of people")
 
 
 def _range_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatArray], shown: Indices) -> None:
@@ -252,29 +246,27 @@ def draw_residuals(
             return _residual_map(outputs.grid, residuals)
         if isinstance(outputs.geometry, LineGeometry):
             figure = style.new_figure(width, 2.4)
-            _residual_line(figure.add_subplot(), outputs, residuals, name)
+            axes = figure.add_subplot()
+            places = outputs.coordinates[:, 0]
+            heights = np.nan_to_num(residuals)
+            axes.axhspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
+            axes.axhline(0, color=style.TRUTH_EDGE, linewidth=0.8)
+            edges = np.append(places - 0.5, places[-1] + 0.5)
+            axes.stairs(np.where(heights > 0, heights, 0), edges, fill=True, color=style.NOISY, linewidth=0)
+            axes.stairs(np.where(heights < 0, heights, 0), edges, fill=True, color=style.FAINT, linewidth=0)
+            axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
+            reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
+            axes.set_ylim(-reach, reach)
+            axes.grid(visible=False, axis="x")
+            if outputs.has_labels:
+                label_values(axes, outputs)
+            else:
+                style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
+            axes.set_xlabel(name)
+            axes.set_ylabel("standard errors")
+
             return figure
         return _residual_bars(outputs, residuals, width)
-
-
-def _residual_line(axes: Axes, outputs: Alphabet, residuals: FloatArray, name: str) -> None:
-    places = outputs.coordinates[:, 0]
-    heights = np.nan_to_num(residuals)
-    axes.axhspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
-    axes.axhline(0, color=style.TRUTH_EDGE, linewidth=0.8)
-    edges = np.append(places - 0.5, places[-1] + 0.5)
-    axes.stairs(np.where(heights > 0, heights, 0), edges, fill=True, color=style.NOISY, linewidth=0)
-    axes.stairs(np.where(heights < 0, heights, 0), edges, fill=True, color=style.FAINT, linewidth=0)
-    axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
-    reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
-    axes.set_ylim(-reach, reach)
-    axes.grid(visible=False, axis="x")
-    if outputs.has_labels:
-        label_values(axes, outputs)
-    else:
-        style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
-    axes.set_xlabel(name)
-    axes.set_ylabel("standard errors")
 
 
 def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:

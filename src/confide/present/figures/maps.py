@@ -74,15 +74,7 @@ class MapScene:
         self._frame(axes, has_scale=False)  # the map beside it has one, and words stand here
         self._draw_background(axes)
         self._outline(axes, windows)
-        self._write_shares(axes, windows, scale)
-        extend = "max" if doubt.max() > windows.error else "neither"
-        bar = figure.colorbar(image, ax=axes, location="right", shrink=0.8, aspect=25, extend=extend)
-        style.show_percent(bar.ax.yaxis)
-        bar.outline.set_linewidth(0.5)
-        bar.set_label("part of the share, or of an even one")
-
-    def _write_shares(self, axes: Axes, windows: Windows, scale: float) -> None:
-        """Write the share of each district into it, and by how many points it may be off, where there is room."""
+        # Write the share of each district into it, and by how many points it may be off, where there is room.
         west, east, south, north = self._extent()
         rows, columns = self.alphabet.shape
         district = self.alphabet.picture(windows.window_of)
@@ -98,6 +90,12 @@ class MapScene:
                     settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL}
                     axes.text(x, y, words, color=style.INK, linespacing=1.1, **settings)
                     break
+
+        extend = "max" if doubt.max() > windows.error else "neither"
+        bar = figure.colorbar(image, ax=axes, location="right", shrink=0.8, aspect=25, extend=extend)
+        style.show_percent(bar.ax.yaxis)
+        bar.outline.set_linewidth(0.5)
+        bar.set_label("part of the share, or of an even one")
 
     def _frame(self, axes: Axes, *, has_scale: bool = True) -> None:  # noqa: ARG002  a plane that is nowhere has none
         axes.grid(visible=False)
@@ -339,37 +337,34 @@ def draw_classes(grid: Grid, class_of: Indices) -> Figure:
     sizes = np.bincount(class_of)
     numbers = np.cumsum(sizes > 1)  # classes of several, counted from 1
     with style.styled():
-        return _draw_classes(grid, np.where(sizes[class_of] > 1, numbers[class_of], 0))
+        shown = np.where(sizes[class_of] > 1, numbers[class_of], 0)
+        from matplotlib.colors import BoundaryNorm, ListedColormap
 
-
-def _draw_classes(grid: Grid, shown: Indices) -> Figure:
-    from matplotlib.colors import BoundaryNorm, ListedColormap
-
-    rows, columns = grid.shape
-    figure = style.new_figure(0.8 + 2.9 * min(1.0, columns / rows), 0.7 + 2.9 * min(1.0, rows / columns))
-    axes = figure.add_subplot()
-    axes.set_facecolor(style.HOLE)
-    hues_of = palette.CLASSES[0]
-    hues = np.where(shown > 0, 1 + (shown - 1) % len(hues_of), 0)
-    south, west = grid.first_row - 0.5, grid.first_column - 0.5
-    colors = ListedColormap([style.CARD, *hues_of])
-    axes.imshow(
-        grid.picture(hues),
-        origin="lower",
-        extent=(west, west + columns, south, south + rows),
-        interpolation="none",
-        cmap=colors,
-        norm=BoundaryNorm(np.arange(len(hues_of) + 2) - 0.5, len(hues_of) + 1),
-    )
-    axes.grid(visible=False)
-    if max(rows, columns) <= 60:  # thin lines between cells, while there are few enough for that
-        axes.vlines(west + np.arange(1, columns), south, south + rows, color=style.CARD, linewidth=0.7)
-        axes.hlines(south + np.arange(1, rows), west, west + columns, color=style.CARD, linewidth=0.7)
-    for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):
-        style.count_ticks(axis, 8)
-        axis.set_label_text(label)
-    if grid.size <= 400:  # colours come round, so each cell carries the number of its class
-        for (row, column), number in zip(grid.decode(np.arange(grid.size)).tolist(), shown.tolist(), strict=True):
-            settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "color": style.INK}
-            axes.text(column, row, str(number) if number else "", **settings)
-    return figure
+        rows, columns = grid.shape
+        figure = style.new_figure(0.8 + 2.9 * min(1.0, columns / rows), 0.7 + 2.9 * min(1.0, rows / columns))
+        axes = figure.add_subplot()
+        axes.set_facecolor(style.HOLE)
+        hues_of = palette.CLASSES[0]
+        hues = np.where(shown > 0, 1 + (shown - 1) % len(hues_of), 0)
+        south, west = grid.first_row - 0.5, grid.first_column - 0.5
+        colors = ListedColormap([style.CARD, *hues_of])
+        axes.imshow(
+            grid.picture(hues),
+            origin="lower",
+            extent=(west, west + columns, south, south + rows),
+            interpolation="none",
+            cmap=colors,
+            norm=BoundaryNorm(np.arange(len(hues_of) + 2) - 0.5, len(hues_of) + 1),
+        )
+        axes.grid(visible=False)
+        if max(rows, columns) <= 60:  # thin lines between cells, while there are few enough for that
+            axes.vlines(west + np.arange(1, columns), south, south + rows, color=style.CARD, linewidth=0.7)
+            axes.hlines(south + np.arange(1, rows), west, west + columns, color=style.CARD, linewidth=0.7)
+        for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):
+            style.count_ticks(axis, 8)
+            axis.set_label_text(label)
+        if grid.size <= 400:  # colours come round, so each cell carries the number of its class
+            for (row, column), number in zip(grid.decode(np.arange(grid.size)).tolist(), shown.tolist(), strict=True):
+                settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "color": style.INK}
+                axes.text(column, row, str(number) if number else "", **settings)
+        return figure

@@ -67,7 +67,19 @@ class LineScene(AxesScene):
         if panel.windows is not None:
             self._add_windows(axes, panel.windows, color)
         elif panel.band is not None:
-            self._add_band(axes, panel, panel.band, color)
+            # Draw a band where it says something, and leave it out elsewhere.
+            low, high = (self._average(end) for end in panel.band)
+            says = tells(self._average(panel.distribution), low, high)
+            axes.stairs(
+                np.where(says, high, np.nan),
+                self._edges,
+                baseline=np.where(says, low, np.nan),
+                fill=True,
+                color=color,
+                alpha=style.BAND_ALPHA,
+                linewidth=0,
+            )
+
         _add_steps(axes, self._average(curve), edges, None if is_curve_truth else color)
         # A little air, or the outline of a peak at either end is half cut off.
         air = 0.006 * (edges[-1] - edges[0])
@@ -89,20 +101,6 @@ class LineScene(AxesScene):
         low, high = (windows.heights(end) for end in ("low", "high"))
         axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
         axes.vlines(edges[1:-1], 0, np.minimum(high[:-1], high[1:]), color=style.CARD, linewidth=1)
-
-    def _add_band(self, axes: Axes, panel: Panel, band: tuple[FloatArray, FloatArray], color: str) -> None:
-        """Draw a band where it says something, and leave it out elsewhere."""
-        low, high = (self._average(end) for end in band)
-        says = tells(self._average(panel.distribution), low, high)
-        axes.stairs(
-            np.where(says, high, np.nan),
-            self._edges,
-            baseline=np.where(says, low, np.nan),
-            fill=True,
-            color=color,
-            alpha=style.BAND_ALPHA,
-            linewidth=0,
-        )
 
     def _remark(self, axes: Axes, panel: Panel) -> None:
         """Say what does not meet the eye: an axis unlike the others', peaks that were cut."""
@@ -276,26 +274,24 @@ class BarScene(AxesScene):
         height = 0.82 if is_truth else 0.46
         axes.barh(places, self._gather(panel.distribution), height=height, **(_GREY if is_truth else {"color": color}))
         if panel.band is not None:
-            self._add_whiskers(axes, panel.distribution, panel.band)
+            # Draw the interval of each category that is shown; the others together have none.
+            shares, low, high = (one[self._shown] for one in (panel.distribution, *panel.band))
+            axes.errorbar(
+                shares,
+                np.arange(shares.size),
+                xerr=np.maximum([shares - low, high - shares], 0.0),
+                fmt="none",
+                ecolor=style.INK,
+                elinewidth=1.1,
+                capsize=2.5,
+            )
+
         style.lay_bars(axes, self._labels)
         axes.set_xlim(*self._limits)
         style.show_percent(axes.xaxis)
         axes.set_xlabel(share_label(panel.role))
         if self._limits[0] < 0:
             axes.axvline(0, color=style.INK, linewidth=0.8)
-
-    def _add_whiskers(self, axes: Axes, distribution: FloatArray, band: tuple[FloatArray, FloatArray]) -> None:
-        """Draw the interval of each category that is shown; the others together have none."""
-        shares, low, high = (one[self._shown] for one in (distribution, *band))
-        axes.errorbar(
-            shares,
-            np.arange(shares.size),
-            xerr=np.maximum([shares - low, high - shares], 0.0),
-            fmt="none",
-            ecolor=style.INK,
-            elinewidth=1.1,
-            capsize=2.5,
-        )
 
     @cached_property
     def _limits(self) -> tuple[float, float]:
