@@ -208,10 +208,10 @@ def test_numbers_as_people_write_them(query: str, alphabet: cf.Alphabet, plain: 
         ("frist >= 1", PAIRS, "(did you mean 'first'?)"),
         ("> 1", PAIRS, "the name of an attribute"),
         ("> 1", CELLS, "expected a value"),
-        ("median", YEARS, "estimate.quantile(0.5), or --median"),
-        ("median salary", YEARS, "estimate.quantile(0.5), or --median"),
-        ("average", YEARS, "estimate.mean(), or --mean"),
-        ("quantile 0.9", YEARS, "--quantile 0.9"),
+        ("median", YEARS, "estimate.quantile(0.5), or confide estimate --query median"),
+        ("median salary", YEARS, "estimate.quantile(0.5), or confide estimate --query median"),
+        ("average", YEARS, "estimate.mean(), or confide estimate --query mean"),
+        ("quantile 0.9", YEARS, "confide estimate --query 'quantile 0.9'"),
     ],
 )
 def test_what_could_mean_two_things_is_refused(query: str, alphabet: cf.Alphabet, words: str) -> None:

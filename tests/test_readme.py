@@ -53,6 +53,8 @@ def test_the_readme_is_read_to_the_end() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
 def test_commands_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("REPEATS", "SHAPE_REPEATS"):  # plans of few simulated surveys: what is run is the command
+        monkeypatch.setattr(f"confide.plans.planning.{name}", 4)
     lines = [line for block in blocks(document, "console") for line in block.splitlines()]
     for line in lines:
         for prompt, command in (("$ confide ", app), ("$ python -m reproduction ", reproduce)):

@@ -230,7 +230,7 @@ def test_from_file_to_page(call: Call, folder: Path) -> None:  # noqa: F811
         "answer,city\n" + "".join(f"{one.upper()},{'AB'[at % 2]}\n" for at, one in enumerate(people))
     )
     assert call("privatize", "scale.toml", "people.csv", "-o", "out.csv", "--keep", "city").code == 0
-    asked = ("--truth", "people.csv", "--median", "--query", "answer >= often")
+    asked = ("--truth", "people.csv", "--query", "median", "--query", "answer >= often")
     done = call("estimate", "scale.toml", "out.csv", *asked, "-o", "e.csv", "-o", "e.html", "-o", "e.json")
     assert done.code == 0, done.err
     assert "now and then" in done.out

@@ -14,7 +14,7 @@ from confide.cli.main import app
 from confide.estimates.diagnosis import answers, why_undivided
 from confide.present.pages import estimate_page
 
-WORDS = "16 cells take about 10 s; confide estimate --windows looks for them"
+WORDS = "16 cells take about 10 s; in Python, estimate.windows() looks for them"
 
 
 @pytest.fixture(autouse=True)

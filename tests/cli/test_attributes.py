@@ -37,7 +37,19 @@ def read(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_marginals_and_cross_tables_in_words_json_csv_and_page(call: Call, made: Path) -> None:
     ending = call(
-        "estimate", "s.toml", "r.csv", "--marginal", "age,sex", "--cross", "home,sex", "-o", "e.csv", "-o", "e.html"
+        "estimate",
+        "s.toml",
+        "r.csv",
+        "--show",
+        "age",
+        "--show",
+        "sex",
+        "--show",
+        "home,sex",
+        "-o",
+        "e.csv",
+        "-o",
+        "e.html",
     )
     assert ending.code == 0
     words = " ".join(ending.out.split())
@@ -56,7 +68,7 @@ def test_marginals_and_cross_tables_in_words_json_csv_and_page(call: Call, made:
     assert "Age, whatever the other attributes are" in page
     assert "Home by sex" in page
     assert page.count("<tr>") > 6
-    record = call("estimate", "s.toml", "r.csv", "--cross", "sex,home", "--joint", "--json").record
+    record = call("estimate", "s.toml", "r.csv", "--show", "sex,home", "--interval", "95% joint", "--json").record
     assert record["marginals"] == {}, "30 combinations are few enough to be shown at once"
     cross = record["cross"][0]
     assert (cross["names"], cross["together"]) == (["sex", "home"], 10)
@@ -85,10 +97,9 @@ def test_many_combinations_are_shown_attribute_by_attribute(call: Call, folder: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--marginal", "town"], "There is no attribute 'town'; known: age, home, sex"),
-        (["--cross", "age"], "--cross takes two attributes or more, such as age,sex; got 'age'"),
-        (["--cross", "age,age"], "Name attributes, each once"),
-        (["--cross", "age,"], "--cross takes names of columns"),
+        (["--show", "town"], "There is no attribute 'town'; known: age, home, sex"),
+        (["--show", "age,age"], "Name attributes, each once"),
+        (["--show", "age,"], "--show takes names of columns"),
     ],
 )
 def test_attributes_that_are_not_there(call: Call, folder: Path, options: list[str], message: str) -> None:
@@ -99,7 +110,7 @@ def test_attributes_that_are_not_there(call: Call, folder: Path, options: list[s
 
 @pytest.mark.parametrize(
     ("options", "table"),
-    [(["--marginal", "age"], "e.age.csv"), (["--cross", "sex,age"], "e.sex-age.csv")],
+    [(["--show", "age"], "e.age.csv"), (["--show", "sex,age"], "e.sex-age.csv")],
 )
 @pytest.mark.parametrize("role", ["survey", "reports", "truth", "output"])
 def test_no_table_destroys_an_input(call: Call, made: Path, options: list[str], table: str, role: str) -> None:
@@ -120,7 +131,7 @@ def test_no_table_destroys_an_input(call: Call, made: Path, options: list[str], 
 def test_a_survey_of_one_value_has_no_margins(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text('name = "age"\n' + FINITE["truncated-geometric"])
     (folder / "r.csv").write_text("report\n3\n")
-    assert_refused(call("estimate", "s.toml", "r.csv", "--marginal", "age"), 2, "--marginal is for surveys of several")
+    assert_refused(call("estimate", "s.toml", "r.csv", "--show", "age"), 2, "--show age is for surveys of several")
 
 
 def test_the_promise_is_shown_for_each_attribute_and_for_all(call: Call, folder: Path) -> None:

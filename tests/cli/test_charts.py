@@ -31,7 +31,7 @@ def test_ranges_begin_and_end_with_the_alphabet(alphabet: cf.Integers, first: st
     assert sum(bar.share for bar in bars) == pytest.approx(1)
     assert sum(bar.truth or 0 for bar in bars) == pytest.approx(1)
     assert bars[0].share < bars[-2].share
-    assert f"--all shows all {alphabet.size:,} values" in note
+    assert f"--show all shows all {alphabet.size:,} values" in note
 
 
 def test_the_likeliest_are_shown_and_the_rest_is_told() -> None:
@@ -39,7 +39,7 @@ def test_the_likeliest_are_shown_and_the_rest_is_told() -> None:
     shares[:20] = 0.03
     bars, note = choose_bars(cf.Categories([f"v{place}" for place in range(100)]), shares, None)
     assert [bar.label for bar in bars] == [f"v{place}" for place in range(20)]
-    assert note == "The 20 most likely of 100 values; the others hold 40.0%. --all shows every value."
+    assert note == "The 20 most likely of 100 values; the others hold 40.0%. --show all shows every value."
 
 
 def test_few_values_are_shown_one_by_one() -> None:
@@ -58,7 +58,7 @@ def test_windows_have_a_line_each_with_their_intervals_and_the_fullest_alone_whe
     assert (bars[-1].label, bars[-1].share, bars[-1].ends) == ("w49", 0.5, (0.4, 0.6))
     assert bars[-1].truth == pytest.approx((98 + 99) / 4950)
     assert note.startswith("The 30 fullest of 50 windows. ")
-    assert "--all shows all 100 values" in note
+    assert "--show all shows all 100 values" in note
     few, _ = window_bars(found, None)
     assert few[0].truth is None
 

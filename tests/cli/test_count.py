@@ -83,13 +83,13 @@ def test_nothing_but_reports_and_groups_is_copied(call: Call, folder: Path) -> N
 def test_the_sql_is_printed_and_runs_elsewhere(call: Call, folder: Path) -> None:
     import duckdb
 
-    text = call("count", "survey.toml", "reports.csv", "--show-sql").out
+    text = call("count", "survey.toml", "reports.csv", "--engine", "sql").out
     assert "GROUP BY part0" in text
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE reports AS SELECT unnest(['3', '3', 'x']) AS part0")
         rows = connection.execute(text).fetchall()
     assert sorted(str(row[0]) for row in rows) == ["accepted", "not a number"]
-    assert "part0: report (integer)" in call("count", "survey.toml", "--show-sql").out
+    assert "part0: report (integer)" in call("count", "survey.toml", "--engine", "sql").out
 
 
 def test_a_pipe(call: Call, folder: Path) -> None:
@@ -210,7 +210,7 @@ def test_many_groups_by_the_default_are_said_to_take_long(
     (folder / "g.csv").write_text("town,report\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(60)))
     call("count", "survey.toml", "g.csv", "--by", "town", "-o", "g.parquet")
     assert "--method ibu" not in call("estimate", "survey.toml", "g.parquet").err
-    monkeypatch.setattr("confide.cli.groups.MANY", 2)
+    monkeypatch.setattr("confide.cli.answers.MANY", 2)
     assert "--method ibu takes all of them together" in call("estimate", "survey.toml", "g.parquet").err
     assert "--method ibu" not in call("estimate", "survey.toml", "g.parquet", "--method", "ibu").err
 
@@ -219,8 +219,9 @@ def test_many_groups_by_the_default_are_said_to_take_long(
 def test_reports_in_other_formats_are_estimated_from(call: Call, folder: Path) -> None:
     parquet.write_table(pyarrow.table({"report": [3, 4, 3, 70]}), "r.parquet")
     (folder / "r.jsonl").write_text('{"report": 3}\n{"report": 4}\n{"report": 3}\n')
-    assert_refused(call("estimate", "survey.toml", "r.parquet"), 4, "1 of 4 rows", "'70'", "--rejects")
-    ending = call("estimate", "survey.toml", "r.parquet", "--rejects", "rejects.csv", "--json")
+    assert_refused(call("estimate", "survey.toml", "r.parquet"), 4, "1 of 4 rows", "'70'", "confide count")
+    assert call("count", "survey.toml", "r.parquet", "-o", "counted.parquet").code == 0
+    ending = call("estimate", "survey.toml", "counted.parquet", "--json")
     assert ending.record["distribution"] == call("estimate", "survey.toml", "r.jsonl", "--json").record["distribution"]
 
 
@@ -310,7 +311,6 @@ def test_weights_are_refused_wherever_they_stand(call: Call, folder: Path, name:
     commands = [
         ("count", "survey.toml", name, "-o", "c.parquet"),
         ("estimate", "survey.toml", name),
-        ("estimate", "survey.toml", name, "--rejects", "x.csv"),
         ("diagnose", "survey.toml", name),
     ]
     for arguments in commands:

@@ -33,15 +33,15 @@ def test_one_with_where_it_comes_from(call: Call) -> None:
 def test_export(call: Call, folder: Path) -> None:
     assert call("datasets", "san_francisco", "--export", "cells.csv").code == 0
     assert len((folder / "cells.csv").read_text().splitlines()) == 1 + datasets.san_francisco().total
-    out = call("datasets", "adult_ages", "--export", "-", "--counted").out.splitlines()
-    assert out[0] == "value,count"
-    assert len(out) == 101
+    assert (folder / "cells.csv").read_text().startswith("row,column,latitude,longitude\n")
+    out = call("datasets", "adult_ages", "--export", "-").out.splitlines()
+    assert out[0] == "value"
+    assert len(out) == 1 + 48_842
 
 
 def test_wrong_usage(call: Call) -> None:
     assert_refused(call("datasets", "adlt"), 2, "no dataset 'adlt'", "adult_ages")
     assert_refused(call("datasets", "--export", "x.csv"), 2, "NAME")
-    assert_refused(call("datasets", "paris", "--counted"), 2, "--export")
     assert_refused(call("datasets", "paris", "--export", "-", "--json"), 2, "standard output")
     assert_refused(call("datasets", "paris", "--export", "no/x.csv"), 4, "no folder")
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
-from confide.data.files import read_metadata
+import confide as cf
+from confide.data.files import privatize_file, read_metadata
 from confide.data.files.limits import LIMITS
 
 pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra confide[counting]")
@@ -288,10 +289,10 @@ def test_lists_cannot_be_kept(call: Call) -> None:
     assert_refused(ending, 4, "Column 'city' of p.parquet holds list", "numbers, texts or times")
 
 
-def test_the_order_can_be_kept_along(call: Call, folder: Path) -> None:
+@pytest.mark.usefixtures("call")
+def test_the_order_can_be_kept_along(folder: Path) -> None:
     write_people(folder / "p.csv", TEXTS)
-    ending = call("privatize", "sharp.toml", "p.csv", "--keep", "city", "--keep-order", "-o", "r.csv")
-    assert ending.code == 0
+    privatize_file("p.csv", "r.csv", cf.load_survey("sharp.toml"), keep=["city"], keep_order=True)
     assert [row["city"] for row in read_rows(folder / "r.csv")] == TEXTS
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import confide
 from confide import errors
 from confide.cli.failures import MEANINGS, ExitCode, exit_code_of
-from confide.cli.main import COMMANDS, app, examples_of
+from confide.cli.main import COMMANDS, WENT, app, examples_of
 
 PROGRAM = [sys.executable, "-m", "confide"]
 
@@ -58,6 +58,35 @@ def test_every_error_has_an_exit_code() -> None:
     assert codes["NotInvertibleError"] == codes["SolverError"] == codes["TooLargeError"] == ExitCode.NO_ANSWER
     assert codes["BrokenPromiseError"] == ExitCode.BROKEN_PROMISE
     assert codes["MissingExtraError"] == ExitCode.MISSING_PACKAGE
+
+
+GONE = [(command, option) for command, options in WENT.items() for option in options]
+
+
+@pytest.mark.parametrize(("command", "option"), GONE)
+def test_an_option_that_went_is_answered_with_what_to_write(call: Call, command: str, option: str) -> None:
+    for typed in ([option], [f"{option}=7"], ["survey.toml", "reports.csv", option, "7"]):
+        assert_refused(call(command, *typed), 2, f"{option} went in 0.3.", WENT[command][option].split()[-1])
+
+
+def test_every_cure_of_an_option_that_went_is_one(call: Call) -> None:
+    """An option that a cure names is there; one that went is not."""
+    for command, option in GONE:
+        named = re.findall(r"confide (\w+)", WENT[command][option])[:1] or [command]
+        text = "" if "In Python" in WENT[command][option] else call(named[0], "--help").out
+        for cure in re.findall(r"(?<![\w-])--[a-z-]+", WENT[command][option]) if text else ():
+            owner = "privatize" if "privatize with" in WENT[command][option] else named[0]
+            assert f" {cure} " in call(owner, "--help").out, (command, option)
+        assert not re.search(rf"^ +(?:-\w, )?{option} ", call(command, "--help").out, re.MULTILINE)
+
+
+def test_the_options_that_a_newcomer_needs_come_first(call: Call) -> None:
+    text = call("estimate", "--help").out
+    headings = re.findall(r"^([A-Z][\w ]+):$", text, re.MULTILINE)
+    assert headings[:5] == ["Arguments", "Options", "What it rests on", "Checks", "Maps"]
+    first = text.partition("\nOptions:\n")[2].partition("\nWhat it rests on:\n")[0]
+    options = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", first, re.MULTILINE)
+    assert [one for one in options if one != "--help"] == ["--query", "--interval", "--show", "--output", "--json"]
 
 
 @pytest.mark.parametrize("arguments", [["frobnicate"], ["estimate"], ["show", "--frob"], ["privatize", "survey.toml"]])
@@ -175,11 +204,11 @@ def test_a_broken_pipe_ends_quietly(many: Path, arguments: list[str], lines: int
 EVERY_COMMAND = [
     ["init", "new.toml"],
     ["audit", "survey.toml"],
-    ["plan", "survey.toml", "--people", "200", "--repeats", "4"],
+    ["plan", "survey.toml", "--people", "200", "--guess", "uniform"],
     ["count", "survey.toml", "reports.csv", "-o", "counts.parquet"],
     ["merge", "counted.parquet", "-o", "merged.parquet"],
     ["estimate", "survey.toml", "reports.csv"],
-    ["estimate", "long.toml", "reports.csv", "--method", "ibu", "--all"],
+    ["estimate", "long.toml", "reports.csv", "--method", "ibu", "--show", "all"],
     ["diagnose", "survey.toml"],
     ["diagnose", "survey.toml", "reports.csv", "--json"],
     ["datasets", "adult_ages"],

@@ -14,9 +14,9 @@ from tests.cli.conftest import Call
 from tests.cli.surveys import HALVES
 
 import confide as cf
-from confide.cli.estimate import _take_background
+from confide.cli import estimate as command
+from confide.present.estimates import summarise_estimate as summarise
 from confide.present.terminal import draw_map
-from confide.surveys.survey import load_survey
 from confide.values.geojson import read_areas
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
@@ -52,7 +52,7 @@ def files(folder: Path) -> Path:
 @pytest.mark.slow
 def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
     call("privatize", str(files / "city.toml"), str(files / "people.csv"), "-o", str(files / "reports.csv"))
-    asked = ["--within", str(files / "halves.geojson"), "--query", "within 3 km of 40.745, -73.975", "--method", "ibu"]
+    asked = ["--query", str(files / "halves.geojson"), "--query", "within 3 km of 40.745, -73.975", "--method", "ibu"]
     base = ["estimate", str(files / "city.toml"), str(files / "reports.csv"), *asked]
     outputs = ["-o", str(files / "map.geojson"), "-o", str(files / "map.html")]
     shown = call(*base, *outputs, "--background", str(files / "halves.geojson"))
@@ -65,7 +65,7 @@ def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
     assert set(answers) == {"within 3 km of 40.745, -73.975", "within South", "within North"}
     assert answers["within South"]["estimate"] + answers["within North"]["estimate"] == pytest.approx(1)
     assert "6 cells by centre" in answers["within South"]["remark"]
-    told = call("diagnose", str(files / "city.toml"), "--within", str(files / "halves.geojson")).out
+    told = call("diagnose", str(files / "city.toml"), "--query", str(files / "halves.geojson")).out
     assert "within South" in told
 
 
@@ -78,16 +78,20 @@ def test_groups_are_asked_about_areas(call: Call, files: Path) -> None:
     call("privatize", city, str(files / "grouped.csv"), "-o", reports, "--keep", "town")
     call("count", city, reports, "--by", "town", "-o", counts)
     base = ["estimate", city, counts, "--method", "ibu"]
-    record = call(*base, "--within", str(files / "halves.geojson"), "--json").record
+    record = call(*base, "--query", str(files / "halves.geojson"), "--json").record
     assert [one["query"] for one in record["groups"][0]["answers"]] == ["within South", "within North"]
     refused = call(*base, "-o", str(files / "map.geojson"))
     assert "-o .geojson is for one distribution" in refused.err
 
 
-def test_areas_that_are_asked_for_are_drawn(files: Path) -> None:
-    survey = load_survey(files / "city.toml")
-    assert len(_take_background(survey, [], None, [files / "halves.geojson"])) == 2
-    assert _take_background(survey, [], None, []) == []
+def test_areas_that_are_asked_for_are_drawn(call: Call, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    monkeypatch.setattr(command, "summarise_estimate", lambda finding: found.append(finding) or summarise(finding))
+    (files / "reports.csv").write_text("row,column\n1,1\n")
+    base = ("estimate", "city.toml", "reports.csv", "--method", "ibu")
+    for options in ((), ("--query", "halves.geojson"), ("--query", "halves.geojson", "--background", "halves.geojson")):
+        assert call(*base, *options).code == 0
+    assert [len(one.background) for one in found] == [0, 2, 4]
 
 
 def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:
@@ -95,7 +99,7 @@ def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:
     grid = "\n".join(line for line in grid.splitlines() if line.split(" ")[0] not in ("south", "west", "north", "east"))
     (files / "grid.toml").write_text(grid)
     (files / "reports.csv").write_text("row,column\n1,1\n")
-    for option in (["-o", str(files / "map.geojson")], ["--within", str(files / "halves.geojson")]):
+    for option in (["-o", str(files / "map.geojson")], ["--query", str(files / "halves.geojson")]):
         refused = call("estimate", str(files / "grid.toml"), str(files / "reports.csv"), *option)
         assert "no places on the Earth" in refused.err
 

@@ -13,11 +13,13 @@ def test_coordinates_in_a_map_out(call: Call, folder: Path) -> None:
     assert call("init", "city.toml", "--alphabet", "places").code == 0
     survey = folder / "city.toml"
     survey.write_text(survey.read_text().replace('"1 km"', '"3 km"'))
-    assert call("datasets", "manhattan", "--export", "checkins.csv", "--coordinates").code == 0
+    assert call("datasets", "manhattan", "--export", "checkins.csv").code == 0
     people = (folder / "checkins.csv").read_text().splitlines()
-    assert people[0] == "latitude,longitude"
+    assert people[0] == "row,column,latitude,longitude"
     assert len(people) == 98_062
-    (folder / "some.csv").write_text("\n".join(["id,lat,lon", *(f"7,{row}" for row in people[1::200])]) + "\n")
+    (folder / "some.csv").write_text(
+        "\n".join(["id,lat,lon", *(f"7,{row.split(',', 2)[2]}" for row in people[1::200])]) + "\n"
+    )
     ending = call("privatize", "city.toml", "some.csv", "-o", "places.csv", "--column", "lat", "--column", "lon")
     assert ending.code == 0
     assert "columns lat and lon: 491 rows, all accepted" in " ".join((ending.out + ending.err).split())

@@ -12,7 +12,8 @@ import pytest
 from tests.cli.conftest import Call
 
 import confide as cf
-from confide.data.files import read_counts
+from confide.cli.usage import repetition_record
+from confide.data.files import read_counts, read_heading
 from confide.errors import InvalidCountsError, InvalidParameterError
 
 COLOURS = cf.Survey(cf.RandomizedResponse(cf.Categories(["red", "green", "blue"]), 2.0), "colour")
@@ -116,8 +117,9 @@ def week(call: Call, folder: Path) -> Path:
 
 @pytest.mark.slow
 def test_files_of_several_days_are_widened_and_it_is_said(call: Call, week: Path) -> None:
-    merged = call("merge", *(f"{name}.parquet" for name in "abc"), "-o", "all.parquet", "--json", "--allow-copies")
-    assert merged.record["repetition"]["most_reports_of_one_person"] == 3
+    merged = call("merge", *(f"{name}.parquet" for name in "abc"), "-o", "all.parquet", "--allow-copies")
+    assert merged.code == 0
+    assert repetition_record(read_heading("all.parquet"))["most_reports_of_one_person"] == 3
     asked = ("--query", "colour == red", "--json")
     one, all_, towns = (
         call("estimate", "s.toml", *arguments, *asked).record

@@ -65,7 +65,7 @@ def test_a_shape_of_an_option_is_chosen_afterwards_unless_it_is_the_declared_one
 
 @pytest.mark.slow
 def test_a_wrong_shape_has_a_note_and_ends_a_strict_command(folder: Path) -> None:
-    code, words = run(folder, "bare.toml", "--shape", "rising", "--strict", "--mean")
+    code, words = run(folder, "bare.toml", "--shape", "rising", "--strict", "--query", "mean")
     assert code == ExitCode.POOR_FIT
     assert "Wrong shape" in words
     assert "But These answers hold only as far as the distribution has the shape" in words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -22,8 +21,9 @@ def python_estimate(folder: Path) -> cf.Estimate:
 
 @pytest.mark.slow
 def test_they_are_those_of_python(call: Call, folder: Path) -> None:
-    asked = ("--mean", "--median", "--quantile", "0.9", "--quantile", "25%", "--quantile", "50%")
-    record = call(*ESTIMATE, *asked, "--interval", "0.9", "--json").record
+    asked = ("mean", "Median", "quantile 0.9", "quantile  25%", " quantile 50% ")
+    options = [word for one in asked for word in ("--query", one)]
+    record = call(*ESTIMATE, *options, "--interval", "0.9", "--json").record
     answer = python_estimate(folder)
     expected = [answer.mean(0.9), *(answer.quantile(share, 0.9) for share in (0.5, 0.9, 0.25))]
     found = [(one["query"], one["estimate"], one["low"], one["high"], one["level"]) for one in record["statistics"]]
@@ -35,7 +35,7 @@ def test_they_are_those_of_python(call: Call, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_they_are_shown_in_words_and_on_the_page(call: Call, folder: Path) -> None:
-    out = call(*ESTIMATE, "--mean", "--median", "--query", "age > 5").out
+    out = call(*ESTIMATE, "--query", "mean", "--query", "median", "--query", "age > 5").out
     answer = python_estimate(folder)
     assert f"mean     {answer.mean()}" in out
     assert f"median   {answer.quantile(0.5)}" in out
@@ -60,50 +60,45 @@ def test_they_are_shown_in_words_and_on_the_page(call: Call, folder: Path) -> No
         ("product", ["are of several attributes", "--query"]),
     ],
 )
-@pytest.mark.parametrize("option", [["--mean"], ["--median"], ["--quantile", "0.9"]])
+@pytest.mark.parametrize("statistic", ["mean", "median", "quantile 0.9"])
 def test_values_without_order_have_none(
-    call: Call, folder: Path, survey: str, words: list[str], option: list[str]
+    call: Call, folder: Path, survey: str, words: list[str], statistic: str
 ) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + FINITE[survey])
-    assert_refused(call("estimate", "s.toml", "reports.csv", *option), 2, *words)
+    assert_refused(call("estimate", "s.toml", "reports.csv", "--query", statistic), 2, *words)
 
 
-@pytest.mark.parametrize("share", ["90", "0", "1", "100%", "nine", "-0.5", ""])
+@pytest.mark.parametrize("share", ["90", "0", "1", "100%", "-0.5", "0.5x"])
 def test_a_share_that_is_none(call: Call, share: str) -> None:
-    assert_refused(call(*ESTIMATE, "--quantile", share), 2, "--quantile takes a share between 0 and 1", repr(share))
-    assert_refused(call("diagnose", "survey.toml", "--error", share), 2, "--error takes a share between 0 and 1")
+    words = "A quantile takes a share between 0 and 1"
+    assert_refused(call(*ESTIMATE, "--query", f"quantile {share}"), 2, words, repr(share))
 
 
-@pytest.mark.slow
-def test_bad_rows_of_the_truth_are_set_aside_beside_those_of_the_reports(call: Call, folder: Path) -> None:
+@pytest.mark.parametrize("query", ["quantile", "quantile nine", "mean age", "average"])
+def test_what_is_no_statistic_is_told_where_to_look(call: Call, query: str) -> None:
+    assert_refused(call(*ESTIMATE, "--query", query), 2, "asks for no share of people", "confide estimate --query")
+
+
+def test_a_diagnosis_has_shares_alone(call: Call) -> None:
+    assert_refused(call("diagnose", "survey.toml", "--query", "mean"), 2, "For mean and quantiles: confide estimate")
+
+
+@pytest.mark.parametrize("name", ["mean", "median", "quantile"])
+def test_a_survey_may_be_called_like_a_statistic(call: Call, folder: Path, name: str) -> None:
+    (folder / "s.toml").write_text((folder / "survey.toml").read_text().replace('"age"', f'"{name}"'))
+    asked = ("--method", "ibu", "--query", f"{name} >= 5", "--query", f"{name} >=6", "--query", "mean", "--json")
+    record = call("estimate", "s.toml", "reports.csv", *asked).record
+    assert [one["query"] for one in record["queries"]] == [f"{name} >= 5", f"{name} >=6"]
+    assert [one["query"] for one in record["statistics"]] == ["mean"]
+
+
+def test_bad_rows_of_the_truth_are_named(call: Call, folder: Path) -> None:
     (folder / "truth.csv").write_text("age\n" + "3\n" * 8 + "40\n\nx\n")
-    (folder / "bad.csv").write_text("report\n" + "3\n4\n" * 20 + "77\n")
-    with_truth = ("estimate", "survey.toml", "bad.csv", "--truth", "truth.csv")
-    assert_refused(call("estimate", "survey.toml", "reports.csv", "--truth", "truth.csv"), 4, "line 10", "--rejects")
-    out = call(*with_truth, "--rejects", "rejects.csv").out
-    assert "truth.csv, column age: 11 rows read = 8 accepted + 3 rejected" in out
-    with (folder / "rejects.csv").open() as stream:
-        rows = list(csv.reader(stream))[1:]
-    assert [(row[0], row[1], row[2]) for row in rows] == [
-        ("truth.csv", "10", "40"),
-        ("truth.csv", "11", ""),
-        ("truth.csv", "12", "x"),
-        ("bad.csv", "42", "77"),
-    ]
-    record = call(*with_truth, "--rejects", "rejects.csv", "--json").record["truth_rows"]
-    assert (record["read"], record["accepted"], record["rejected"]) == (11, 8, 3)
-    (folder / "none.csv").write_text("age\n40\n41\n")
-    refused = call(*ESTIMATE, "--truth", "none.csv", "--rejects", "rejects.csv")
-    assert_refused(refused, 4, "None of the 2 rows of none.csv", "True values must lie in")
-
-
-def test_counts_set_bad_rows_of_the_truth_aside_too(call: Call, folder: Path) -> None:
-    pytest.importorskip("duckdb")
-    assert call("count", "survey.toml", "reports.csv", "-o", "counts.parquet").code == 0
-    (folder / "truth.csv").write_text("age\n3\n40\n")
-    done = call("estimate", "survey.toml", "counts.parquet", "--truth", "truth.csv", "--rejects", "rejects.csv")
-    assert done.code == 0
-    assert "truth.csv,3,40,outside the alphabet" in (folder / "rejects.csv").read_text()
+    refused = call("estimate", "survey.toml", "reports.csv", "--truth", "truth.csv")
+    assert_refused(refused, 4, "3 of 11 rows", "line 10", "These are the true values", "Correct these rows")
+    (folder / "none.csv").write_text("age\n")
+    refused = call(*ESTIMATE, "--truth", "none.csv")
+    assert_refused(refused, 4, "none.csv")
 
 
 @pytest.mark.parametrize("method", ["stacked", "smooth", "ibu-held-out", "ibu", "mle"])

@@ -124,7 +124,7 @@ def test_an_outbox_goes_where_it_went_before_and_values_go_once(tmp_path: Path) 
     require_unsent(values, ages())
     sent.send(Deaf(), receipts=receipts_of(values))
     assert not list(tmp_path.glob("box*"))
-    with pytest.raises(DataFileError, match="--again"):
+    with pytest.raises(DataFileError, match=r"remove .*v\.csv\.sent"):
         require_unsent(values, ages())
     require_unsent(values, cf.Survey(cf.Geometric(cf.Integers(0, 9), 0.1)))
     values.write_text("age\n3\n5\n")
@@ -344,11 +344,11 @@ def test_the_window_is_kept_in_the_store_and_days_are_opened_again(
     assert (status(7), status(8)) == (200, 422)
     assert curate("--window", "30") == (0, "Days are taken from 2026-10-17 on: a window of 30 days.")
     assert (status(30), status(31)) == (200, 422)
-    code, said = curate("--horizon", "2026-11-10")
+    code, said = curate("--window", "2026-11-10")
     assert (code, "from 2026-11-10 on" in said, status(6), status(7)) == (0, True, 200, 503)
-    code, said = curate("--horizon", "2026-11-01")
+    code, said = curate("--window", "2026-11-01")
     assert (code, "counts twice" in said, status(15), status(16)) == (0, True, 200, 503)
-    assert curate("--horizon", "2026-11-17")[0] == curate("--horizon", "soon")[0] == curate("--window", "0")[0] == 2
+    assert curate("--window", "2026-11-17")[0] == curate("--window", "soon")[0] == curate("--window", "0")[0] == 2
     assert "window of 30 days" in curate()[1]
     served.app.collector.forget()
     assert date.fromordinal(served.store.horizon()) == date(2026, 11, 1)  # the longer window is kept to

@@ -203,10 +203,11 @@ def test_an_alphabet_is_described_for_machines() -> None:
     assert kinds == ["integers", "grid", "bit-vectors", "plane"]
 
 
-@pytest.mark.parametrize("counted", [False, True])
-def test_a_histogram_comes_back_as_it_was_written(file: Path, counted: bool) -> None:
+@pytest.mark.parametrize("is_city", [False, True])
+def test_a_histogram_comes_back_as_it_was_written(file: Path, is_city: bool) -> None:
     histogram = np.array([3, 0, 1, 0, 0, 2])
-    write_values(file, CELLS.alphabet, histogram, counted=counted)
+    places = cf.Places(south=40.0, west=-74.0, north=40.1, east=-73.8044, rows=2, columns=3) if is_city else None
+    write_values(file, CELLS.alphabet, histogram, places)
     assert read_values(file, CELLS).histogram().tolist() == histogram.tolist()
 
 

@@ -25,7 +25,7 @@ from confide.cli import demo
 from confide.cli.audit import audit_record
 from confide.cli.datasets import dataset_record
 from confide.cli.main import app
-from confide.cli.repetition import repetition_record
+from confide.cli.usage import repetition_record
 from confide.collector import client
 from confide.collector.client import Receipt
 from confide.collector.lanes import Room
@@ -117,8 +117,10 @@ def test_a_count_tells_reports_distinct_ones_groups_and_files() -> None:
 def test_a_merge_tells_its_surveys_and_warns_of_too_many_reports() -> None:
     for survey in ("age", "other"):
         call("count", f"{survey}.toml", "a.csv", "-o", f"{survey}.parquet")
-    record = told("merge", "age.parquet", "other.parquet", "--pool", "--allow-copies", "-o", "pool.parquet")
-    assert (record["files"], record["surveys"], record["rows"]["accepted"]) == (2, 2, 8)
+    done = call("merge", "age.parquet", "other.parquet", "--pool", "--allow-copies", "-o", "pool.parquet")
+    assert "Merged 2 files of counts" in done.stdout
+    heading = read_heading("pool.parquet")
+    assert (len(heading.surveys), heading.rows.accepted) == (2, 8)
     assert read_reports("pool.parquet", AGES).counts.total == 8
     for name in ("a", "b"):
         call("count", "limited.toml", f"{name}.csv", "-o", f"{name}.parquet")
@@ -210,8 +212,8 @@ def test_a_table_of_objects_has_missing_values_and_not_the_text_none() -> None:
 def test_a_record_of_a_dataset_counts_people_and_places_lie_within_metres(folder: Path) -> None:
     ages = cf.datasets.adult_ages()
     assert dataset_record(ages)["people"] == ages.total != ages.alphabet.size
-    call("datasets", "manhattan", "--export", "places.csv", "--coordinates")
-    written = np.loadtxt(folder / "places.csv", delimiter=",", skiprows=1)
+    call("datasets", "manhattan", "--export", "places.csv")
+    written = np.loadtxt(folder / "places.csv", delimiter=",", skiprows=1, usecols=(2, 3))
     assert np.abs(written - cf.datasets.manhattan().coordinates()).max() < 1e-6
 
 

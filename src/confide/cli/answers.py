@@ -1,62 +1,49 @@
-"""What confide estimate asks of an estimate beyond the distribution, and the files that it writes."""
+"""What confide estimate asks beyond the distribution, of all reports and of each group, and the files it writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from confide.cli.repetition import repetition_record
-from confide.cli.terminal import say, warn
-from confide.cli.usage import Statistic, split_names
+from confide.check.fit import GroupFits
+from confide.cli.numbers import Level
+from confide.cli.terminal import console, progress, progress_bar, say, say_exactly, show_json, warn
+from confide.cli.usage import USUAL_LEVEL, Questions, promise_line, repetition_record, split_names, warn_over_limit
+from confide.data import files
 from confide.data.counting import ReportInput
-from confide.data.files import (
-    Heading,
-    cross_csv,
-    estimate_csv,
-    estimate_geojson,
-    estimate_record,
-    margin_csv,
-    tables_record,
-    to_json,
-)
+from confide.data.files import CountsFile, GroupAnswers, Heading, to_json, write_text
 from confide.errors import InvalidParameterError
 from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import Estimate
-from confide.estimates.inference import CrossTable, Interval, Windows, level_of_each
+from confide.estimates.inference import Interval, Windows, level_of_each
 from confide.present.estimates import Findings, complete, summarise_estimate
-from confide.present.terminal import SMALL
+from confide.present.groups import summarise_groups
+from confide.present.terminal import SMALL, show_summary
+from confide.solve.methods import Method, Stacked, Status
 from confide.surveys.survey import Survey
 from confide.values import LineGeometry, PlaneGeometry
-from confide.values.queries import Query
+from confide.values.wording import counted
 
 SOON = 200
 """Values up to which windows are found in a second or two."""
+
+MANY = 500
+"""Groups from which on it is said beforehand how long they take: ten seconds and more."""
+
+MOST_BANDS = 25
+"""Groups up to which --interval also gives every value of each group an interval: a minute or so."""
 
 Names = tuple[str, ...]
 """Attributes by their names."""
 
 
-@dataclass(frozen=True)
-class Questions:
-    """Questions beyond the distribution: whether answers hold together, and whether to say what would narrow them.
-
-    `windows` if they are looked for where that takes long.
-    """
-
-    queries: list[Query]
-    statistics: list[Statistic]
-    joint: bool
-    prospect: bool
-    windows: bool = False
-
-
 def record_of(found: Findings, gathered: ReportInput, heading: Heading) -> dict[str, Any]:
     """Return all that was found for machines."""
-    outcome, windows = found.outcomes[0], found.windows
-    record = estimate_record(found.survey, found.counts, outcome, found.band, found.answers, windows)
-    record |= tables_record(found.marginals or {}, found.crosses)
+    record = files.estimate_record(
+        found.survey, found.counts, found.outcomes[0], found.band, found.answers, found.windows
+    )
+    record |= files.tables_record(found.marginals or {}, found.crosses)
     return record | {"origin": gathered.origin, "repetition": repetition_record(heading)}
 
 
@@ -64,9 +51,9 @@ def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading)
     """Return the content of a file, by its ending."""
     outcome, ending = found.outcomes[0], path.suffix.lower()
     if ending == ".csv":
-        return estimate_csv(found.survey, outcome.estimate, found.band)
+        return files.estimate_csv(found.survey, outcome.estimate, found.band)
     if ending == ".geojson":
-        return estimate_geojson(found.survey, outcome, found.band, found.answers, found.windows)
+        return files.estimate_geojson(found.survey, outcome, found.band, found.answers, found.windows)
     if ending == ".json":
         return to_json(record_of(found, gathered, heading)) + "\n"
     if len(gathered.pool) > 1:
@@ -76,61 +63,46 @@ def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading)
     return show_page(summarise_estimate(complete(found), is_page=True))
 
 
-def ask(survey: Survey, answer: Estimate, questions: Questions, level: float, *, has_band: bool) -> dict[str, Any]:
+def ask(survey: Survey, answer: Estimate, questions: Questions, level: Level, *, has_band: bool) -> dict[str, Any]:
     """Ask for median and mean where values are numbers, for what was asked, and for the windows that reports tell."""
-    undivided = why_undivided(answer, is_bidden=questions.windows)
-    is_unbidden = isinstance(answer.alphabet.geometry, LineGeometry) and not undivided
-    unbidden = [Statistic(0.5), *([Statistic()] if answer.alphabet.has_mean else [])] if is_unbidden else []
-    wanted = dict.fromkeys([*unbidden, *questions.statistics])
-    together = len(questions.queries) + len(questions.statistics) if questions.joint else 1
-    each = level_of_each(level, together)
-    asked = _ask_statistics(answer, wanted, set(questions.statistics), (level, each, together))
-    found = answer.queries(questions.queries, each, name=survey.name) if questions.queries else []
-    for query, one in zip(questions.queries, found, strict=True):
-        ahead = str(answer.prospect(query, each, name=survey.name)) if questions.prospect else ""
-        asked.append(replace(one.among(together, level), prospect=ahead))
+    alphabet, undivided = answer.alphabet, why_undivided(answer)
+    is_unbidden = isinstance(alphabet.geometry, LineGeometry) and not undivided
+    unbidden: list[float | None] = [0.5, *([None] if alphabet.has_mean else [])] if is_unbidden else []
+    together = len(questions.queries) + len(questions.statistics) if level.is_joint else 1
+    each = level_of_each(level.share, together)
+    # What was asked for is to hold at once where that is said; what comes unasked has the level by itself.
+    others = [one for one in unbidden if one not in questions.statistics]
+    statistics: dict[float | None, Interval] = {}
+    for wanted, own, number in ((questions.statistics, each, together), (others, level.share, 1)):
+        some = sorted(wanted, key=lambda share: share or 0.0)  # the mean comes first
+        shares = [one for one in some if one is not None]
+        asked = answer.statistics(shares, own, mean=None in some) if some else []
+        statistics |= {share: one.among(number, level.share) for share, one in zip(some, asked, strict=True)}
+    found = [statistics[one] for one in dict.fromkeys([*unbidden, *questions.statistics])]
+    if questions.queries:
+        asked = answer.queries(questions.queries, each, name=survey.name)
+        found += [one.among(together, level.share) for one in asked]
     if has_band and answer.blocks is not None:
-        warn(f"{answer.alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --within.")
-    band = answer.interval(level) if has_band and answer.blocks is None else None
-    windows = None if undivided else _find_windows(survey, answer, level)
-    return {"answers": tuple(asked), "windows": windows, "undivided": undivided, "band": band}
-
-
-def _find_windows(survey: Survey, answer: Estimate, level: float) -> Windows | None:
-    """Find the windows that reports tell; of many combinations each attribute has windows of its own."""
-    alphabet = answer.alphabet
-    if alphabet.attributes is not None:
-        return None if alphabet.size > SMALL else answer.windows(level=level, name=survey.name)
-    if alphabet.size > SOON:
-        size = f"{alphabet.size:,} {'cells' if isinstance(alphabet.geometry, PlaneGeometry) else 'values'}"
-        say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
-    return answer.windows(level=level, name=survey.name)
-
-
-def _ask_statistics(
-    answer: Estimate, wanted: Iterable[Statistic], joint: set[Statistic], levels: tuple[float, float, int]
-) -> list[Interval]:
-    """Return mean and quantiles, side by side: those that are to hold together at the level of each, others as such."""
-    level, each, together = levels
-    found: dict[Statistic, Interval] = {}
-    for is_joint, now in ((True, each), (False, level)):
-        some = sorted((one for one in wanted if (one in joint) is is_joint), key=lambda one: one.share or 0.0)
-        shares = [one.share for one in some if one.share is not None]
-        answers = answer.statistics(shares, now, mean=Statistic() in some) if some else []
-        found |= zip(some, answers, strict=True)
-    return [found[one].among(together, level) if one in joint else found[one] for one in wanted]
+        warn(f"{alphabet.size:,} cells get no interval each: there are too many. Ask for areas, with --query.")
+    band = answer.interval(level.share) if has_band and answer.blocks is None else None
+    windows = None
+    # Of many combinations each attribute has windows of its own.
+    if not undivided and (alphabet.attributes is None or alphabet.size <= SMALL):
+        if alphabet.attributes is None and alphabet.size > SOON:
+            size = f"{alphabet.size:,} {'cells' if isinstance(alphabet.geometry, PlaneGeometry) else 'values'}"
+            say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
+        windows = answer.windows(level=level.share, name=survey.name)
+    return {"answers": tuple(found), "windows": windows, "undivided": undivided, "band": band}
 
 
 def tables_beside(outputs: list[Path], tables: Findings) -> dict[Path, str]:
     """Return a CSV file for each attribute and each cross table, beside that of the whole estimate."""
-    found: dict[tuple[str, ...], str] = {
-        (name,): margin_csv(name, *one) for name, one in (tables.marginals or {}).items()
-    }
-    found |= {table.names: cross_csv(table) for table in tables.crosses}
+    found: dict[Names, str] = {(name,): files.margin_csv(name, *one) for name, one in (tables.marginals or {}).items()}
+    found |= {table.names: files.cross_csv(table) for table in tables.crosses}
     return {path: found[names] for path, names in paths_beside(outputs, found).items()}
 
 
-def paths_beside(outputs: list[Path], tables: Iterable[tuple[str, ...]]) -> dict[Path, tuple[str, ...]]:
+def paths_beside(outputs: list[Path], tables: Iterable[Names]) -> dict[Path, Names]:
     """Return where tables stand beside the CSV files of the whole estimate, and the attributes of each.
 
     >>> [path.name for path in paths_beside([Path("estimate.csv"), Path("page.html")], [("age",), ("age", "sex")])]
@@ -140,38 +112,133 @@ def paths_beside(outputs: list[Path], tables: Iterable[tuple[str, ...]]) -> dict
     return {path.with_suffix(f".{'-'.join(names)}.csv"): names for names in tables for path in paths}
 
 
-def choose_tables(survey: Survey, marginal: list[str], cross: list[str]) -> tuple[Names, list[Names]]:
+def choose_tables(survey: Survey, shown: list[str]) -> tuple[Names, list[Names]]:
     """Return the attributes to look at alone, and those of each cross table; of many combinations each attribute."""
     alphabet = survey.alphabet.attributes
     if alphabet is None:
-        if marginal or cross:
-            option = "--marginal" if marginal else "--cross"
+        if shown:
             raise InvalidParameterError(
-                f'{option} is for surveys of several attributes, of kind = "attributes"; {survey.name} is one value.'
+                f'--show {shown[0]} is for surveys of several attributes, of kind = "attributes"; {survey.name} is one '
+                f"value, and takes --show all."
             )
         return (), []
-    names = tuple(dict.fromkeys(split_names("--marginal", marginal)))
-    tables = [split_names("--cross", [one]) for one in cross]
+    tables = list(dict.fromkeys(split_names("--show", [one]) for one in shown))
     for one in tables:
-        if len(one) < 2:
-            raise InvalidParameterError(
-                f"--cross takes two attributes or more, such as age,sex; got {','.join(one)!r}."
-            )
         alphabet.part(*one)  # which refuses what is not there
-    for name in names:
-        alphabet.axis(name)
-    return names or (alphabet.names if alphabet.size > SMALL else ()), tables
+    names = tuple(one[0] for one in tables if len(one) == 1)
+    crosses = [one for one in tables if len(one) > 1]
+    return names or (alphabet.names if alphabet.size > SMALL else ()), crosses
 
 
-def tabulate(
-    answer: Estimate, names: tuple[str, ...], crosses: list[tuple[str, ...]], level: float, *, joint: bool
-) -> dict[str, Any]:
+def tabulate(answer: Estimate, names: Names, crosses: list[Names], level: Level) -> dict[str, Any]:
     """Estimate each attribute by itself and find its windows, and fill the cross tables."""
     if not answer.is_distribution:
         return {}
     marginals: dict[str, tuple[Estimate, Windows | None]] = {}
     for name in names:
         own = answer.marginal(name)
-        marginals[name] = own, None if why_undivided(own) else own.windows(level=level, name=name)
-    tables: list[CrossTable] = [answer.cross(*one, level=level, joint=joint) for one in crosses]
-    return {"marginals": marginals, "crosses": tables}
+        marginals[name] = own, None if why_undivided(own) else own.windows(level=level.share, name=name)
+    return {
+        "marginals": marginals,
+        "crosses": [answer.cross(*one, level=level.share, joint=level.is_joint) for one in crosses],
+    }
+
+
+def estimate_each_group(  # noqa: PLR0913 - what the command was given
+    counts: CountsFile,
+    survey: Survey,
+    method: Method,
+    questions: Questions,
+    level: float | None,
+    outputs: list[Path],
+    *,
+    everything: bool,
+    as_json: bool,
+) -> GroupFits:
+    """Estimate every group, write what is asked for, show the first ones, and return how they fit."""
+    groups = len(counts.groups)
+    # Mean and median of up to fifty groups get intervals unasked, in a few seconds.
+    is_asked = bool(questions.queries or questions.statistics) or level is not None or groups <= 50
+    _warn_before(groups, survey, method, level, is_asked=is_asked)
+    with progress_bar(method.name, groups) as advance:
+        found = files.estimate_file(counts, survey, method, progress=advance)
+    answers = _ask_groups(found, questions, level) if is_asked else GroupAnswers()
+    with progress("Testing the fit, and for differences"):
+        fits, _ = found.fits, found.differences
+        record = files.groups_record(found, answers) | {"repetition": repetition_record(counts.heading)}
+    contents = {}
+    for path in outputs:
+        ending = path.suffix.lower()
+        if ending == ".html":
+            from confide.present.pages import groups_page
+
+            contents[path] = groups_page(found, answers)
+        else:
+            contents[path] = files.groups_csv(found, answers) if ending == ".csv" else to_json(record) + "\n"
+    for path, content in contents.items():
+        write_text(path, content)
+    if as_json:
+        show_json(record)
+        if fits.is_bad:
+            warn(fits.headline)
+        if found.untold and not found.identification.is_no:
+            warn(found.describe_untold(files.label_group))
+    else:
+        promised = promise_line(counts.heading)
+        summary = summarise_groups(found, answers, rows=str(counts.heading.rows), promised=promised)
+        show_summary(summary, console(), everything=everything)
+        for path in outputs:
+            say_exactly(f"Wrote {path}")
+    _warn_of_endings(found, groups)
+    warn_over_limit(counts.heading)
+    return fits
+
+
+def _warn_before(groups: int, survey: Survey, method: Method, level: float | None, *, is_asked: bool) -> None:
+    """Say what takes long, which of it is left out, and that groups need not have the survey's shape."""
+    if survey.shape is not None:
+        warn(
+            f"The survey declares the shape {survey.shape} of all people together, and a group need not have it: each "
+            f"is estimated without, and so are its intervals."
+        )
+    # Seconds a group for a hundred values: by the default method, and for mean, median and a query.
+    seconds = groups * (0.02 * isinstance(method, Stacked) + 0.05 * is_asked)
+    if groups >= MANY and seconds > 0:
+        faster = "; --method ibu takes all of them together, in less" if isinstance(method, Stacked) else ""
+        warn(f"{groups:,} groups take about {_duration(seconds)} for a hundred values{faster}.")
+    if level is not None and groups > MOST_BANDS:  # a band takes about three seconds
+        warn(
+            f"mean, median and queries get intervals, single values do not: these would take about "
+            f"{_duration(3.0 * groups)} for {groups:,} groups. For a few groups, count those alone."
+        )
+
+
+def _ask_groups(found: files.SurveyGroups, questions: Questions, level: float | None) -> GroupAnswers:
+    shares = [one for one in questions.statistics if one is not None]
+    with progress_bar("Finding intervals", len(found)) as advance:
+        asked = files.ask_groups(found, questions.queries, level or USUAL_LEVEL, quantiles=shares, progress=advance)
+    if level is None or len(found) > MOST_BANDS:
+        return GroupAnswers(asked)
+    with progress_bar("Intervals of single values", len(found)) as advance:
+        return GroupAnswers(asked, found.interval(level, progress=advance))
+
+
+def _warn_of_endings(found: files.SurveyGroups, groups: int) -> None:
+    early = sum(one.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) for one in found.values())
+    if early:
+        warn(
+            f"{early:,} of {len(found):,} groups ended before their goal. In Python, IBU(iteration_limit=...) goes on."
+        )
+    if groups > len(found):
+        warn(f"{groups - len(found):,} groups have no reports, and no estimate.")
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _duration(45), _duration(200), _duration(30_000)
+    ('45 seconds', '3 minutes', '8 hours')
+    """
+    if seconds < 90:
+        return counted(max(1, round(seconds)), "second")
+    return counted(round(seconds / 60), "minute") if seconds < 5400 else counted(round(seconds / 3600), "hour")

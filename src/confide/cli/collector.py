@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from confide.cli.numbers import as_count
-from confide.cli.terminal import progress_bar, say, say_exactly, show_json, show_pairs, warn
-from confide.cli.usage import AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names, take_reports
+from confide.cli.terminal import progress_bar, say, say_exactly, show_pairs, warn
+from confide.cli.usage import Columns, Force, SurveyPath, check_outputs, split_names, take_reports
 from confide.data.counting import ReportInput
-from confide.data.files import CountsFile, Reject
+from confide.data.files import CountsFile
 from confide.data.files.counts_files import write_counts_file
 from confide.errors import ConfideError, InvalidParameterError, MissingExtraError
 from confide.surveys.survey import Survey, load_survey
@@ -201,19 +201,7 @@ def send(  # noqa: PLR0913 - one argument an option
     *,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="The collector.")],
     column: Columns = None,
-    rejects: Rejects = None,
     force: Force = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Send values that were sent before: everybody in them counts twice then.")
-    ] = False,
-    outbox: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where reports wait until they are sent; go on with the same one. [default: VALUES.outbox]",
-            show_default=False,
-        ),
-    ] = None,
     invitation: Annotated[
         str | None,
         typer.Option(
@@ -231,7 +219,6 @@ def send(  # noqa: PLR0913 - one argument an option
         ),
     ] = "",
     token_file: TokenFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Blur values here, and send the reports to a collector in batches.
 
@@ -245,31 +232,23 @@ def send(  # noqa: PLR0913 - one argument an option
 
     contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
     _require_secrets(contract, secret_column)
-    usual = values.with_name(values.name + ".outbox")
-    place = outbox or usual
-    check_outputs([place, rejects], [survey, values])
-    with contextlib.ExitStack() as held:
-        # The values too, whichever outbox was named: sent from two at once, everybody would be counted twice.
-        for one in {usual.resolve(), place.resolve()}:
-            held.enter_context(Outbox.held(one))
-        client = held.enter_context(_reaching(to, token_file))
+    place = values.with_name(values.name + ".outbox")
+    check_outputs([place], [survey, values])
+    # Held first: sent from two processes at once, everybody would be counted twice.
+    with Outbox.held(place.resolve()), _reaching(to, token_file) as client:
         _require_admission(client.admission(contract.fingerprint), codes)  # refused before anything is blurred
         waiting = Outbox.open(place, contract, to)
         if waiting is not None:
             already = f"{waiting.sent:,} of {counted(waiting.messages, 'batch')}"
             say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
         else:
-            if not again:
-                require_unsent(values, contract)
+            require_unsent(values, contract)
             size = 1 if codes else LIMITS.batch_size
-            options: dict[str, Any] = {"rejects": rejects, "force": force, "secret_column": secret_column}
+            options: dict[str, Any] = {"force": force, "secret_column": secret_column}
             waiting, done = Outbox.fill(place, contract, values, column or (), to=to, batch_size=size, **options)
             say(f"Blurred {done.account.description}.", stderr=True)
         with progress_bar("Sending batches", waiting.messages) as tell:
             found = waiting.send(client, tell, receipts_of(values), codes)
-    if as_json:
-        show_json({"accepted": found.accepted, "rejected": len(found.rejected), "batches": waiting.messages})
-        return
     say(f"Sent {counted(found.accepted, 'report')} to {to}; all are counted there.")
     if found.rejected:
         warn(f"{counted(len(found.rejected), 'report')} were rejected: {found.rejected[0][1]}.")
@@ -327,19 +306,12 @@ def pull(
         typer.Option(metavar="NAMES", help="Count groups by themselves: those of the survey, day.", show_default=False),
     ] = None,
     token_file: TokenFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Get the counts of a collector as a file that estimate, merge and diagnose take."""
     check_outputs([output], [survey])
     counts = pull_counts(url, None if survey is None else load_survey(survey), split_names("--by", by), token_file)
     write_counts_file(output, counts)
     rows = counts.heading.rows
-    if as_json:
-        rejected = {str(reason): number for reason, number in rows.rejected.items()}
-        show_json(
-            {"output": str(output), "accepted": rows.accepted, "rejected": rejected, "by": list(counts.heading.by)}
-        )
-        return
     say(f"Wrote the counts of {counted(rows.accepted, 'report')} to {output}.")
     show_pairs([("Survey", counts.heading.survey.title), ("Came", str(rows).replace("rows", "reports"))])
 
@@ -389,13 +361,11 @@ def name_reports(reports: Path) -> str:
     return f"{scheme}://{rest.lstrip('/')}" if mark and scheme in ("http", "https") else str(reports)
 
 
-def take_named(
-    path: Path, given: Path, survey: Survey, columns: list[str], rejects: Path | None, set_aside: Sequence[Reject] = ()
-) -> ReportInput:
+def take_named(path: Path, given: Path, survey: Survey) -> ReportInput:
     """Read reports under the name that they were asked for by: the URL, and not the file that it was pulled into."""
     name = name_reports(given)
     try:
-        found = take_reports(path, survey, columns, rejects, set_aside)
+        found = take_reports(path, survey)
     except ConfideError as error:
         error.args = (str(error).replace(str(path), name),)
         raise

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.cli.repetition import promise_line, repetition_record, warn_over_limit
 from confide.cli.terminal import (
     console,
     say,
@@ -19,7 +18,17 @@ from confide.cli.terminal import (
     warn,
     warn_of_mixture,
 )
-from confide.cli.usage import AsJson, Columns, SurveyPath, check_outputs, split_names, warn_of_values
+from confide.cli.usage import (
+    AsJson,
+    Columns,
+    SurveyPath,
+    check_outputs,
+    promise_line,
+    repetition_record,
+    split_names,
+    warn_of_values,
+    warn_over_limit,
+)
 from confide.data.counting import (
     ENGINES,
     Request,
@@ -43,7 +52,7 @@ EXAMPLES = (
     "confide count survey.toml reports.csv -o counts.parquet",
     "confide count survey.toml 'reports/*.parquet' --by city,week -o counts.parquet --rejects rejects.csv",
     "zcat reports.csv.gz | confide count survey.toml - -o counts.parquet",
-    "confide count survey.toml --show-sql",
+    "confide count survey.toml --engine sql",
 )
 
 By = Annotated[
@@ -81,7 +90,11 @@ def count(  # noqa: PLR0913 - one argument an option
     column: Columns = None,
     by: By = None,
     engine: Annotated[
-        str, typer.Option(metavar="|".join(ENGINES), help="Where to count: on this machine, or on Spark.")
+        str,
+        typer.Option(
+            metavar="|".join([*ENGINES, "sql"]),
+            help="Where to count: on this machine, or on Spark; sql prints the text that counts, and does nothing.",
+        ),
     ] = "duckdb",
     rejects: Annotated[
         Path | None,
@@ -98,7 +111,6 @@ def count(  # noqa: PLR0913 - one argument an option
             "--allow-copies", help="Also count files that are byte for byte the same, if they are of different people."
         ),
     ] = False,
-    show_sql: Annotated[bool, typer.Option("--show-sql", help="Print the SQL that counts, and do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count reports in files of any size, without loading them.
@@ -111,7 +123,7 @@ def count(  # noqa: PLR0913 - one argument an option
     """
     contract, paths = load_survey(survey), reports or []
     request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names("--by", by))
-    if show_sql:
+    if engine == "sql":
         say_exactly(plan_query(paths, request).explained_text)
         return
     if not paths or output is None:

@@ -30,6 +30,7 @@ EXAMPLES = (
     "confide curate confide.db --survey survey.toml --invite 500 -o invitations.txt",
     "confide curate confide.db --survey survey.toml --close",
     "confide curate confide.db --window 30",
+    "confide curate confide.db --window 2026-11-16",
 )
 
 
@@ -67,15 +68,12 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
     ] = None,
     close: Annotated[bool, typer.Option("--close", help="Let the survey take no more reports, for good.")] = False,
     window: Annotated[
-        int | None,
-        typer.Option(metavar="DAYS", help="How many days back a report may be of, from now on.", show_default=False),
-    ] = None,
-    horizon: Annotated[
         str | None,
         typer.Option(
-            metavar="DAY",
-            help="The first day that is taken, such as 2026-11-16. An earlier one than before opens days whose batch "
-            "ids are gone: a batch of them that is sent twice counts twice.",
+            metavar="DAYS|DAY",
+            help="How many days back a report may be of, from now on, such as 30; or the first day that is taken, such "
+            "as 2026-11-16. An earlier one than before opens days whose batch ids are gone: a batch of them that is "
+            "sent twice counts twice.",
             show_default=False,
         ),
     ] = None,
@@ -114,9 +112,9 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
         if close:
             opened.close_survey(fingerprint)
             say(f"Closed {fingerprint}.")
-        if window is not None or horizon is not None:
-            _set_days(opened, window, horizon)
-        if not any((token, revoke, invite, upload, close, window is not None, horizon)):
+        if window is not None:
+            _set_days(opened, window)
+        if not any((token, revoke, invite, upload, close, window is not None)):
             _list_store(opened)
 
 
@@ -156,17 +154,19 @@ def _invite(opened: Store, number: int, people: int, output: Path) -> None:
     say(f"Wrote {counted(people, 'invitation')} to {output}; each is for one report.")
 
 
-def _set_days(opened: Store, window: int | None, horizon: str | None) -> None:
-    """Set the window and the first day that is taken, and say which days are taken then."""
-    if window is not None:
-        opened.set_window(window)
-    if horizon is not None:
+def _set_days(opened: Store, window: str) -> None:
+    """Set how many days back are taken, or the first day, and say which days are taken then."""
+    if re.fullmatch(r"\s*[+-]?\d+\s*", window):
+        opened.set_window(int(window))
+    else:
         try:
-            first = date.fromisoformat(horizon)
+            first = date.fromisoformat(window)
         except ValueError:
-            raise InvalidParameterError(f"--horizon takes a day such as 2026-11-16; got {horizon!r}.") from None
+            raise InvalidParameterError(
+                f"--window takes a number of days, or a day such as 2026-11-16; got {window!r}."
+            ) from None
         if first > _today():
-            raise InvalidParameterError(f"--horizon takes a day up to today, {_today()}; got {first}.")
+            raise InvalidParameterError(f"--window takes a day up to today, {_today()}; got {first}.")
         before = opened.horizon()
         opened.forget(first)
         if first.toordinal() < before:

@@ -11,16 +11,14 @@ from confide.cli.terminal import say, say_exactly, show, show_json, show_pairs
 from confide.cli.usage import AsJson
 from confide.data import datasets as bundled
 from confide.data.datasets import Dataset
-from confide.data.files import alphabet_record, write_text, write_values
-from confide.data.files.writing import csv_text
+from confide.data.files import alphabet_record, write_values
 from confide.errors import InvalidParameterError
 from confide.estimates.explanations import describe_alphabet
 
 EXAMPLES = (
     "confide datasets",
     "confide datasets adult_ages --export values.csv",
-    "confide datasets paris --export paris.csv --counted",
-    "confide datasets manhattan --export checkins.csv --coordinates",
+    "confide datasets manhattan --export checkins.csv",
 )
 
 LONGEST_LICENCE = 16
@@ -38,37 +36,23 @@ def datasets(
             metavar="FILE", help="Write it as CSV, one value a person; - for standard output.", show_default=False
         ),
     ] = None,
-    counted: Annotated[bool, typer.Option("--counted", help="With --export: one row a value, and its count.")] = False,
-    coordinates: Annotated[
-        bool, typer.Option("--coordinates", help="With --export: latitude and longitude, of the middle of each cell.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the bundled datasets, or describe and export one."""
-    _check(name, export, counted=counted, coordinates=coordinates, as_json=as_json)
+    if export is not None and name is None:
+        raise InvalidParameterError("--export needs the NAME of a dataset.")
+    if as_json and str(export) == "-":
+        raise InvalidParameterError("--json and the values cannot share standard output. Name a file with --export.")
     if name is None:
         _list_all(as_json=as_json)
         return
     dataset = bundled.load(name)
     if export is not None:
-        if coordinates:
-            write_text(export, csv_text(("latitude", "longitude"), dataset.coordinates().round(6).tolist()))
-        else:
-            write_values(export, dataset.alphabet, dataset.histogram, counted=counted)
+        write_values(export, dataset.alphabet, dataset.histogram, dataset.places)
     if as_json:
         show_json(dataset_record(dataset))
     elif str(export) != "-":
         _describe(dataset, export)
-
-
-def _check(name: str | None, export: Path | None, *, counted: bool, coordinates: bool, as_json: bool) -> None:
-    """Refuse options that do not go together."""
-    if (export is not None and name is None) or ((counted or coordinates) and export is None):
-        raise InvalidParameterError("--export needs the NAME of a dataset; --counted and --coordinates need --export.")
-    if counted and coordinates:
-        raise InvalidParameterError("Give either --counted or --coordinates: places are written one a person.")
-    if as_json and str(export) == "-":
-        raise InvalidParameterError("--json and the values cannot share standard output. Name a file with --export.")
 
 
 def dataset_record(dataset: Dataset) -> dict[str, Any]:

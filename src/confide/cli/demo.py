@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.numbers import as_count
 from confide.cli.terminal import progress, say, say_exactly, show, show_pairs, warn
 from confide.data.datasets import Dataset, adult_ages
 from confide.data.files import check_writable, write_text
@@ -23,10 +22,11 @@ from confide.values import Integers
 from confide.values.distances import emd, total_variation
 from confide.values.queries import as_weights
 
-EXAMPLES = ("confide demo", "confide demo --output ages.html --seed 1")
+EXAMPLES = ("confide demo", "confide demo --output ages.html")
 
 AGES = Integers(0, 99, unit="year")
 EPSILON = 0.05
+SEED = 7
 METHODS: tuple[Method, ...] = (Stacked(), IBU(delta=0.01), Inversion("normalize"), Inversion("project"))
 QUESTION = "age >= 65"
 
@@ -36,9 +36,6 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page.")] = Path(
         "confide-demo.html"
     ),
-    seed: Annotated[
-        int, typer.Option(parser=as_count, metavar="N", help="The noise is simulated; another seed, other noise.")
-    ] = 7,
 ) -> None:
     """Blur 48,842 real ages and recover their distribution.
 
@@ -51,7 +48,7 @@ def demo(
     people = adult_ages()
     survey = Survey(TruncatedGeometric(AGES, EPSILON), name="age", title="Ages, UCI Adult")
     with progress("Blurring each age", is_noted=True):
-        counts = tally(survey.mechanism.privatize(people.values(), rng=seed, taken=True))
+        counts = tally(survey.mechanism.privatize(people.values(), rng=SEED, taken=True))
     outcomes = [_recover(counts, survey, people, method) for method in METHODS]
     with progress("Finding intervals", is_noted=True):
         best = outcomes[0].estimate
@@ -65,7 +62,7 @@ def demo(
     except MissingExtraError as error:
         is_drawn = False
         warn(f"The page is left out. {error}")
-    _introduce(people, survey, seed)
+    _introduce(people, survey)
     _show_table(survey, people, counts, outcomes)
     _explain(survey, outcomes)
     _answer(people, answer)
@@ -77,7 +74,7 @@ def demo(
     _point_onwards()
 
 
-def _introduce(people: Dataset, survey: Survey, seed: int) -> None:
+def _introduce(people: Dataset, survey: Survey) -> None:
     from confide.estimates.explanations import describe_mechanism, explain_guarantee
 
     promise = survey.mechanism.guarantee
@@ -87,7 +84,7 @@ def _introduce(people: Dataset, survey: Survey, seed: int) -> None:
         [
             ("Data", f"{people.title}: {people.citation}"),
             ("Mechanism", f"{describe_mechanism(survey)}, epsilon {EPSILON:g} per {survey.alphabet.unit}"),
-            ("Noise", f"simulated with seed {seed}, so that you see what we see; without a seed it is secure"),
+            ("Noise", f"simulated with seed {SEED}, so that you see what we see; without a seed it is secure"),
             ("Promise", f"none of these reports, for whoever knows the seed; without one, {promise}"),
             *zip(("For example", "", ""), explain_guarantee(survey), strict=False),
         ]

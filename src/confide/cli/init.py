@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.numbers import as_count
 from confide.cli.terminal import say, say_exactly
 from confide.data.files import write_text
 from confide.errors import ConfideError, InvalidParameterError
@@ -16,13 +15,13 @@ from confide.mechanisms import MECHANISMS
 from confide.mechanisms.guarantees import Guarantee, LocalDP
 from confide.surveys.survey import parse_survey
 from confide.values import ALPHABETS
-from confide.values.checks import check_choice, check_count
+from confide.values.checks import check_choice
 from confide.values.kinds import Example
 
 EXAMPLES = (
     "confide init",
     "confide init checkins.toml --alphabet places",
-    "confide init --mechanism rappor --reports 1",
+    "confide init --mechanism rappor",
 )
 
 HEADER = """\
@@ -49,6 +48,8 @@ LIMITS = """\
 # How many reports one person may make. The promise is for one report: those of several add up, and confide show says
 # to what. Without limits the survey does not say; confide merge then cannot tell too many from enough. Beside reports,
 # epsilon = 1.5 limits what all of them promise together, and noise = "permanent" asks for a secret of each person.
+# [limits]
+# reports = 1
 """
 
 
@@ -73,33 +74,21 @@ def init(
             show_default=False,
         ),
     ] = None,
-    reports: Annotated[
-        int | None,
-        typer.Option(
-            parser=as_count,
-            metavar="N",
-            help="Limit how many reports one person may make; what is promised for each adds up.",
-            show_default=False,
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented example survey, to be edited.
 
     A survey names the values that a person may have and the mechanism that blurs them. Its comments explain every key
     and list the other mechanisms that fit.
     """
-    if reports is not None:
-        check_count("--reports", reports, 1)
-    if path.exists() and not force and str(path) != "-":
-        raise InvalidParameterError(f"{path} exists already. Name another file, or overwrite it with --force.")
-    write_text(path, example_survey(*_choose(alphabet, mechanism), path, reports))
+    if path.exists() and str(path) != "-":
+        raise InvalidParameterError(f"{path} exists already. Name another file, or remove it first.")
+    write_text(path, example_survey(*_choose(alphabet, mechanism), path))
     if str(path) != "-":
         say(f"Wrote {path}. Edit it, then see what it promises:")
         say_exactly(f"  confide show {path}")
 
 
-def example_survey(alphabet: str, mechanism: str, path: Path, reports: int | None = None) -> str:
+def example_survey(alphabet: str, mechanism: str, path: Path) -> str:
     """Return a survey with one alphabet and one mechanism, and as comments the others that fit, and limits not set.
 
     >>> parse_survey(example_survey("integers", "geometric", Path("survey.toml"))).mechanism
@@ -115,7 +104,7 @@ def example_survey(alphabet: str, mechanism: str, path: Path, reports: int | Non
         f"# Which values a person may have.\n{tables}",
         f"# For other values: confide init --alphabet {'|'.join(one for one in kinds if one != alphabet)}\n",
         f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{mechanism_table}",
-        LIMITS + ("# [limits]\n# reports = 1\n" if reports is None else f"[limits]\nreports = {reports}\n"),
+        LIMITS,
         _others(alphabet, mechanism),
     )
     return "\n".join(parts)

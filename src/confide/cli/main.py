@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from confide import __version__
 from confide.cli import unguard
 from confide.cli.failures import MEANINGS, ExitCode, explained_failures, refuse_output
+from confide.errors import InvalidParameterError
 
 COMMANDS = {
     "demo": "demo",
@@ -37,6 +38,83 @@ COMMANDS = {
 }
 """Every command, with the module of confide.cli that has it and its EXAMPLES; a new one joins by standing here."""
 
+WENT = {
+    "demo": {"--seed": "The demo always has seed 7."},
+    "init": {"--reports": "Set [limits] in the file that it writes.", "--force": "Remove the file first."},
+    "plan": {
+        "--target-emd": "Write --target 0.5.",
+        "--target-width": "Write --target 0.01 beside --query.",
+        "--mechanisms": "Plan for each mechanism, and compare.",
+        "--method": "In Python, plan(method=...).",
+        "--repeats": "In Python, plan(repeats=...).",
+        "--seed": "In Python, plan(seed=...).",
+        "--no-cache": "In Python, plan(cache=False).",
+        "--rejects": "Correct the rows of the guess; in Python, plan(rejects=...).",
+    },
+    "privatize": {"--keep-order": "In Python, privatize_file(keep_order=True)."},
+    "count": {"--show-sql": "Write --engine sql."},
+    "merge": {"--json": "The merged file carries its account: confide estimate --json shows it."},
+    "estimate": {
+        "--mean": "Write --query mean.",
+        "--median": "Write --query median.",
+        "--quantile": 'Write --query "quantile 0.9".',
+        "--within": "Write --query areas.geojson.",
+        "--marginal": "Write --show age.",
+        "--cross": "Write --show age,sex.",
+        "--all": "Write --show all.",
+        "--joint": 'Write --interval "95% joint".',
+        "--prospect": "In Python, estimate.prospect(query).",
+        "--windows": "In Python, estimate.windows().",
+        "--delta": "In Python, IBU(delta=...).",
+        "--iteration-limit": "In Python, IBU(iteration_limit=...).",
+    },
+    "diagnose": {
+        "--html": "Write -o page.html.",
+        "--error": "In Python, diagnose(error=...).",
+        "--within": "Write --query areas.geojson.",
+    },
+    "send": {
+        "--again": "Remove the file VALUES.sent.",
+        "--outbox": "Reports wait in VALUES.outbox.",
+        "--rejects": "Correct the rows, or privatize with --rejects.",
+        "--json": "The exit code says whether all was sent.",
+    },
+    "pull": {"--json": "The exit code says whether the counts were written."},
+    "curate": {"--horizon": "Write --window 2026-11-16."},
+    "datasets": {
+        "--counted": "In Python, Dataset.histogram has the counts.",
+        "--coordinates": "An export of places has latitude and longitude.",
+    },
+}
+"""Options of version 0.2 that went, by command, and what to do instead."""
+
+for _command in ("estimate", "diagnose"):
+    _cure = "Write confide count SURVEY REPORTS -o counts.parquet with"
+    WENT[_command] |= {f"--{one}": f"{_cure} --{one}, and take the counts." for one in ("column", "rejects")}
+
+
+class ExplainingCommand(TyperCommand):
+    """A command that says what took the place of an option, and whose help has options under headings of their own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what was typed."""
+        for option in (one.partition("=")[0] for one in args):
+            if option in WENT.get(str(self.name), ()):
+                raise InvalidParameterError(f"{option} went in 0.3. {WENT[str(self.name)][option]}")
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options under their headings, in the order in which these first come up."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for one in self.get_params(ctx):
+            usual = "Arguments" if one.param_type_name == "argument" else "Options"
+            record = one.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(one, "rich_help_panel", None) or usual, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
 
 class ExplainingGroup(TyperGroup):
     """Commands that are imported when they are called, and whose failures end with a message and an exit code."""
@@ -52,7 +130,7 @@ class ExplainingGroup(TyperGroup):
         module = import_module(f"confide.cli.{COMMANDS[cmd_name]}")
         app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         epilog = _paragraphs("For example:", examples_of(cmd_name))
-        app.command(cmd_name, epilog=epilog, context_settings=HELP)(getattr(module, cmd_name))
+        app.command(cmd_name, cls=ExplainingCommand, epilog=epilog, context_settings=HELP)(getattr(module, cmd_name))
         return typer.main.get_command(app)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

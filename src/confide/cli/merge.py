@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.repetition import describe_merged, repetition_record, warn_over_limit
-from confide.cli.terminal import say, show_json, show_pairs, warn_of_mixture
-from confide.cli.usage import AsJson, check_outputs
+from confide.cli.terminal import say, show_pairs, warn_of_mixture
+from confide.cli.usage import check_outputs, describe_merged, warn_over_limit
 from confide.data.counting import merge_files
 from confide.data.counting.sources import expand
 from confide.errors import InvalidParameterError
@@ -53,7 +52,6 @@ def merge(
             "--strict", help="Refuse more files than the survey's [limits] allow reports of one person (exit code 4)."
         ),
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Add up files of counts.
 
@@ -73,12 +71,6 @@ def merge(
     heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
     warn_over_limit(heading)
     warn_of_mixture(heading.origin(heading.rows.people))
-    if as_json:
-        record = {"files": len(counts), "output": str(output), "surveys": len(heading.surveys), "by": list(heading.by)}
-        rows = {"read": heading.rows.read, "accepted": heading.rows.accepted}
-        known = heading.origin(heading.rows.people)
-        show_json(record | {"rows": rows, "origin": known.record, "repetition": repetition_record(heading)})
-        return
     say(f"Merged {counted(len(counts), 'file')} of counts into {output}.")
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []

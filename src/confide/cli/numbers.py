@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 
 import typer
@@ -79,6 +80,24 @@ def as_share(typed: str | float) -> float:
     """
     percent = _PERCENT.fullmatch(str(typed).strip())
     return as_amount(typed) if percent is None or "," in percent[1] else float(Decimal(percent[1]) / 100)
+
+
+@dataclass(frozen=True)
+class Level:
+    """How often intervals are to hold the truth: each of them, or all of an answer at once."""
+
+    share: float
+    is_joint: bool = False
+
+
+def as_level(typed: str) -> Level:
+    """Return the level of intervals as it was typed.
+
+    >>> as_level("95%"), as_level("0.9 joint")
+    (Level(share=0.95, is_joint=False), Level(share=0.9, is_joint=True))
+    """
+    share = typed.strip().removesuffix("joint")
+    return Level(as_share(share), share != typed.strip())
 
 
 def _refusal(typed: object, why: str) -> typer.BadParameter:

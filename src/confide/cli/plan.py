@@ -15,24 +15,20 @@ from confide.cli.numbers import as_amount, as_count
 from confide.cli.terminal import console, say, say_exactly, show_json, ticker
 from confide.cli.usage import (
     AsJson,
-    MethodName,
-    Rejects,
     ShapeWords,
     SurveyPath,
     check_formats,
     check_outputs,
-    choose_method,
     choose_shape,
     outputs_option,
 )
 from confide.data.files import to_json, write_text
 from confide.errors import InvalidParameterError
-from confide.plans import METHOD, REPEATS, SHAPE_REPEATS, SHAPES, Plan
+from confide.plans import SHAPES, Plan
 from confide.plans.planning import expected_surveys
 from confide.plans.planning import plan as make_plan
 from confide.plans.records import plan_csv, plan_record
-from confide.plans.rivals import ALL, within
-from confide.plans.simulations import FEWEST_REPEATS
+from confide.plans.rivals import within
 from confide.present.plans import summarise_plan
 from confide.present.terminal import show_summary
 from confide.surveys.survey import Survey, load_survey
@@ -43,14 +39,10 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "confide plan survey.toml --people 50,000    # from the best shape of the truth to the worst",
     "confide plan survey.toml --people 50,000 --guess adult_ages",
-    "confide plan survey.toml --people 50,000 --target-emd 0.5 --guess adult_ages    # which epsilon?",
-    "confide plan survey.toml --epsilon 0.05 --target-emd 0.5 --guess adult_ages    # how many people?",
-    'confide plan survey.toml --query "age >= 65" --target-width 0.01 --guess estimate.csv -o plan.html',
+    "confide plan survey.toml --people 50,000 --target 0.5 --guess adult_ages    # which epsilon?",
+    "confide plan survey.toml --epsilon 0.05 --target 0.5 --guess adult_ages    # how many people?",
+    'confide plan survey.toml --query "age >= 65" --target 0.01 --guess estimate.csv -o plan.html',
 )
-
-FORMATS = (".html", ".csv", ".json", ".png")
-
-NONE = "none"
 
 TIMED = 4
 """Surveys after which the time of all is told; every setting has as many."""
@@ -75,21 +67,13 @@ def plan(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
-    target_emd: Annotated[
+    target: Annotated[
         float | None,
         typer.Option(
             parser=as_amount,
             metavar="X",
-            help="The expected earth mover's distance from the truth to reach; on categories, the total variation.",
-            show_default=False,
-        ),
-    ] = None,
-    target_width: Annotated[
-        float | None,
-        typer.Option(
-            parser=as_amount,
-            metavar="X",
-            help="With --query: the half-width to reach that holds its answer in 95 of 100 surveys, as a share.",
+            help="The error to reach: the expected earth mover's distance from the truth (on categories, the total "
+            "variation), or with --query the half-width that holds its answer in 95 of 100 surveys, as a share.",
             show_default=False,
         ),
     ] = None,
@@ -120,29 +104,7 @@ def plan(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
-    mechanisms: Annotated[
-        str | None,
-        typer.Option(
-            metavar="all|none|KIND,...",
-            help="Which mechanisms to compare at the same promise. [default: those that are quick to simulate]",
-            show_default=False,
-        ),
-    ] = None,
-    method: MethodName = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(
-            parser=as_count,
-            metavar="N",
-            help=f"Simulated surveys for each setting, at least {FEWEST_REPEATS}; more make it surer. "
-            f"[default: {REPEATS}, or {SHAPE_REPEATS} for each shape]",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(parser=as_count, metavar="N", help="The seed of the simulation.")] = 0,
     shape: ShapeWords = None,
-    rejects: Rejects = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep simulated numbers.")] = False,
     output: Annotated[
         list[Path] | None, outputs_option("the plan as a .html page, .csv, .json or a .png picture")
     ] = None,
@@ -157,32 +119,24 @@ def plan(  # noqa: PLR0913 - one argument an option
     else in the earth mover's distance (EMD). A target that cannot be reached ends with exit code 5. Simulated numbers
     are kept in your cache folder, or in the one that CONFIDE_CACHE names.
     """
-    outputs = output or []
-    check_formats(outputs, FORMATS)
-    check_outputs([*outputs, rejects], [survey, *_file(guess)])
-    contract, kinds = load_survey(survey), _kinds(mechanisms)
+    outputs, files = output or [], [Path(guess)] if guess is not None and Path(guess).is_file() else []
+    check_formats(outputs, (".html", ".csv", ".json", ".png"))
+    check_outputs(outputs, [survey, *files])
+    contract = load_survey(survey)
     limits = None if span is None else as_span(span)
-    is_solved = target_emd is not None or target_width is not None
     with ticker("Simulating") as tell:
         mechanism = within(contract.mechanism, limits)
-        surveys = partial(expected_surveys, mechanism, guess, kinds, is_solved=is_solved, repeats=repeats)
-        clock = SurveyClock(surveys, tell)
+        clock = SurveyClock(partial(expected_surveys, mechanism, guess, is_solved=target is not None), tell)
         made = make_plan(
             contract.mechanism,
             guess,
             people=people,
             epsilon=epsilon,
-            target_emd=target_emd,
-            target_width=target_width,
+            target_emd=target if query is None else None,
+            target_width=None if query is None else target,
             query=query,
-            mechanisms=kinds,
-            method=METHOD if method is None else choose_method(method),
-            repeats=repeats,
-            seed=seed,
-            cache=not no_cache,
             follow=clock.follow,
             name=contract.name,
-            rejects=rejects,
             span=limits,
             shape=choose_shape(contract, shape or []),
         )
@@ -239,17 +193,6 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(10, round(seconds, -1)):.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.0f} hours"
-
-
-def _file(guess: str | None) -> list[Path]:
-    return [Path(guess)] if guess is not None and Path(guess).is_file() else []
-
-
-def _kinds(mechanisms: str | None) -> list[str] | str | None:
-    """Return the names in a list with commas, and what stands for several of them."""
-    if mechanisms is None or mechanisms == ALL:
-        return mechanisms
-    return [] if mechanisms == NONE else [one.strip() for one in mechanisms.split(",")]
 
 
 def _record(survey: Survey, made: Plan) -> dict[str, object]:

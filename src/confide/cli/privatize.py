@@ -10,7 +10,7 @@ import typer
 
 from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
-from confide.cli.usage import CURE, AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names
+from confide.cli.usage import AsJson, Columns, Force, SurveyPath, check_outputs, split_names
 from confide.data.files import Privatized, privatize_file
 from confide.data.files.limits import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand
@@ -28,12 +28,6 @@ EXAMPLES = (
     "confide privatize survey.toml people.csv.gz --column age -o - | gzip > reports.csv.gz",
     "confide privatize survey.toml people.parquet --keep city,week -o reports.parquet",
     "confide privatize survey.toml today.csv --secret-file secret.txt -o report.csv",
-)
-
-KEPT_ORDER = (
-    "the reports stand in the order of the rows. Where that is sorted, or known from elsewhere, it gives values away: "
-    "of people sorted by age, at 0.05 per year, isotonic regression finds each age to about 1.5 years, where one "
-    "report is off by 17.6. Leave out --keep-order unless nobody can know anything about the order."
 )
 
 GIVES_BACK = (
@@ -91,14 +85,6 @@ def privatize(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
-    keep_order: Annotated[
-        bool,
-        typer.Option(
-            "--keep-order",
-            help="Keep the order of the rows, which gives values away where it is known or sorted. By default reports "
-            "are shuffled.",
-        ),
-    ] = False,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -133,7 +119,15 @@ def privatize(  # noqa: PLR0913 - one argument an option
             show_default=False,
         ),
     ] = None,
-    rejects: Rejects = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Set rows that cannot be used aside in this file (file, line, text, reason) and go on with the "
+            "others. Without it, one such row is an error.",
+            show_default=False,
+        ),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -159,14 +153,13 @@ def privatize(  # noqa: PLR0913 - one argument an option
             contract,
             column or (),
             keep=split_names("--keep", keep),
-            keep_order=keep_order,
             seed=seed,
             secret=None if secret_file is None else _read_secret(secret_file),
             secret_column=secret_column,
             ledger=None if ledger is None else Ledger(ledger),
             rejects=rejects,
             force=force,
-            cure=CURE,
+            cure="Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv.",
         )
     for text in _warnings(done, seed):
         warn(text)
@@ -194,7 +187,6 @@ def _read_secret(path: Path) -> Permanent:
 
 def _warnings(done: Privatized, seed: int | None) -> list[str]:
     found = [SEEDED] if seed is not None else []
-    found += [KEPT_ORDER] if done.order == "kept" else []
     if 10 * done.account.total_rejected > done.account.read:
         share = done.account.total_rejected / done.account.read
         found.append(
@@ -237,13 +229,12 @@ def _summarize(survey: Survey, done: Privatized, output: Path, noise: str, *, se
             "noise": str(done.noise),
             "guarantee": guarantee if is_protected else None,
         }
-        record |= {"order": done.order, "order_words": KEPT_ORDER if done.order == "kept" else None}
-        record |= {"kept": _kept_record(done), "metadata": where_metadata_stand(output)}
+        record |= {"order": done.order, "kept": _kept_record(done), "metadata": where_metadata_stand(output)}
         show_json(record | {"is_protected": is_protected, "rows": rows.record})
         return
     is_piped = str(output) == "-"
     is_plain = not rows.total_rejected and not rows.remarks and not done.kept
-    if is_piped and is_protected and is_plain and done.order == "shuffled":
+    if is_piped and is_protected and is_plain:
         return  # a filter says nothing when all is well
     say(f"Wrote {counted(rows.people, 'report')} to {'standard output' if is_piped else output}.", stderr=is_piped)
     pairs = [("Read", rows.description), ("Noise", noise), ("Order", _describe_order(done, seed))]
@@ -254,8 +245,6 @@ def _summarize(survey: Survey, done: Privatized, output: Path, noise: str, *, se
 
 
 def _describe_order(done: Privatized, seed: int | None) -> str:
-    if done.order == "kept":
-        return "that of the rows, which may give values away: see the warning"
     if done.kept and (done.groups is None or 2 * (done.in_small_groups or 0) > done.account.people):
         return f"shuffled, but {listed(done.kept)} may give it back: see the warning"
     return "shuffled, every order equally likely" + ("" if seed is None else f", from seed {seed}")

@@ -1,10 +1,10 @@
-"""Usage that commands share: arguments and options, and checks on them."""
+"""Usage that commands share: arguments and options, checks on them, and what is said of reports."""
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,26 +15,30 @@ from confide.check.shapes import ShapeFit
 from confide.cli.failures import ExitCode
 from confide.cli.terminal import warn
 from confide.data.counting import ReportInput, read_reports
-from confide.data.files import REPORT_COLUMN, Reject, check_writable
+from confide.data.files import REPORT_COLUMN, Heading, check_writable
 from confide.data.files.metadata import SUFFIX
 from confide.data.files.sheets import resolved
 from confide.errors import InvalidParameterError
+from confide.estimates.explanations import describe_files
 from confide.evidence.shapes import Shape
 from confide.mechanisms import PlanarLaplace
-from confide.solve.methods import METHODS, Method, Stacked
+from confide.solve.methods import METHODS, Stacked
 from confide.surveys.survey import Survey
-from confide.values import Alphabet, Places, UnorderedGeometry
-from confide.values.checks import check_choice
+from confide.values import Places, UnorderedGeometry
 from confide.values.geojson import read_areas
 from confide.values.queries import Query, as_weights
-
-CURE = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
+from confide.values.wording import counted, listed
 
 DEFAULT = next(name for name, method in METHODS.items() if method == Stacked())
 """The method that is used where none is asked for, by its name on the command line."""
 
 USUAL_LEVEL = 0.95
 """The level of intervals where none is asked for."""
+
+COUNT_FIRST = (
+    "Nothing was written. Correct these rows, or leave them out: confide count SURVEY REPORTS -o counts.parquet names "
+    "them, and its counts take the place of the reports."
+)
 
 SurveyPath = Annotated[
     Path,
@@ -50,6 +54,7 @@ DifferentPeople = Annotated[
         "--different-people",
         help="Files of reports with permanent noise are of different people, as of towns and not of days: no answer is "
         "widened for one person who may be in several.",
+        rich_help_panel="What it rests on",
     ),
 ]
 Columns = Annotated[
@@ -62,29 +67,10 @@ Columns = Annotated[
         show_default=False,
     ),
 ]
-Rejects = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Set rows that cannot be used aside in this file (file, line, text, reason) and go on with the others. "
-        "Without it, one such row is an error.",
-        show_default=False,
-    ),
-]
-
 Force = Annotated[
     bool,
     typer.Option(
         "--force", help="Go on where most rows cannot be used, or most amounts fall into a bin with an open end."
-    ),
-]
-MethodName = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        metavar="|".join(METHODS),
-        help=f"How to recover the distribution. [default: {DEFAULT}, which chooses by itself and says what]",
-        show_default=False,
     ),
 ]
 Strict = Annotated[
@@ -92,6 +78,7 @@ Strict = Annotated[
     typer.Option(
         "--strict",
         help="End with exit code 8 if the reports fit the survey, or the shape, poorly or not at all.",
+        rich_help_panel="Checks",
     ),
 ]
 ShapeWords = Annotated[
@@ -103,35 +90,16 @@ ShapeWords = Annotated[
         'all hold. One that the survey does not declare is said to be chosen afterwards; "none" leaves out one that it '
         "does. [default: the survey's]",
         show_default=False,
-    ),
-]
-Mean = Annotated[bool, typer.Option("--mean", help="Also give the mean of the values, with its interval.")]
-Median = Annotated[bool, typer.Option("--median", help="Also give the median, with its interval; as --quantile 0.5.")]
-Quantiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--quantile",
-        metavar="SHARE",
-        help="Also give the value at or below which this share of people lies, 0.9 or 90%, with its interval; may be "
-        "repeated.",
-        show_default=False,
+        rich_help_panel="What it rests on",
     ),
 ]
 Cell = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", help='Where reports are coordinates: cells to estimate on, such as "500 m".', show_default=False
-    ),
-]
-
-Within = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--within",
-        metavar="AREA",
-        help="Also answer how many people are inside the areas of a GeoJSON file, one answer a feature, with an "
-        "interval; cells count by their centres; may be repeated.",
+        metavar="SIZE",
+        help='Where reports are coordinates: cells to estimate on, such as "500 m".',
         show_default=False,
+        rich_help_panel="Maps",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines, and nothing else.")]
@@ -151,55 +119,52 @@ def check_formats(outputs: Iterable[Path], formats: tuple[str, ...]) -> None:
             raise InvalidParameterError(f"{path} should end in {', '.join(formats)}: the ending names the format.")
 
 
-def gather_queries(queries: Sequence[str] | None, within: Sequence[Path] | None) -> list[Query]:
-    """Return what is asked: texts, then the areas of files, one question an area."""
-    return [*(queries or ()), *(area for path in within or () for area in read_areas(path))]
-
-
-def check_queries(survey: Survey, queries: Iterable[Query]) -> None:
-    """Refuse a query that makes no sense before any work is done."""
-    for query in queries:
-        as_weights(query, survey.alphabet, survey.name)
-
-
 @dataclass(frozen=True)
-class Statistic:
-    """The mean, or the quantile of a share, of the values."""
+class Questions:
+    """What is asked: shares of people, statistics by their shares (None is the mean), and the files of areas."""
 
-    share: float | None = None
-
-
-def choose_statistics(
-    survey: Survey, *, mean: bool = False, median: bool = False, quantiles: Iterable[str] | None = None
-) -> list[Statistic]:
-    """Return the statistics that are asked for, each once; refuse them where values are no numbers."""
-    asked = [Statistic()] if mean else []
-    asked += [Statistic(0.5)] if median else []
-    asked += [Statistic(read_share("--quantile", text)) for text in quantiles or ()]
-    if asked:
-        _require_numbers(survey.alphabet, survey.name)
-    if (mean and not survey.alphabet.has_mean) or (asked and not survey.alphabet.has_numbers):
-        _ = survey.alphabet.amounts  # which says why there is none
-    return list(dict.fromkeys(asked))
+    queries: list[Query] = field(default_factory=list)
+    statistics: list[float | None] = field(default_factory=list)
+    areas: list[Path] = field(default_factory=list)
 
 
-def read_share(option: str, text: str, example: str = "0.9 or 90%") -> float:
+def read_questions(texts: Iterable[str], survey: Survey) -> Questions:
+    """Read the questions of --query: about people, for a statistic, or for the areas of a GeoJSON file.
+
+    A statistic is a word without a comparison, which no question about people is: a survey may be called mean.
+    """
+    queries, statistics, areas = list[Query](), dict[float | None, None](), list[Path]()
+    for text in texts:
+        found = re.fullmatch(r"\s*(?:(mean)|(median)|quantile\s+([-+.\d]\S*))\s*", text, re.IGNORECASE)
+        if found is not None:
+            _require_numbers(survey, is_mean=bool(found[1]))
+            statistics[None if found[1] else 0.5 if found[2] else _read_share(found[3])] = None
+        elif text.strip().lower().endswith((".geojson", ".json")):
+            areas.append(Path(text.strip()))
+            queries += read_areas(areas[-1])
+        else:
+            queries.append(text)
+    return Questions(queries, list(statistics), areas)
+
+
+def _read_share(text: str) -> float:
     """Read a share between 0 and 1, written as such or in percent.
 
-    >>> read_share("--quantile", "0.9"), read_share("--quantile", "90%")
+    >>> _read_share("0.9"), _read_share("90%")
     (0.9, 0.9)
     """
-    number = text.strip().removesuffix("%")
     try:
-        share = float(number) / (100 if "%" in text else 1)
+        share = float(text.removesuffix("%")) / (100 if "%" in text else 1)
     except ValueError:
-        share = math.nan
+        share = 0.0
     if not 0 < share < 1:
-        raise InvalidParameterError(f"{option} takes a share between 0 and 1, such as {example}; got {text!r}.")
+        raise InvalidParameterError(f"A quantile takes a share between 0 and 1, such as 0.9 or 90%; got {text!r}.")
     return share
 
 
-def _require_numbers(alphabet: Alphabet, name: str) -> None:
+def _require_numbers(survey: Survey, *, is_mean: bool) -> None:
+    """Refuse statistics of values that have no order, or no mean."""
+    alphabet = survey.alphabet
     if alphabet.geometry.dimensions == 2:
         raise InvalidParameterError(
             "Cells have no mean and no quantiles: they have no order. Ask for rows and columns, such as "
@@ -208,8 +173,17 @@ def _require_numbers(alphabet: Alphabet, name: str) -> None:
     if alphabet.parts > 1 or (isinstance(alphabet.geometry, UnorderedGeometry) and not alphabet.has_numbers):
         what = "of several attributes" if alphabet.parts > 1 else f"words such as {alphabet.labels([0])[0]!r}"
         raise InvalidParameterError(
-            f"The values of {name} are {what}, which have no mean and no quantiles. Ask for shares, with --query."
+            f"The values of {survey.name} are {what}, which have no mean and no quantiles. Ask for shares, with "
+            f"--query."
         )
+    if not alphabet.has_numbers or (is_mean and not alphabet.has_mean):
+        _ = alphabet.amounts  # which says why there is none
+
+
+def check_queries(survey: Survey, queries: Iterable[Query]) -> None:
+    """Refuse a query that makes no sense before any work is done."""
+    for query in queries:
+        as_weights(query, survey.alphabet, survey.name)
 
 
 def split_names(option: str, names: list[str] | None) -> tuple[str, ...]:
@@ -224,17 +198,9 @@ def split_names(option: str, names: list[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for one in names or () for name in one.split(","))
 
 
-def choose_method(name: str) -> Method:
-    """Return a method by its name on the command line."""
-    check_choice("--method", name, tuple(METHODS))
-    return METHODS[name]
-
-
-def take_reports(
-    path: Path, survey: Survey, columns: Sequence[str], rejects: Path | None, beside: Sequence[Reject] = ()
-) -> ReportInput:
-    """Read reports for one estimate, and warn of what may be wrong with them; rows of other files are set aside too."""
-    found = read_reports(path, survey, columns, rejects, CURE, beside)
+def take_reports(path: Path, survey: Survey) -> ReportInput:
+    """Read reports for one estimate, and warn of what may be wrong with them."""
+    found = read_reports(path, survey, cure=COUNT_FIRST)
     warn_of_values(found.account.columns, found.account.source, survey)
     if found.unused:
         warn(
@@ -332,3 +298,45 @@ def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
     asked = Shape.of(list(words))
     asked.check(survey.alphabet, survey.name)  # before any work is done
     return survey.shape if asked == survey.shape else asked
+
+
+def describe_merged(heading: Heading) -> str:
+    """Return what is promised to a person who reported in each of the files behind counts."""
+    if heading.files == 1:
+        return f"{heading.survey.mechanism.guarantee.terms}, for one report of each person"
+    if heading.is_pooled:
+        # Under two rounds, what any number of reports of a value promise: what each does by itself does not add up.
+        every = [one.mechanism.lasting or one.mechanism.guarantee for one in heading.surveys]
+        terms = list(dict.fromkeys(one.terms for one in every))
+        return f"{listed(terms)}; to a person who reported in several of the {heading.files:,} files, their sum"
+    return describe_files(heading.survey, heading.files)
+
+
+def promise_line(heading: Heading) -> list[tuple[str, str]]:
+    """Return a line for the list of facts, where there are several files of reports behind counts."""
+    return [("Promise of the survey", describe_merged(heading))] if heading.files > 1 else []
+
+
+def warn_over_limit(heading: Heading) -> None:
+    """Warn where more files were counted together than the survey allows reports of one person."""
+    if heading.is_over_limit:
+        warn(
+            f"{counted(heading.most_reports, 'file')} may hold as many reports of one person, and the survey allows "
+            f"{heading.limit}. The limit is broken unless the files are of different people."
+        )
+
+
+def repetition_record(heading: Heading) -> dict[str, Any]:
+    """Return for JSON how many files of reports there are, and what is promised to a person who is in each."""
+    promise = heading.survey.mechanism.lasting or heading.survey.mechanism.guarantee
+    return {
+        "files": heading.files,
+        "guarantee_of_one_report": [str(one.mechanism.guarantee) for one in heading.surveys],
+        "guarantee_if_in_each_file": None if heading.is_pooled else str(promise.times(heading.files)),
+        "words": describe_merged(heading),
+        "most_reports_of_one_person": max(
+            [heading.most_repeated(number) for number, known in enumerate(heading.origins) if known.permanent] or [1]
+        ),
+        "limit": heading.limit,
+        "is_over_limit": heading.is_over_limit,
+    }

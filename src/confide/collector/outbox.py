@@ -68,7 +68,7 @@ class Outbox:
                 head = json.loads(stream.readline())
             found = cls(path, **head)
         except (ValueError, KeyError, TypeError, OSError, RecursionError):
-            raise DataFileError(f"{path} is in the way, and no outbox. Name another with --outbox.") from None
+            raise DataFileError(f"{path} is in the way, and no outbox. Move it away.") from None
         if found.survey != survey.fingerprint:
             said = f"{path} holds reports of another survey that were not all sent. Send them with that survey first."
             raise DataFileError(said)
@@ -88,7 +88,6 @@ class Outbox:
         columns: Sequence[str] = (),
         *,
         to: str = "",
-        rejects: Path | None = None,
         force: bool = False,
         secret_column: str = "",
         batch_size: int = LIMITS.batch_size,
@@ -97,7 +96,7 @@ class Outbox:
         groups = tuple(survey.groups)
         with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".confide-") as folder:
             reports = Path(folder) / "reports.csv"
-            settings: dict[str, Any] = {"rejects": rejects, "force": force, "secret_column": secret_column}
+            settings: dict[str, Any] = {"force": force, "secret_column": secret_column}
             done = privatize_file(values, reports, survey, columns, keep=groups, **settings)
             messages, number = Path(folder) / "messages", 0
             with messages.open("wb") as stream:
@@ -183,7 +182,7 @@ class Outbox:
             if error.code == "day":
                 told = (
                     f"These reports waited in {self.path} for too long. Ask the curator to let these days in again "
-                    f"(confide curate --window and --horizon); or, if nothing was sent (so far {self.sent:,} of "
+                    f"(confide curate --window); or, if nothing was sent (so far {self.sent:,} of "
                     f"{counted(self.messages, 'batch')}), remove the outbox and send the values anew."
                 )
             elif error.code == "spent":
@@ -220,7 +219,7 @@ def require_unsent(values: Path, survey: Survey) -> None:
         if known == (digest, survey.fingerprint) and (day == _today() or not survey.needs_secret):
             raise DataFileError(
                 f"{values} was sent to {place} before, says {receipts_of(values)}; sent again, everybody in it would "
-                f"be counted twice. If that is meant: --again."
+                f"be counted twice. If that is meant, remove {receipts_of(values)}."
             )
 
 

@@ -59,7 +59,7 @@ WHEN_GROUPS_ARE_NOT_IDENTIFIED = (
 """The same for several groups, which have no intervals there."""
 
 WHEN_ENDED_EARLY = {
-    Status.ITERATION_LIMIT: "Raise --iteration-limit.",
+    Status.ITERATION_LIMIT: "In Python, IBU(iteration_limit=...) goes on for longer.",
     Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
     Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
     Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",

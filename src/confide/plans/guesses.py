@@ -28,7 +28,7 @@ from confide.values.wording import counted
 if TYPE_CHECKING:
     from confide.data.files import Account
 
-CURE = "Correct these rows, or set them aside with --rejects rejects.csv; in Python with rejects=..."
+CURE = "Correct these rows; in Python, rejects=... sets them aside."
 
 
 PROBABILITY = "probability"

@@ -299,17 +299,15 @@ def _choose_guesses(
     return family_of(mechanism, declared)
 
 
-def expected_surveys(
-    mechanism: Mechanism, guess: object, mechanisms: Sequence[str] | str | None, *, is_solved: bool, repeats: int | None
-) -> int:
+def expected_surveys(mechanism: Mechanism, guess: object, *, is_solved: bool) -> int:
     """Return about how many surveys a plan simulates, so that its time can be told beforehand."""
     shapes = len(family_of(mechanism)) if guess is None else 1
-    times = repeats or (SHAPE_REPEATS if guess is None else REPEATS)
+    times = SHAPE_REPEATS if guess is None else REPEATS
     settings = len(PEOPLE_FACTORS) + (0 if epsilon_of(mechanism) is None else len(EPSILON_FACTORS) - 1)
     # A search looks at three to six settings; that for the two ends of a family at both, and at every shape in between.
     searched = 0 if not is_solved else 5 if guess is not None else 8 + 2 * shapes
     flattery = 0 if guess is None else FEWEST_REPEATS * (len(family_of(mechanism)) - 1)
-    rivals = len(choose_rivals(mechanism, mechanisms))
+    rivals = len(choose_rivals(mechanism, None))
     return times * (shapes * settings + searched + rivals) + flattery
 
 

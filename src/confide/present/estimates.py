@@ -357,7 +357,7 @@ def _in_a_sentence(one: Interval) -> list[Line]:
         if one.undetermined is not None:
             low, high = one.undetermined
             words += f"; the best explanations alone leave {low:.2%} to {high:.2%} open"
-    return [(one.question, words), *(("", note) for note in (one.remark, one.prospect) if note)]
+    return [(one.question, words), *([("", one.remark)] if one.remark else [])]
 
 
 def _details(found: Findings) -> list[Line]:
@@ -404,7 +404,7 @@ def _bases(found: Findings) -> list[Line]:
     lines = [*zip(("Intervals", *[""] * len(words)), words, strict=False)]
     lines += [("But", doubt) for doubt in _doubts(found)] if bases else []
     if found.band is None:
-        more = "--interval 0.95 gives one for each value; --query, --mean, --median and --quantile come with theirs"
+        more = "--interval 0.95 gives one for each value; answers to --query come with theirs"
         lines.append(("", more))
     return lines
 
@@ -525,7 +525,6 @@ def _show_certainty(found: Findings) -> Section:
         question = f"the share {of}{one.question}" if one.is_share else f"the {one.question}"
         now, ends = say.between(one, 2)
         rows.append([question, Cell(now, ends + f", at {one.shown_level}" * (len(levels) > 1))])
-        words += [f"The interval of {question} is {one.prospect}"] if one.prospect else []
         asked.setdefault(one.rests_on, []).append(question)
     words += [f"{one.question[0].upper()}{one.question[1:]}: {one.remark}." for one in answers if one.remark]
     bases = [] if found.band is None else [f"The intervals of single values rest on {found.band.rests_on}."]
@@ -784,7 +783,7 @@ def tabulate_cross(crossed: CrossTable) -> Section:
 
 
 def _first_rows(headings: Sequence[str], rows: Sequence[Row]) -> Listing:
-    rest = f"The first 60 of {counted(len(rows), 'row')}; --all shows all."
+    rest = f"The first 60 of {counted(len(rows), 'row')}; --show all shows all."
     return Listing(headings, rows, most=60, rest=rest)
 
 

@@ -219,7 +219,7 @@ def _table(groups: SurveyGroups, answers: GroupAnswers) -> Listing:
             cells = [Cell(label), Cell(f"{share:.2%}")]
         rows.append([label_group(key), f"{groups.reports[key]:,.10g}", *cells, _against(groups, key)])
     headings = [", ".join(groups.by), "reports", *asked, "against the others"]
-    rest = f"{FEW} groups, those that differ and the largest; --all shows all {len(groups):,}."
+    rest = f"{FEW} groups, those that differ and the largest; --show all shows all {len(groups):,}."
     return Listing(headings, rows, (0, len(headings) - 1), most=FEW, rest=rest)
 
 

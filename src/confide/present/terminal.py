@@ -177,7 +177,7 @@ def _show_chart(console: Console, chart: say.Chart, *, everything: bool) -> None
         for part, name in zip(attributes.alphabets, attributes.names, strict=True):
             known = None if truth is None else attributes.margin(truth, name)
             tables[name], _ = choose_bars(part, attributes.margin(chart.shares, name), known)
-        note = f"Each attribute on its own; --all shows all {alphabet.size:,} combinations."
+        note = f"Each attribute on its own; --show all shows all {alphabet.size:,} combinations."
     elif chart.windows is not None and not everything and (band is None or alphabet.size > SMALL):
         tables[chart.name], note = window_bars(chart.windows, truth)
     else:
@@ -197,7 +197,7 @@ def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], 
         known = None if truth is None else float(truth[members].sum())
         bars.append(Bar(label, one.estimate, known, (one.low, one.high)))
     some = "" if len(bars) == len(found) else f"The {len(bars)} fullest of {len(found):,} windows. "
-    return bars, f"{some}{windows.headline} --all shows all {windows.alphabet.size:,} values."
+    return bars, f"{some}{windows.headline} --show all shows all {windows.alphabet.size:,} values."
 
 
 def choose_bars(
@@ -213,7 +213,7 @@ def choose_bars(
     >>> from confide import Integers
     >>> bars, note = choose_bars(Integers(0, 99), np.full(100, 0.01), None)
     >>> bars[0], note
-    (Bar(label='0-4', share=0.05, truth=None, ends=None), 'In ranges of 5; --all shows all 100 values.')
+    (Bar(label='0-4', share=0.05, truth=None, ends=None), 'In ranges of 5; --show all shows all 100 values.')
     """
 
     def bar(label: str, places: NDArray[np.int64]) -> Bar:
@@ -234,15 +234,14 @@ def choose_bars(
             low, high = max(lowest, group * width), min(highest, group * width + width - 1)
             label = alphabet.label_range(low, high).replace("\N{EN DASH}", "-")  # which every terminal can show
             bars.append(bar(label, np.flatnonzero(groups == group)))
-        return bars, f"In ranges of {width:,}; --all shows all {alphabet.size:,} values."
+        return bars, f"In ranges of {width:,}; --show all shows all {alphabet.size:,} values."
     chosen, note = np.arange(alphabet.size), ""
     if not everything and alphabet.size > SMALL:
         few = FEW if alphabet.grid is None else FEW // 2  # a map shows the other cells
         chosen = np.argsort(-shares, kind="stable")[:few]
         rest = max(0.0, 1.0 - float(shares[chosen].sum()))
-        note = (
-            f"The {few} most likely of {alphabet.size:,} values; the others hold {rest:.1%}. --all shows every value."
-        )
+        note = f"The {few} most likely of {alphabet.size:,} values; the others hold {rest:.1%}. "
+        note += "--show all shows every value."
     return [bar(label, np.array([one])) for label, one in zip(alphabet.labels(chosen), chosen, strict=True)], note
 
 

@@ -347,7 +347,7 @@ def check_names(what: str, names: Sequence[str]) -> None:
         if re.fullmatch(r"[^\W\d]\w*", name) is None or name.lower() in TAKEN_NAMES:
             raise InvalidParameterError(
                 f"An attribute's name is a word such as age, and none of {', '.join(TAKEN_NAMES)}; got {name!r}. "
-                f"Columns of files may have other names: --column says which."
+                f"Columns of files may have other names: --column of privatize and count says which."
             )
 
 

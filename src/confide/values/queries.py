@@ -71,11 +71,11 @@ CURRENCIES = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "ye
 """Signs before a number, and the units that they stand for."""
 
 STATISTICS = {
-    "median": "the median: estimate.quantile(0.5), or --median on the command line",
-    "mean": "the mean: estimate.mean(), or --mean on the command line",
-    "average": "the mean: estimate.mean(), or --mean on the command line",
-    "quantile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
-    "percentile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
+    "median": "the median: estimate.quantile(0.5), or confide estimate --query median",
+    "mean": "the mean: estimate.mean(), or confide estimate --query mean",
+    "average": "the mean: estimate.mean(), or confide estimate --query mean",
+    "quantile": "a quantile: estimate.quantile(0.9), or confide estimate --query 'quantile 0.9'",
+    "percentile": "a quantile: estimate.quantile(0.9), or confide estimate --query 'quantile 0.9'",
 }
 """What is no share of people, and where it is found."""
 

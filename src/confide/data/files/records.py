@@ -226,7 +226,6 @@ def answer_record(answer: Interval) -> dict[str, Any]:
     return {
         "query": answer.question,
         **_pick(answer, "estimate", "low", "high", "level", "rests_on", "together"),
-        "prospect": answer.prospect or None,
         "remark": answer.remark or None,
         "undetermined": None if answer.undetermined is None else list(answer.undetermined),
         **({"labels": list(answer.labels)} if answer.labels else {}),

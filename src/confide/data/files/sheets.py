@@ -41,7 +41,7 @@ JSON_LINES = (".jsonl", ".ndjson")
 STANDARD_STREAM = "-"
 """In place of a path: standard input, or standard output."""
 
-COLUMN_CURE = "Name the one to read, with --column on the command line."
+COLUMN_CURE = "Name the one to read: privatize, count and send take --column."
 
 BY_CURE = "Name the ones that tell groups apart, with --by on the command line."
 

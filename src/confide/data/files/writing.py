@@ -28,7 +28,6 @@ from confide.data.files.limits import LIMITS
 from confide.data.files.metadata import PARQUET_KEY, Metadata, Order, companion_of, drop_companions
 from confide.data.files.rows import Reject
 from confide.data.files.sheets import (
-    COUNT_COLUMN,
     JSON_LINES,
     PARQUET,
     REPORT_COLUMN,
@@ -78,14 +77,17 @@ def report_columns(survey: Survey) -> tuple[str, ...]:
     return column_names(survey.mechanism.report_alphabet, REPORT_COLUMN)
 
 
-def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], *, counted: bool = False) -> None:
-    """Write a histogram as CSV: one row a person or, if `counted`, one row a value and its count."""
-    found = list(zip(as_lists(alphabet.decode(np.arange(alphabet.size))), histogram.tolist(), strict=True))
-    if counted:
-        rows = ([*value, count] for value, count in found)
-        write_text(path, csv_text((*alphabet.field_names, COUNT_COLUMN), rows))
-    else:
-        write_text(path, csv_text(alphabet.field_names, (value for value, count in found for _ in range(count))))
+def write_values(
+    path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], places: Alphabet | None = None
+) -> None:
+    """Write a histogram as CSV, one row a person; with latitude and longitude of the middle of each cell of a city."""
+    names, rows = alphabet.field_names, as_lists(alphabet.decode(np.arange(alphabet.size)))
+    if places is not None:
+        centres = places.centres(np.arange(places.size)).round(6).tolist()
+        names = (*names, "latitude", "longitude")
+        rows = [[*row, *centre] for row, centre in zip(rows, centres, strict=True)]
+    people = zip(rows, histogram.tolist(), strict=True)
+    write_text(path, csv_text(names, (row for row, count in people for _ in range(count))))
 
 
 def write_rejects(path: str | Path, rejects: Iterable[Reject]) -> None:

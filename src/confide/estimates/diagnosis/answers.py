@@ -143,10 +143,10 @@ def _why_long(answer: Estimate) -> str:
     if is_endless and not isinstance(answer.alphabet.geometry, LineGeometry):
         return "each question on a plane without end takes a while; ask with --query, or in Python"
     if answer.alphabet.size > MOST_UNBIDDEN:
-        return f"{answer.alphabet.size:,} values take long; ask with --query, --mean or --median, or in Python"
+        return f"{answer.alphabet.size:,} values take long; ask with --query, or in Python"
     bits = [counts.reports.shape[0] for one, counts in answer.groups.items() if has_bits(one)]
     if sum(bits) * answer.alphabet.size > MOST_BITS:
-        return f"{sum(bits):,} unlike bit vectors take long; ask with --query, --mean or --median, or in Python"
+        return f"{sum(bits):,} unlike bit vectors take long; ask with --query, or in Python"
     return ""
 
 
@@ -155,7 +155,7 @@ def _why_slow(answer: Estimate) -> str:
     if not isinstance(answer.alphabet.geometry, PlaneGeometry) or cells <= MOST_CELLS_UNBIDDEN:
         return ""
     seconds = max(10, round(14 * (min(cells, MOST_CELLS) / 280) ** 2.5, -1))  # beyond those, blocks of cells
-    return f"{cells:,} cells take about {seconds:.0f} s; confide estimate --windows looks for them"
+    return f"{cells:,} cells take about {seconds:.0f} s; in Python, estimate.windows() looks for them"
 
 
 @dataclass(frozen=True, eq=False)

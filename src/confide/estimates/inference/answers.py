@@ -40,8 +40,6 @@ class Interval:
         Whether the answer is a share of people, and not a value or a weighted sum.
     together
         How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
-    prospect
-        What its width comes from and what would narrow it, in a sentence; empty where that was not asked.
     labels
         What people call the answer and its ends, where it is a value that has a label; empty elsewhere.
     remark
@@ -57,7 +55,6 @@ class Interval:
     undetermined: tuple[float, float] | None = None
     is_share: bool = True
     together: int = 1
-    prospect: str = ""
     labels: tuple[str, ...] = ()
     remark: str = ""
 
