@@ -93,7 +93,6 @@ def main() -> None:
             row("one more question", median(asked_more), None)
             target = {"kind": "plan", "draft": draft_of("ages"), "solve": "epsilon", "target": {"emd": 0.5}}
             row("plan: which epsilon for an EMD of 0.5 years", median(lambda _: studio.work(target), 1), None)
-            row("rivals, ages", median(lambda _: studio.work({"kind": "rivals", "draft": draft_of("ages")}), 1), None)
     print_table("The studio, as a person waits for it", ["what", "took", "bar"], rows)
 
 

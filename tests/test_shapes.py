@@ -462,7 +462,7 @@ PAST = FALLING / FALLING.sum()
 
 @pytest.mark.slow
 def test_a_plan_is_made_in_the_shape_and_tells_what_it_is_worth() -> None:
-    settings = {"people": 2000, "query": "x >= 20", "mechanisms": (), "repeats": 4, "cache": False}
+    settings = {"people": 2000, "query": "x >= 20", "repeats": 4, "cache": False}
     plain, shaped = (
         cf.plan(MECHANISM, PAST, method=cf.IBU(), shape=words, **settings)  # type: ignore[arg-type]
         for words in (None, "falling from 10")

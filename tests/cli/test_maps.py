@@ -86,7 +86,12 @@ def test_groups_are_asked_about_areas(call: Call, files: Path) -> None:
 
 def test_areas_that_are_asked_for_are_drawn(call: Call, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Any] = []
-    monkeypatch.setattr(command, "summarise_estimate", lambda finding: found.append(finding) or summarise(finding))
+
+    def noted(finding: Any) -> Any:
+        found.append(finding)
+        return summarise(finding)
+
+    monkeypatch.setattr(command, "summarise_estimate", noted)
     (files / "reports.csv").write_text("row,column\n1,1\n")
     base = ("estimate", "city.toml", "reports.csv", "--method", "ibu")
     for options in ((), ("--query", "halves.geojson"), ("--query", "halves.geojson", "--background", "halves.geojson")):

@@ -28,8 +28,7 @@ GUESS = "value,probability\n" + "".join(
 def guess(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a guess, and let plans simulate few surveys by a quick method: what the command shows is the same."""
     (folder / "guess.csv").write_text(GUESS)
-    settings = {"repeats": 4, "method": cf.IBU(), "mechanisms": ()}
-    monkeypatch.setattr("confide.cli.plan.make_plan", partial(cf.plan, **settings))
+    monkeypatch.setattr("confide.cli.plan.make_plan", partial(cf.plan, repeats=4, method=cf.IBU()))
 
 
 def test_what_to_expect(call: Call) -> None:
@@ -92,7 +91,7 @@ def test_bad_rows_of_a_guess_are_named(call: Call, folder: Path) -> None:
     command = ("plan", "survey.toml", "--people", "500", "--guess", "pilot.csv")
     assert_refused(call(*command), 4, "2 of 5 rows of pilot.csv", "line 4", "outside the alphabet", "rejects=...")
     mechanism = load_survey("survey.toml").mechanism
-    settings = {"people": 500, "repeats": 4, "method": cf.IBU(), "mechanisms": (), "name": "age"}
+    settings = {"people": 500, "repeats": 4, "method": cf.IBU(), "name": "age"}
     made = cf.plan(mechanism, "pilot.csv", rejects="aside.csv", **settings)  # type: ignore[arg-type]
     assert plan_record(made)["rows"] == {
         "source": "pilot.csv",
@@ -178,7 +177,7 @@ def test_each_unknown(call: Call) -> None:
 def test_json_agrees_with_the_library(call: Call, folder: Path) -> None:
     record = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv", "--json").record
     shares = np.array([float(line.partition(",")[2]) for line in GUESS.splitlines()[1:]])
-    plan = cf.plan(load_survey("survey.toml").mechanism, shares, people=2000, repeats=4, method=cf.IBU(), mechanisms=())
+    plan = cf.plan(load_survey("survey.toml").mechanism, shares, people=2000, repeats=4, method=cf.IBU())
     assert record["expected"]["mean"] == plan.prediction.mean
     assert record["expected"]["margin"] == plan.prediction.margin
     assert [one["people"] for one in record["by_people"]] == [500, 2000, 8000, 32000]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.plans.test_records import LINE, OTHER, expect, given
+from tests.plans.test_records import given
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.plans import Answer, Curve, Prediction, Rival
+from confide.plans import Answer, Curve, Prediction
 from confide.present.figures import draw_tradeoff, to_svg
 
 pytest.importorskip("matplotlib")
@@ -32,16 +32,12 @@ def legend(plan: cf.plans.Plan) -> list[str]:
 
 def test_curves_have_error_bars_units_and_a_ring() -> None:
     plan = make(cf.TruncatedGeometric(cf.Integers(0, 3, unit="year"), epsilon=1.0))
-    people, epsilon, others = draw_tradeoff(plan).axes
+    people, epsilon = draw_tradeoff(plan).axes
     assert (people.get_xscale(), people.get_yscale(), epsilon.get_xscale()) == ("log", "log", "log")
-    assert people.get_ylabel() == others.get_xlabel() == "expected EMD (years)"
+    assert people.get_ylabel() == "expected EMD (years)"
     assert epsilon.get_xlabel() == "epsilon, per year"
     assert len(people.containers[0].get_children()) > 1
     assert legend(plan) == ["the plan", "truncated-geometric"]
-    best = next(label.get_text() for label in others.get_yticklabels())
-    found = {one.mechanism.kind: one.prediction.mean for one in plan.rivals if one.prediction is not None}
-    found[plan.mechanism.kind] = plan.prediction.mean
-    assert best == min(found, key=lambda kind: found[kind])
 
 
 def marks(axes: Any) -> dict[str, list[tuple[float, float]]]:
@@ -61,8 +57,8 @@ def bars(axes: Any) -> list[list[float]]:
 
 def test_every_mark_stands_where_its_number_is() -> None:
     """The plan is no end of a curve, and no number is like another: a mark elsewhere shows."""
-    plan = given(rivals=(Rival(OTHER, expect(0.31)), Rival(cf.RandomizedResponse(LINE, epsilon=0.5), expect(0.77))))
-    people, epsilon, others = draw_tradeoff(plan).axes
+    plan = given()
+    people, epsilon = draw_tradeoff(plan).axes
     for axes, curve, here in ((people, plan.by_people, plan.people), (epsilon, plan.by_epsilon, plan.epsilon)):
         assert curve is not None
         found, expected = marks(axes), [(place, one.mean) for place, one in curve.points.items()]
@@ -71,13 +67,6 @@ def test_every_mark_stands_where_its_number_is() -> None:
         margins = [[one.mean - one.margin, one.mean + one.margin] for one in curve.predictions]
         np.testing.assert_allclose(bars(axes), margins)
         assert [label.get_text() for label in axes.get_xticklabels()] == [f"{place:,.6g}" for place in curve.places]
-    names = [label.get_text() for label in others.get_yticklabels()]
-    means = {plan.mechanism.kind: plan.prediction.mean} | {
-        one.mechanism.kind: one.prediction.mean for one in plan.rivals if one.prediction is not None
-    }
-    assert names == sorted(means, key=lambda kind: means[kind])
-    assert marks(others)["rings"] == [(means[name], place) for place, name in enumerate(names)]
-    assert others.get_ylim()[0] > others.get_ylim()[1], "the best is on top"
     target = given(answer=Answer("people", 0.37, 400.0, 312.4, 512.6))
     for axes in draw_tradeoff(target).axes[:2]:
         level = next(line for line in axes.lines if line.get_linestyle() == "--")
@@ -97,7 +86,6 @@ def test_the_range_over_shapes_is_a_band() -> None:
         repeats=4,
         cache=False,
         method=cf.IBU(),
-        mechanisms=(),
     )
     people, epsilon = draw_tradeoff(plan).axes
     assert legend(plan) == ["range over all shapes", "the plan", f"worst shape: {plan.guess.name}"]
@@ -109,7 +97,7 @@ def test_the_range_over_shapes_is_a_band() -> None:
         assert len([line for line in axes.lines if line.get_alpha()]) == len(plan.outlooks)
 
 
-def test_without_epsilon_and_rivals_one_curve_is_left() -> None:
+def test_without_epsilon_one_curve_is_left() -> None:
     matrix = cf.FromMatrix(
         cf.Integers(0, 3), [[0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1] * 3 + [0.7]]
     )
@@ -117,7 +105,7 @@ def test_without_epsilon_and_rivals_one_curve_is_left() -> None:
 
 
 def test_an_error_of_nothing_has_no_place_on_the_axis() -> None:
-    plan = make(cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0), mechanisms=())
+    plan = make(cf.TruncatedGeometric(cf.Integers(0, 3), epsilon=1.0))
     nothing = Curve("people", (400.0, 1600.0), (Prediction(0.0, 0.0, 4), Prediction(0.0, 0.0, 4)))
     with pytest.raises(InvalidParameterError, match="no trade-off"):
         draw_tradeoff(replace(plan, by_people=nothing))

@@ -17,7 +17,7 @@ import pytest
 from tests.collector.asking import ages as served_ages
 from tests.collector.asking import serving
 from tests.counting.conftest import AGES
-from tests.plans.test_records import LINE, expect, given
+from tests.plans.test_records import given
 from typer.testing import CliRunner
 
 import confide as cf
@@ -51,9 +51,7 @@ from confide.data.files.rows import Account
 from confide.errors import InvalidDistributionError
 from confide.evidence.shapes import Shape
 from confide.mechanisms.audits import audit
-from confide.plans import Rival
 from confide.plans.measures import choose_measure
-from confide.plans.records import plan_csv
 from confide.present import estimates as estimate_summaries
 from confide.present import groups as group_summaries
 from confide.present import pictures
@@ -443,12 +441,6 @@ def test_the_promise_of_the_plan_is_marked_among_others() -> None:
     assert [one.words for one in firsts if one.is_strong] == ["0.5 per year (the plan)"]
 
 
-def test_a_rival_has_its_own_epsilon() -> None:
-    rival = Rival(cf.RandomizedResponse(LINE, 2.0), expect(0.3))
-    *_, last = csv.DictReader(plan_csv(given(rivals=(rival,))).splitlines())
-    assert (last["mechanism"], float(last["epsilon"])) == ("randomized-response", 2.0)
-
-
 def test_bits_of_all_chunks_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimate_summaries, "CHUNK", 1)
     rappor = cf.Rappor(cf.Integers(0, 2), 1.0)
@@ -603,13 +595,6 @@ def test_a_look_answers_what_it_is_asked_now() -> None:
         assert [group["people"] for group in found["groups"]] == [550, 590]
     assert [one["query"] for one in found["statistics"]][:2] == ["median", "mean"]
     assert "cf.estimate(counts, survey.mechanism, shape=survey.shape)" in found["code"]["python"]
-
-
-def test_a_rival_has_its_own_margin() -> None:
-    simulation: Any = SimpleNamespace(predict=lambda *_: expect(0.4, 0.1))
-    found = outlooks._try(simulation, cf.RandomizedResponse(LINE, 2.0), 10)
-    assert (found["expected"], found["margin"]) == (0.4, expect(0.4, 0.1).margin)
-    assert found["margin"] != 0.4
 
 
 def test_half_of_the_reports_lie_within_so_many_units() -> None:

@@ -72,16 +72,16 @@ def test_an_error_that_vanishes_is_halved_by_then() -> None:
 
 @pytest.mark.slow
 def test_sentences_on_halving_are_true() -> None:
-    most = cf.plan(RESPONSE, [0.6, 0.4], people=10**9, method=cf.IBU(), repeats=6, mechanisms=(), cache=False)
+    most = cf.plan(RESPONSE, [0.6, 0.4], people=10**9, method=cf.IBU(), repeats=6, cache=False)
     assert most.halving is not None
     assert most.halving.is_extrapolated  # nobody simulated more than the most
     assert "extrapolated) the people" in headline(most)
     certain = cf.RandomizedResponse(cf.Categories(["a", "b"]), epsilon=30.0)
-    none = cf.plan(certain, [1.0, 0.0], people=50, method=cf.MLE(), repeats=4, mechanisms=(), cache=False)
+    none = cf.plan(certain, [1.0, 0.0], people=50, method=cf.MLE(), repeats=4, cache=False)
     assert none.obstacle is Obstacle.NO_ERROR
     assert "total variation of 0; nothing is left to halve." in headline(none)
     blind = cf.FromMatrix(cf.Categories(["a", "b"]), [[0.5, 0.5], [0.5, 0.5]])
-    never = cf.plan(blind, [0.9, 0.1], people=50, method=cf.IBU(), repeats=4, mechanisms=(), cache=False)
+    never = cf.plan(blind, [0.9, 0.1], people=50, method=cf.IBU(), repeats=4, cache=False)
     assert "more people do not lower it, as far as was simulated." in headline(never)
 
 

@@ -28,7 +28,7 @@ SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02])
 
 
 def make(mechanism: Any = MECHANISM, guess: Any = None, **asked: Any) -> Plan:
-    settings: dict[str, Any] = {"cache": False, "mechanisms": (), "repeats": 4, "method": cf.IBU()} | asked
+    settings: dict[str, Any] = {"cache": False, "repeats": 4, "method": cf.IBU()} | asked
     return cf.plan(mechanism, guess, **settings)
 
 
@@ -286,7 +286,9 @@ def test_the_stated_range_holds_what_fresh_surveys_of_unlike_truths_give(mechani
 
 
 @pytest.mark.slow
-def test_about_how_many_surveys_are_simulated() -> None:
+def test_about_how_many_surveys_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("REPEATS", "SHAPE_REPEATS"):
+        monkeypatch.setattr(f"confide.plans.planning.{name}", 4)
     heard: list[str] = []
 
     def count(*_: object) -> None:
@@ -295,7 +297,7 @@ def test_about_how_many_surveys_are_simulated() -> None:
     for guess, asked in ((None, {"people": 500}), (SHARES, {"people": 500}), (None, {"target_emd": 0.3})):
         heard.clear()
         make(guess=guess, follow=count, **asked)
-        told = expected_surveys(MECHANISM, guess, (), is_solved="target_emd" in asked, repeats=4)
+        told = expected_surveys(MECHANISM, guess, is_solved="target_emd" in asked)
         assert 0.7 * len(heard) <= told <= 1.4 * len(heard)
 
 

@@ -15,7 +15,7 @@ from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
 from confide.plans.measures import Distance, QueryWidth
 from confide.plans.records import headline, remarks
-from confide.plans.rivals import epsilon_bounds
+from confide.plans.settings import epsilon_bounds
 from confide.plans.simulations import fingerprint
 
 LINE = cf.Integers(0, 9, unit="year")
@@ -25,7 +25,7 @@ ANSWERS = cf.RandomizedResponse(cf.Categories(["yes", "no", "perhaps"]), epsilon
 
 
 def make(mechanism: Any = MECHANISM, guess: Any = SHARES, **asked: Any) -> Plan:
-    settings: dict[str, Any] = {"cache": False, "mechanisms": (), "repeats": 6, "method": cf.IBU()} | asked
+    settings: dict[str, Any] = {"cache": False, "repeats": 6, "method": cf.IBU()} | asked
     return cf.plan(mechanism, guess, **settings)
 
 
@@ -143,31 +143,6 @@ def test_the_exponent_is_measured() -> None:
     assert -0.45 < slow.exponent < -0.1
 
 
-@pytest.mark.slow
-def test_rivals_make_the_same_promise() -> None:
-    plan = make(people=500, mechanisms=None, repeats=4)
-    assert {one.mechanism.kind for one in plan.rivals} == {"truncated-laplace", "exponential"}
-    every = make(people=200, mechanisms="all", repeats=4)
-    assert {one.mechanism.kind for one in every.rivals} == {"truncated-laplace", "exponential", "geometric", "laplace"}
-    for rival in every.rivals:
-        assert rival.mechanism.guarantee == MECHANISM.guarantee
-    assert any("different promises" in sentence for sentence in remarks(plan))
-    local = make(ANSWERS, [0.5, 0.3, 0.2], people=500, mechanisms=None, repeats=4)
-    assert {one.mechanism.kind for one in local.rivals} == {"rappor", "exponential"}
-    named = make(people=200, mechanisms=["exponential"], repeats=4)
-    assert [one.mechanism.kind for one in named.rivals] == ["exponential"]
-
-
-def test_a_rival_that_a_method_cannot_handle_is_named() -> None:
-    rappor = cf.Rappor(ANSWERS.alphabet, epsilon=1.0)
-    plan = make(rappor, [0.5, 0.3, 0.2], people=500, mechanisms=None, method=cf.BitInversion("project"), repeats=4)
-    assert {one.mechanism.kind for one in plan.rivals if one.prediction is None} == {
-        "randomized-response",
-        "exponential",
-    }
-    assert all(one.trouble for one in plan.rivals)
-
-
 def test_a_mechanism_without_an_epsilon() -> None:
     matrix = cf.FromMatrix(cf.Categories(["a", "b"]), [[0.8, 0.2], [0.3, 0.7]])
     plan = make(matrix, [0.6, 0.4], people=1000)
@@ -177,8 +152,6 @@ def test_a_mechanism_without_an_epsilon() -> None:
     for asked in ({"people": 100, "target_emd": 0.05}, {"people": 100, "epsilon": 1.0}):
         with pytest.raises(InvalidParameterError, match=r"no epsilon of its own.*Give a target alone.*or people alone"):
             make(matrix, [0.6, 0.4], **asked)
-    with pytest.raises(InvalidParameterError, match="nothing can be compared"):
-        make(matrix, [0.6, 0.4], people=100, mechanisms=["exponential"])
 
 
 @pytest.mark.slow
@@ -196,13 +169,13 @@ def test_the_cache_answers_the_second_time(tmp_path: Path) -> None:
     def follow(what: str, repeat: int, of: int) -> None:
         simulated.append(what)
 
-    first = make(people=500, target_emd=0.4, mechanisms=None, cache=cache, follow=follow)
+    first = make(people=500, target_emd=0.4, cache=cache, follow=follow)
     assert simulated
     simulated.clear()
-    second = make(people=500, target_emd=0.4, mechanisms=None, cache=cache, follow=follow)
+    second = make(people=500, target_emd=0.4, cache=cache, follow=follow)
     assert simulated == []
     assert (str(first), remarks(first), first.prediction) == (str(second), remarks(second), second.prediction)
-    assert make(people=500, target_emd=0.4, mechanisms=None, cache=False).prediction == first.prediction
+    assert make(people=500, target_emd=0.4, cache=False).prediction == first.prediction
     make(people=500, target_emd=0.4, cache=cache, follow=follow, repeats=7)
     assert simulated
 
@@ -301,12 +274,6 @@ def test_a_target_that_takes_no_survey_is_refused() -> None:
         ({"people": 100, "epsilon": 1e6}, "no protection"),
         ({"people": 100, "repeats": 1}, "repeats must be a whole number of at least 4"),
         ({"people": 100, "seed": -1}, "seed must be a whole number"),
-        ({"people": 100, "mechanisms": ["lapalce"]}, "mechanisms must be one of"),
-        ({"people": 100, "mechanisms": ["randomized-response"]}, "different promises"),
-        ({"people": 100, "mechanisms": ["matrix"]}, "takes no epsilon"),
-        ({"people": 100, "mechanisms": 5}, "mechanisms must be a list of names.*got 5"),
-        ({"people": 100, "mechanisms": [["laplace"]]}, "mechanisms must be a list of names"),
-        ({"people": 100, "mechanisms": [MECHANISM]}, "mechanisms must be a list of names"),
         ({"people": 100, "cache": 5}, "cache must be True, False or a folder; got 5"),
         ({"people": 100, "cache": ""}, "cache must be True, False or a folder"),
         ({"people": 100, "cache": __file__}, "cache must be a folder"),
@@ -358,7 +325,7 @@ def test_the_range_of_epsilon_goes_with_the_spacing() -> None:
 
 
 def test_the_trade_off_stops_where_reports_would_have_to_be_drawn_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.plans.rivals.MOST_DRAWN", 2000 * LINE.size)
+    monkeypatch.setattr("confide.plans.settings.MOST_DRAWN", 2000 * LINE.size)
     made = make(cf.Geometric(LINE, epsilon=0.5), people=600, repeats=4)
     assert made.by_people.places == (150.0, 600.0)
     assert make(people=600, repeats=4).by_people.places == (150.0, 600.0, 2400.0, 9600.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.plans import Answer, Curve, Distance, Guess, Plan, Prediction, Rival
+from confide.plans import Answer, Curve, Distance, Guess, Plan, Prediction
 from confide.plans.records import headline, plan_csv, plan_record, remarks
 
 LINE = cf.Integers(0, 9, unit="year")
@@ -36,7 +36,6 @@ def given(**changes: Any) -> Plan:
         by_epsilon=Curve(
             "epsilon", (0.125, 0.25, 0.5, 1.0, 2.0), tuple(expect(one) for one in (0.9, 0.7, 0.4, 0.3, 0.25))
         ),
-        rivals=(Rival(OTHER, expect(0.41)),),
         ignorance=1.5,
         seed=3,
     )
@@ -57,21 +56,6 @@ def test_the_headline_says_what_to_expect_or_what_a_target_takes() -> None:
     assert headline(one).startswith("With 1 person and")
 
 
-@pytest.mark.parametrize(
-    ("mean", "verdict"),
-    [
-        (0.405, "truncated-laplace is as good as truncated-geometric, as far as the simulation can tell"),
-        (0.395, "truncated-laplace is as good as truncated-geometric, as far as the simulation can tell"),
-        (0.3, "truncated-laplace does better than truncated-geometric: 0.3000"),
-        (0.5, "truncated-geometric does best; next is truncated-laplace with 0.500"),
-    ],
-)
-def test_a_rival_is_better_only_beyond_the_margins(mean: float, verdict: str) -> None:
-    worse = Rival(cf.Exponential(LINE, 0.5), expect(2.0))
-    compared = [one for one in remarks(given(rivals=(worse, Rival(OTHER, expect(mean))))) if "same promise" in one]
-    assert any(verdict in one for one in compared), compared
-
-
 def test_the_uniform_distribution_is_the_yardstick() -> None:
     assert any("takes no report at all, is 1.5 years away" in one for one in remarks(given()))
     assert any("no better than asking nobody" in one for one in remarks(given(prediction=expect(1.6))))
@@ -87,22 +71,19 @@ def test_the_next_stronger_and_weaker_promise_are_told() -> None:
 
 def test_the_table_has_a_row_for_every_setting() -> None:
     rows = list(csv.DictReader(plan_csv(given()).splitlines()))
-    assert [row["part"] for row in rows] == ["plan"] + 3 * ["by people"] + 5 * ["by epsilon"] + ["mechanism"]
+    assert [row["part"] for row in rows] == ["plan"] + 3 * ["by people"] + 5 * ["by epsilon"]
     assert [row["people"] for row in rows[1:4]] == ["100", "400", "1600"]
     assert [float(row["epsilon"]) for row in rows[4:9]] == [0.125, 0.25, 0.5, 1.0, 2.0]
-    assert [float(row["expected"]) for row in rows] == [0.4, 0.8, 0.4, 0.2, 0.9, 0.7, 0.4, 0.3, 0.25, 0.41]
-    assert rows[-1]["mechanism"] == "truncated-laplace"
+    assert [float(row["expected"]) for row in rows] == [0.4, 0.8, 0.4, 0.2, 0.9, 0.7, 0.4, 0.3, 0.25]
     assert float(rows[0]["standard_error"]) == pytest.approx(0.004)
     assert float(rows[0]["margin"]) == pytest.approx(given().prediction.margin)
 
 
 def test_the_record_has_all_of_it() -> None:
-    record = plan_record(given(rivals=(Rival(OTHER, None, "it\n  broke"),)))
+    record = plan_record(given())
     assert record["expected"]["mean"] == 0.4
     assert [one["people"] for one in record["by_people"]] == [100.0, 400.0, 1600.0]
     assert [one["epsilon"] for one in record["by_epsilon"]] == [0.125, 0.25, 0.5, 1.0, 2.0]
     assert record["halving"]["factor"] == pytest.approx(4)
     assert record["exponent"]["exponent"] == pytest.approx(-0.5)
-    assert record["mechanisms"][0]["trouble"] == "it broke"
-    assert record["mechanisms"][0]["expected"] is None
     assert (record["people"], record["epsilon"], record["seed"], record["ignorance"]) == (400, 0.5, 3, 1.5)

@@ -47,7 +47,7 @@ def test_no_error_anywhere_is_met_already() -> None:
 def test_a_plan_without_any_error_is_met_already() -> None:
     mechanism = cf.RandomizedResponse(cf.Categories(["a", "b"]), epsilon=9.0)
     with pytest.raises(UnreachableTargetError, match="met already at 10 people"):
-        cf.plan(mechanism, [1.0, 0.0], target_emd=0.01, method=cf.MLE(), repeats=4, mechanisms=(), cache=False)
+        cf.plan(mechanism, [1.0, 0.0], target_emd=0.01, method=cf.MLE(), repeats=4, cache=False)
 
 
 @pytest.mark.parametrize("exponent", [-0.25, -0.5, -1.0])

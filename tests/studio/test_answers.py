@@ -23,7 +23,7 @@ from confide.errors import InvalidParameterError
 from confide.studio.answers import expect, play
 from confide.studio.drafts import read_draft, templates, values_record
 from confide.studio.looks import headed, look
-from confide.studio.outlooks import plan, rivals
+from confide.studio.outlooks import plan
 from confide.studio.previews import preview
 
 
@@ -178,12 +178,6 @@ def test_a_plan_solves_for_what_was_left_out() -> None:
 def test_each_template_meets_its_own_target(template: dict[str, Any]) -> None:
     expected = plan({"draft": template["draft"], "solve": "error"}, quiet)["expected"]["value"]
     assert template["target"] / 3 < expected <= template["target"]  # and does not promise far less than it could
-
-
-def test_rivals_make_the_same_promise() -> None:
-    found = rivals({"draft": asking(ALPHABETS["categories"], guess="falling")}, quiet)["rivals"]
-    assert [one["kind"] for one in found] == ["randomized-response", "rappor", "exponential"]
-    assert all(one["expected"] > 0 and not one["trouble"] for one in found)
 
 
 def test_methods_side_by_side_on_a_bundled_truth() -> None:

@@ -20,7 +20,7 @@ from confide.studio.answers import expect, play
 from confide.studio.drafts import templates
 from confide.studio.jobs import Job
 from confide.studio.looks import look
-from confide.studio.outlooks import plan, rivals
+from confide.studio.outlooks import plan
 from confide.studio.previews import preview
 
 WEB = Path(__file__).parents[2] / "web"
@@ -53,7 +53,6 @@ def test_what_a_design_asks_for() -> None:
     small |= {"epsilon": 1.0, "people": 2000, "guess": "peaked"}
     for found in all_of(plan, {"draft": small, "solve": "error", "target": {}}, "Planned"):
         assert faults("Planned", found) == []
-    all_of(rivals, {"draft": small}, "Rivals")
 
 
 def test_what_is_played() -> None:

@@ -2,7 +2,7 @@
 
 >>> from confide import Categories, RandomizedResponse, plan
 >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)
->>> halves = plan(mechanism, [0.8, 0.2], people=2000, repeats=8, mechanisms=(), cache=False).halving
+>>> halves = plan(mechanism, [0.8, 0.2], people=2000, repeats=8, cache=False).halving
 >>> 2 < halves.factor < 8
 True
 """
@@ -11,7 +11,7 @@ from confide.plans.curves import Curve, Halving, Obstacle, Slope
 from confide.plans.flattery import Flattery
 from confide.plans.guesses import Guess, as_guess
 from confide.plans.measures import Distance, Measure, Prediction, QueryWidth
-from confide.plans.planning import METHOD, REPEATS, SHAPE_REPEATS, Outlook, Plan, Rival, plan
+from confide.plans.planning import METHOD, REPEATS, SHAPE_REPEATS, Outlook, Plan, plan
 from confide.plans.searches import Answer
 from confide.plans.shapes import SHAPES
 from confide.plans.simulations import Cache, Simulation, usual_cache
@@ -34,7 +34,6 @@ __all__ = [
     "Plan",
     "Prediction",
     "QueryWidth",
-    "Rival",
     "Simulation",
     "Slope",
     "as_guess",

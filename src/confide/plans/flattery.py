@@ -10,7 +10,7 @@ from confide.mechanisms import Mechanism
 from confide.plans.curves import Curve
 from confide.plans.guesses import family_of
 from confide.plans.measures import Distance, Prediction
-from confide.plans.rivals import epsilon_of
+from confide.plans.settings import epsilon_of
 from confide.plans.shapes import ALIKE, UNIFORM
 from confide.plans.simulations import FEWEST_REPEATS, Simulation
 

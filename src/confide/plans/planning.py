@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confide.errors import ConfideError, InvalidParameterError
+from confide.errors import InvalidParameterError
 from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
 from confide.plans.curves import Curve, Halving, Obstacle
 from confide.plans.flattery import Flattery, find_flattery
 from confide.plans.guesses import Guess, as_guess, family_of
 from confide.plans.measures import Measure, Prediction, choose_measure, ignorance
-from confide.plans.rivals import (
-    choose_rivals,
+from confide.plans.searches import Answer, Goal, solve
+from confide.plans.settings import (
     epsilon_bounds,
     epsilon_of,
     most_people,
     usual_mechanism,
     within,
 )
-from confide.plans.searches import Answer, Goal, solve
 from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
 from confide.solve.methods import Method, Stacked
 from confide.values import Alphabet
@@ -43,15 +42,6 @@ SHAPE_REPEATS = 6
 PEOPLE_FACTORS = (0.25, 1.0, 4.0, 16.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Settings of the trade-off around the plan; rather more people than fewer, as halving an error takes them."""
-
-
-@dataclass(frozen=True)
-class Rival:
-    """Another mechanism at the same promise: what to expect of it, or why it could not be simulated."""
-
-    mechanism: Mechanism
-    prediction: Prediction | None
-    trouble: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +89,6 @@ class Plan:
         What was solved for; None if people and epsilon were both given.
     by_people, by_epsilon
         The trade-off around the plan. None along epsilon where the mechanism has none.
-    rivals
-        Other mechanisms at the same promise and with as many people.
     ignorance
         The error of the uniform distribution, which takes no report at all; None for a query.
     seed
@@ -127,7 +115,6 @@ class Plan:
     answer: Answer | None
     by_people: Curve
     by_epsilon: Curve | None
-    rivals: tuple[Rival, ...]
     ignorance: float | None
     seed: int
     outlooks: tuple[Outlook, ...] = ()
@@ -166,7 +153,6 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     target_emd: float | None = None,
     target_width: float | None = None,
     query: Query | None = None,
-    mechanisms: Sequence[str] | str | None = None,
     method: Method = METHOD,
     repeats: int | None = None,
     seed: int = 0,
@@ -198,9 +184,6 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
         The half-width to reach that holds the answer to `query` in 95 of 100 surveys.
     query
         Predict the half-width of this question, such as ``"age >= 65"``, in place of a distance.
-    mechanisms
-        Which mechanisms to compare at the same promise, by their names in a survey; ``"all"`` for every one, None for
-        those that are quick to simulate, ``()`` for none.
     method
         How the distribution will be estimated; as :func:`estimate` does unless told. ``IBU()`` is several times faster.
     repeats, seed
@@ -230,7 +213,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0)
     >>> guess = [0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02]
-    >>> expected = cf.plan(mechanism, guess, people=1000, mechanisms=(), repeats=8, cache=False).prediction
+    >>> expected = cf.plan(mechanism, guess, people=1000, repeats=8, cache=False).prediction
     >>> 0.05 < expected.mean < 0.5, expected.margin < expected.mean
     (True, True)
     """
@@ -248,7 +231,6 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     simulations = [
         Simulation(one, measure, solver, int(times), int(seed), kept, follow, shape=declared) for one in believed
     ]
-    choose_rivals(base, mechanisms)  # refused now rather than after a long search
     answers = {} if target is None else solve(simulations, Goal(base, people, target))
     answer = max(answers.values(), key=lambda one: one.value, default=None)
     number = int(answer.value) if answer is not None and answer.unknown == "people" else int(people or 0)
@@ -266,7 +248,6 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
         answer=worst.answer,
         by_people=worst.by_people,
         by_epsilon=worst.by_epsilon,
-        rivals=tuple(_try(own, one, number) for one in choose_rivals(settled, mechanisms)),
         ignorance=ignorance(measure, worst.guess.vector),
         seed=int(seed),
         outlooks=outlooks if guess is None else (),
@@ -307,8 +288,7 @@ def expected_surveys(mechanism: Mechanism, guess: object, *, is_solved: bool) ->
     # A search looks at three to six settings; that for the two ends of a family at both, and at every shape in between.
     searched = 0 if not is_solved else 5 if guess is not None else 8 + 2 * shapes
     flattery = 0 if guess is None else FEWEST_REPEATS * (len(family_of(mechanism)) - 1)
-    rivals = len(choose_rivals(mechanism, None))
-    return times * (shapes * settings + searched + rivals) + flattery
+    return times * (shapes * settings + searched) + flattery
 
 
 def _choose_target(
@@ -447,13 +427,6 @@ def _look_out(
         return end, one.prediction.mean
 
     return tuple(sorted(found, key=rank))
-
-
-def _try(simulation: Simulation, mechanism: Mechanism, people: int) -> Rival:
-    try:
-        return Rival(mechanism, simulation.predict(mechanism, people))
-    except ConfideError as error:  # this method may not know what to do with that mechanism
-        return Rival(mechanism, None, str(error))
 
 
 def _rounded(people: float) -> int:

@@ -9,15 +9,13 @@ from typing import Any
 
 from confide.check.shapes import bring
 from confide.data.files import alphabet_record, csv_text
-from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
 from confide.plans.measures import Measure, Prediction, QueryWidth
-from confide.plans.planning import Outlook, Plan, Rival
-from confide.plans.rivals import NOT_THE_SAME, epsilon_of, promise
+from confide.plans.planning import Outlook, Plan
 from confide.plans.searches import Answer
+from confide.plans.settings import promise
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import remark_on
-from confide.values import UnorderedGeometry
 from confide.values.wording import counted, listed, plural, with_unit
 
 BROKEN = 0.001
@@ -55,13 +53,10 @@ def headline(plan: Plan) -> str:
 
 def remarks(plan: Plan) -> list[str]:
     """Return what else there is to know, a sentence or two each."""
-    # Say what is not compared, unless there is nothing of the kind: on categories the two promises are one.
     found = [
         remark_on(pool_identification((plan.mechanism,))),
         _own_error(plan),
         _by_epsilon(plan),
-        _comparison(plan),
-        ("" if not plan.rivals or isinstance(plan.mechanism.alphabet.geometry, UnorderedGeometry) else NOT_THE_SAME),
         _family(plan),
         _span(plan),
         _shape(plan),
@@ -242,22 +237,6 @@ def _by_epsilon(plan: Plan) -> str:
     return f"With as many people, under {'; under '.join(parts)}." if parts else ""
 
 
-def _comparison(plan: Plan) -> str:
-    known = [(one.mechanism.kind, one.prediction) for one in plan.rivals if one.prediction is not None]
-    if not known:
-        return ""
-    kind, best = min(known, key=lambda one: one[1].mean)
-    own = plan.prediction
-    unclear = (best.margin**2 + own.margin**2) ** 0.5
-    if abs(best.mean - own.mean) <= unclear:
-        verdict = f"{kind} is as good as {plan.mechanism.kind}, as far as the simulation can tell"
-    elif best.mean < own.mean:
-        verdict = f"{kind} does better than {plan.mechanism.kind}: {expected(plan.measure, best)}"
-    else:
-        verdict = f"{plan.mechanism.kind} does best; next is {kind} with {expected(plan.measure, best)}"
-    return f"At the same promise and with as many people, {verdict}."
-
-
 def flattery_in_words(plan: Plan) -> str:
     """Return why the guess makes the survey look better than other truths would, and the cure."""
     found = plan.flattery
@@ -298,10 +277,9 @@ def _family(plan: Plan) -> str:
     if not plan.outlooks:
         return ""
     names = listed([one.guess.name for one in plan.outlooks])
-    compared = " So is the comparison of mechanisms." if plan.rivals else ""
     return (
         f"No guess was given, so the plan is over {counted(len(plan.outlooks), 'unlike shape')}: {names}. What is said "
-        f"above of one number is about the worst of them, {plan.guess.name}.{compared} A guess that looks like what "
+        f"above of one number is about the worst of them, {plan.guess.name}. A guess that looks like what "
         f"you expect narrows the range."
     )
 
@@ -315,27 +293,11 @@ def _idle(plan: Plan) -> str:
     return f"This is no better than asking nobody: the uniform distribution is {known} away{whose}."
 
 
-def kind_of_promise(plan: Plan) -> str:
-    """Return what kind of promise the mechanisms of a plan make.
-
-    It heads the comparison, so that nobody reads an epsilon of one kind as one of the other.
-    """
-    guarantee = plan.mechanism.guarantee
-    if isinstance(guarantee, LocalDP):
-        return "local differential privacy"
-    return "metric privacy" if isinstance(guarantee, MetricPrivacy) else "the survey's promise"
-
-
 def width_meaning(plan: Plan) -> str:
     """Return what the half-width of a query is; nothing where the plan is about a distance."""
     if not isinstance(plan.measure, QueryWidth):
         return ""
     return "The share is estimated to within the half-width in 95 of 100 surveys, bias included; 0.01 is one percent."
-
-
-def trouble_of(rival: Rival) -> str:
-    """Return why a rival has no prediction, in one line."""
-    return " ".join(rival.trouble.split())
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
@@ -369,15 +331,6 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "ignorance": plan.ignorance,
         "by_people": _curve_record(plan.by_people),
         "by_epsilon": None if plan.by_epsilon is None else _curve_record(plan.by_epsilon),
-        "mechanisms": [
-            {
-                "kind": one.mechanism.kind,
-                "description": repr(one.mechanism),
-                "expected": None if one.prediction is None else prediction_record(one.prediction),
-                "trouble": trouble_of(one) or None,
-            }
-            for one in plan.rivals
-        ],
     }
 
 
@@ -431,10 +384,6 @@ def _rows(plan: Plan) -> Iterator[list[Any]]:
         yield ["shape", shape.guess.name, kind, plan.people, plan.epsilon, *_cells(measure, shape.prediction)]
     for one in plan.outlooks or (plan,):
         yield from _curve_rows(plan, one)
-    for rival in plan.rivals:
-        if rival.prediction is not None:
-            other, cells = rival.mechanism, _cells(measure, rival.prediction)
-            yield ["mechanism", plan.guess.name, other.kind, plan.people, epsilon_of(other), *cells]
 
 
 def _curve_rows(plan: Plan, outlook: Plan | Outlook) -> Iterator[list[Any]]:

@@ -11,7 +11,7 @@ from confide.errors import UnreachableTargetError
 from confide.mechanisms import Mechanism
 from confide.plans.curves import FLAT, fit_slope, near
 from confide.plans.measures import Prediction
-from confide.plans.rivals import epsilon_bounds, most_people
+from confide.plans.settings import epsilon_bounds, most_people
 from confide.plans.simulations import Simulation
 from confide.values.wording import with_unit
 

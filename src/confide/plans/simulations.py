@@ -26,7 +26,7 @@ from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
 from confide.plans.guesses import Guess
 from confide.plans.measures import Measure, Prediction, QueryWidth
-from confide.plans.rivals import has_matrix, promise
+from confide.plans.settings import has_matrix, promise
 from confide.solve.methods import MLE, Method
 from confide.values.wording import counted, digest
 

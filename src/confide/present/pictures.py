@@ -12,7 +12,7 @@ from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
 from confide.plans.records import expected
-from confide.plans.rivals import promise
+from confide.plans.settings import promise
 from confide.present.figures import Panel, Role, draw_windows, style
 from confide.present.figures.panels import FloatArray
 from confide.present.summary import Listing, Part, Picture, Section
@@ -138,12 +138,6 @@ def tell_tradeoff(plan: Plan) -> str:
     told.append(f"by people {_ends(plan, plan.by_people, lambda place: f'{int(place):,}')}")
     if plan.by_epsilon is not None:
         told.append(f"by privacy {_ends(plan, plan.by_epsilon, lambda place: promise(plan.mechanism.at(place)))}")
-    rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction is not None}
-    best = min(rivals, key=lambda kind: rivals[kind].mean, default="")
-    if best and rivals[best].mean < plan.prediction.mean:
-        told.append(f"{best} at the same promise is better: {_error(plan, rivals[best])}")
-    elif best:
-        told.append("no other mechanism at the same promise is better")
     return f"{'; '.join(told)}."
 
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import confide
 from confide.estimates.explanations import describe_mechanism
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import records as words_of
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.rivals import promise
+from confide.plans.settings import promise
 from confide.present import summary as say
 from confide.present.figures import draw_tradeoff
 from confide.present.pictures import tell_tradeoff
-from confide.present.summary import NONE, Bullets, Cell, Listing, Part, Picture, Row, Section, Summary
+from confide.present.summary import Bullets, Cell, Listing, Part, Picture, Row, Section, Summary
 from confide.surveys.survey import Survey
 from confide.values.wording import plural, with_unit
 
@@ -28,6 +29,9 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     meaning = words_of.width_meaning(plan)
     facts["Error"] = "expected half-width" if meaning else f"expected {measure.name}"
     known = [*([meaning] if meaning else []), *words_of.remarks(plan)]
+    guarantee = plan.mechanism.guarantee
+    kind = "metric privacy" if isinstance(guarantee, MetricPrivacy) else "the survey's promise"
+    kind = "local differential privacy" if isinstance(guarantee, LocalDP) else kind
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
         f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess, or from each "
@@ -41,13 +45,12 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
         leading=[
             (f"Expected {measure.name}, at 95%", now + unit, f"± {margin}" if margin else ""),
             ("People", f"{plan.people:,}", ""),
-            ("Promise", promise(plan.mechanism), words_of.kind_of_promise(plan)),
+            ("Promise", promise(plan.mechanism), kind),
         ],
         sections=[
             Section("The trade-off", _picture(plan), "hero"),
             Section("What to know about it", [Bullets(known)]),
             *_shapes(plan),
-            *_mechanisms(plan),
             _tradeoff(plan),
         ],
         origin=say.come_from(made, replace(survey, mechanism=plan.mechanism)),
@@ -80,25 +83,6 @@ def _shapes(plan: Plan) -> list[Section]:
     takes = [] if plan.answer is None else ["What the target takes"]
     table = Listing(["Shape of the truth", "Expected error", "Standard error", *takes], rows)
     return [Section("By the shape of the truth", [table])] if rows else []
-
-
-def _mechanisms(plan: Plan) -> list[Section]:
-    if not plan.rivals:
-        return []
-    own = words_of.expected(plan.measure, plan.prediction)
-    rows: list[list[Cell | str]] = [[_marked(plan.mechanism.kind, is_plan=True), promise(plan.mechanism), own, ""]]
-    for one in plan.rivals:
-        error = NONE if one.prediction is None else words_of.expected(plan.measure, one.prediction)
-        rows.append([one.mechanism.kind, promise(one.mechanism), error, words_of.trouble_of(one)])
-    # A column that says the same in every row, or nothing in any, only makes a telephone's table too wide.
-    shown = [column for column in range(4) if column in (0, 2) or len({row[column] for row in rows}) > 1]
-    heads = ("Mechanism", "Promise", "Expected error", "Trouble")
-    kept = [[row[column] for column in shown] for row in rows]
-    left = [place for place, column in enumerate(shown) if column != 2]
-    table = Listing([heads[column] for column in shown], kept, left, "stacked" if len(shown) > 2 else "")
-    shape = f" Simulated with the worst shape, {plan.guess.name}." if plan.outlooks else ""
-    lead = f"All of these promise the same, {words_of.kind_of_promise(plan)}, to as many people.{shape}"
-    return [Section("Mechanisms at the same promise", [lead, table])]
 
 
 def _tradeoff(plan: Plan) -> Section:

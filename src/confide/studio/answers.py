@@ -27,7 +27,7 @@ from confide.evidence.counts import Counts
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.sampling import Permanent
 from confide.plans import as_guess
-from confide.plans.rivals import MOST_DRAWN, has_matrix
+from confide.plans.settings import MOST_DRAWN, has_matrix
 from confide.present.estimates import describe_seconds, summarise_reports
 from confide.present.figures.palette import METHODS as COLOURS
 from confide.solve.methods import METHODS, Stacked

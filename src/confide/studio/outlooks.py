@@ -1,22 +1,20 @@
-"""Outlook of a draft: epsilon, people or error, of which two give the third; and rivals at the same promise."""
+"""Outlook of a draft: epsilon, people or error, of which two give the third."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from confide.errors import ConfideError, InvalidParameterError, UnreachableTargetError
-from confide.estimates.explanations import describe_mechanism
+from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.mechanisms import Mechanism
 from confide.plans import METHOD, Answer, Curve, Plan, Simulation
 from confide.plans.measures import Measure, choose_measure, ignorance
 from confide.plans.planning import refuse_idle_target
 from confide.plans.records import answer_in_words, remarks
-from confide.plans.rivals import choose_rivals, epsilon_of
 from confide.plans.searches import Goal
+from confide.plans.settings import epsilon_of
 from confide.studio.answers import require_drawable
 from confide.studio.drafts import Draft, read_draft
 from confide.studio.workers import Tell
-from confide.surveys.survey import Survey
 
 REPEATS = 12
 """Simulated surveys a setting: half of those of `confide plan`, for somebody waits; the margin says how sure it is."""
@@ -73,7 +71,6 @@ def _record(simulation: Simulation, mechanism: Mechanism, people: int, answer: A
         answer=answer,
         by_people=Curve("people", (float(people),), (prediction,)),
         by_epsilon=None,
-        rivals=(),
         ignorance=ignorance(simulation.measure, simulation.guess.vector),
         seed=0,
         shape=simulation.shape,
@@ -82,28 +79,6 @@ def _record(simulation: Simulation, mechanism: Mechanism, people: int, answer: A
     words = f"{answer_in_words(found)}."
     record = _planned(words, mechanism, people, expected, simulation.repeats, is_reached=True)
     return record | {"remarks": remarks(found)}
-
-
-def rivals(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return the expected error of a draft, and of other mechanisms at the same promise; it is told one by one."""
-    draft = read_draft(work.get("draft"))
-    simulation = _simulation(draft, choose_measure(draft.alphabet, None), tell)
-    found: list[dict[str, Any]] = []
-    every = (draft.survey.mechanism, *choose_rivals(draft.survey.mechanism, None))
-    for place, one in enumerate(every):
-        named = {"kind": one.kind, "name": describe_mechanism(Survey(one)), "unit": simulation.measure.unit}
-        tell(place, len(every), named["name"], {"rivals": found})
-        found.append(named | _try(simulation, one, draft.people))
-    return {"rivals": found}
-
-
-def _try(simulation: Simulation, mechanism: Mechanism, people: int) -> dict[str, Any]:
-    try:
-        require_drawable(mechanism, people)
-        expected = simulation.predict(mechanism, people)
-    except ConfideError as error:  # the method may not know what to do with that mechanism
-        return {"expected": None, "margin": None, "trouble": str(error)}
-    return {"expected": expected.mean, "margin": expected.margin, "trouble": ""}
 
 
 def _target(target: object, *, is_needed: bool) -> tuple[float | None, str | None]:

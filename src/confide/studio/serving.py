@@ -46,7 +46,7 @@ PARQUET = [
 
 Body = Callable[[], Awaitable[bytes]]
 
-LONG = {"look": "look", "plan": "long", "rivals": "long", "expect": "quick", "play": "quick", "simulate": "quick"}
+LONG = {"look": "look", "plan": "long", "expect": "quick", "play": "quick", "simulate": "quick"}
 """Which processes do which work: what a slider waits for never waits behind what takes long."""
 
 

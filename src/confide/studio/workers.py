@@ -83,7 +83,6 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
         "look": looks.look,
         "play": answers.play,
         "plan": outlooks.plan,
-        "rivals": outlooks.rivals,
         "simulate": answers.simulate,
         "counts": answers.counts_file,
     }

@@ -13,7 +13,6 @@ import { h, put } from "../shared/dom.js";
 import { fail, onReturn, titled } from "../shared/shell.js";
 import { keep, restored, type State } from "./drafts.js";
 import { Expected, Glance, OneReport, Promised } from "./outlooks.js";
-import { Rivalry } from "./rivals.js";
 import { Steps } from "./steps.js";
 import { TakeAlong } from "./taking.js";
 
@@ -67,7 +66,6 @@ class Screen implements Desk {
   readonly #promised = new Promised();
   readonly #report = new OneReport(this);
   readonly #expected = new Expected();
-  readonly #rivals = new Rivalry(this);
   readonly #along = new TakeAlong();
   readonly #ended = new AbortController();
   #timer = 0;
@@ -84,7 +82,6 @@ class Screen implements Desk {
       this.#promised.element,
       this.#report.element,
       this.#expected.element,
-      this.#rivals.element,
     );
     this.elements = [
       h(
@@ -114,7 +111,6 @@ class Screen implements Desk {
   stop(): void {
     clearTimeout(this.#timer);
     this.#steps.end();
-    this.#rivals.end();
   }
 
   end(): void {
@@ -130,7 +126,6 @@ class Screen implements Desk {
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => this.#expect(structuredClone(this.state.draft)), PAUSE);
     this.#steps.plan();
-    this.#rivals.changed();
     this.weigh();
   }
 
@@ -209,7 +204,6 @@ class Screen implements Desk {
     this.#promised.show(preview);
     this.#report.show(preview, draft);
     this.#steps.show(preview);
-    this.#rivals.show(preview);
     this.#along.show(preview, draft);
     this.weigh();
     // What a slider waits for, from its movement to what it shows: tests and the benchmark read it.

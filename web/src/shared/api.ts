@@ -14,8 +14,6 @@ export type Work =
       solve: "epsilon" | "people" | "error";
       target: { emd?: number; width?: number; query?: string };
     }
-  /** Other mechanisms at the same promise: the expected error of each. */
-  | { kind: "rivals"; draft: Draft }
   /** Without `more`: estimate and answers alone, and what else is known already. */
   | {
       kind: "look";

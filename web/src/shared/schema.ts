@@ -298,17 +298,6 @@ export interface Expected {
   unit: string;
   margin: number;
 }
-export interface Rivals {
-  rivals: Rival[];
-}
-export interface Rival {
-  kind: string;
-  name: string;
-  expected: number | null;
-  margin: number | null;
-  unit: string;
-  trouble: string;
-}
 export interface Progress {
   state: "waiting" | "running" | "done" | "failed" | "stopped";
   done: number;

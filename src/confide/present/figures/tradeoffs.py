@@ -9,7 +9,6 @@ from confide.mechanisms.guarantees import MetricPrivacy
 from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.rivals import promise
 from confide.present.figures import style
 from confide.present.figures.palette import colors_of
 from confide.present.figures.style import mark_decades
@@ -31,27 +30,21 @@ def draw_tradeoff(plan: Plan, *, width: float = style.WIDE) -> Figure:
     >>> mechanism = TruncatedGeometric(Integers(0, 3), epsilon=1.0)
     >>> made = plan(mechanism, [0.4, 0.3, 0.2, 0.1], people=500, repeats=4, cache=False)
     >>> [axes.get_xlabel() for axes in draw_tradeoff(made).axes]
-    ['people', 'epsilon, per unit of distance', 'expected EMD']
+    ['people', 'epsilon, per unit of distance']
     """
     curves = [plan.by_people, *([] if plan.by_epsilon is None else [plan.by_epsilon])]
     shapes = [curve for one in plan.outlooks for curve in (one.by_people, one.by_epsilon) if curve is not None]
     if any(one.mean <= 0 for curve in [*curves, *shapes] for one in curve.predictions):
         raise InvalidParameterError("An expected error of 0 has no place on a logarithmic axis; there is no trade-off.")
-    rivals = {one.mechanism.kind: one.prediction for one in plan.rivals if one.prediction and one.prediction.mean > 0}
     with style.styled():
-        height = 0.75 + 0.3 * (len(rivals) + 1) if rivals else 0.0
         is_narrow = width <= style.NARROW
         across, down = (1, len(curves)) if is_narrow else (len(curves), 1)
         tall = 3.0 if is_narrow else 3.4
-        figure = style.new_figure(width if across == 1 else min(width, 4.6 * across), down * tall + height)
-        rows = figure.add_gridspec(
-            down + bool(rivals), across, height_ratios=[*[tall] * down, *([height] if rivals else [])]
-        )
+        figure = style.new_figure(width if across == 1 else min(width, 4.6 * across), down * tall)
+        rows = figure.add_gridspec(down, across)
         first = _draw_curves(figure, rows, plan, curves, is_narrow=is_narrow)
         first.set_ylabel(_error_label(plan))
         first.legend(loc="lower left", fontsize=style.SMALL)  # errors fall, so nothing is there
-        if rivals:
-            _draw_rivals(figure.add_subplot(rows[down, :]), plan, rivals, is_narrow=is_narrow)
     return figure
 
 
@@ -122,26 +115,6 @@ def _draw_range(axes: Axes, plan: Plan, curve: Curve) -> None:
     )
     for row in rows:
         axes.plot(curve.places, row, color=_color(plan), alpha=0.35, linewidth=0.8, zorder=1)
-
-
-def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction], *, is_narrow: bool) -> None:
-    """Draw all mechanisms below each other, the best on top, at the promise and with the people of the plan."""
-    from matplotlib.ticker import MaxNLocator
-
-    found = {plan.mechanism.kind: plan.prediction} | rivals
-    order = sorted(found, key=lambda kind: found[kind].mean)
-    for place, kind in enumerate(order):
-        one = found[kind]
-        color = _color(plan) if kind == plan.mechanism.kind else style.TRUTH_EDGE
-        bars = [_below((one,)), [one.margin]]
-        axes.errorbar([one.mean], [place], xerr=bars, color=color, marker="o", markersize=6, capsize=3)
-    style.lay_bars(axes, order)
-    axes.set_xlim(left=0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    shape = f", {plan.guess.name}" if plan.outlooks else ""
-    title = f"The same promise: {plan.people:,} people, {promise(plan.mechanism)}{shape}"
-    axes.set_title("The same promise" if is_narrow else title)
-    axes.set_xlabel(_error_label(plan))
 
 
 def _color(plan: Plan) -> str:

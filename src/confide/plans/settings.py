@@ -1,15 +1,10 @@
-"""Mechanisms of a plan: their promise and its range, and rivals that make the same promise and so may be compared.
-
-Metric privacy (epsilon per unit of distance) and local differential privacy (one epsilon for any two values) are
-different promises: an epsilon of one says nothing about the other. Only on categories, where any two values are one
-unit apart, are they the same thing.
-"""
+"""Settings of a plan: the mechanism to begin with, its epsilon and the range of it, and how many people are tried."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
-from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from confide.errors import ConfideError, InvalidParameterError
@@ -21,18 +16,10 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
     WrappedGeometric,
 )
-from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.values import Alphabet, Grid, LineGeometry, RingGeometry, UnorderedGeometry
-from confide.values.checks import check_choice
 from confide.values.limits import MOST_PEOPLE
 from confide.values.metrics import Discrete
-
-ALL = "all"
-
-NOT_THE_SAME = (
-    "Metric privacy (epsilon per unit of distance) and local differential privacy (one epsilon for any two values, "
-    "however far apart) are different promises, so mechanisms of the two kinds are not compared."
-)
 
 MOST_DRAWN = 20_000_000
 """Most people times values that a plan looks at by itself where reports have to be drawn one by one."""
@@ -61,83 +48,12 @@ def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
     >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
     ['randomized-response', 'rappor', 'exponential']
     """
-    found = (_build(kind, alphabet, epsilon) for kind in MECHANISMS)
-    return tuple(one for one in found if one is not None)
-
-
-def choose_rivals(mechanism: Mechanism, kinds: Sequence[str] | str | None) -> tuple[Mechanism, ...]:
-    """Return mechanisms to compare with, at the same promise.
-
-    Parameters
-    ----------
-    mechanism
-        The one that is planned for.
-    kinds
-        Names of mechanisms; ``"all"`` for every one that makes the same promise; None for those of them whose reports
-        have an end, which are quick to simulate.
-
-    >>> from confide import Integers, TruncatedGeometric
-    >>> [one.kind for one in choose_rivals(TruncatedGeometric(Integers(0, 9), 0.5), None)]
-    ['truncated-laplace', 'exponential']
-    """
-    epsilon = epsilon_of(mechanism)
-    _check_kinds(kinds)
-    if epsilon is None:
-        if kinds:
-            raise InvalidParameterError(f"{mechanism!r} has no epsilon of its own, so that nothing can be compared.")
-        return ()
-    if kinds is None or kinds == ALL:
-        found = [_build(kind, mechanism.alphabet, epsilon) for kind in MECHANISMS if kind != mechanism.kind]
-        same = [one for one in found if one is not None and _same_promise(one, mechanism)]
-        # Whether counts of all outputs can be drawn at once, or bit vectors are so short that few are distinct.
-        return tuple(one for one in same if kinds == ALL or (has_matrix(one) or one.report_alphabet.is_listable))
-    named = [kinds] if isinstance(kinds, str) else list(kinds)
-    return tuple(_require(kind, mechanism, epsilon) for kind in dict.fromkeys(named) if kind != mechanism.kind)
-
-
-def _check_kinds(kinds: object) -> None:
-    if kinds is None or isinstance(kinds, str):
-        return
-    if not isinstance(kinds, Collection) or not all(isinstance(one, str) for one in kinds):
-        raise InvalidParameterError(
-            f"mechanisms must be a list of names, {ALL!r}, None for the quick ones or () for none; got {kinds!r}. The "
-            f"names are {', '.join(MECHANISMS)}."
-        )
-
-
-def _require(kind: str, mechanism: Mechanism, epsilon: float) -> Mechanism:
-    """Build a mechanism that was asked for by name, or say why it cannot be compared."""
-    check_choice("mechanisms", kind, tuple(MECHANISMS))
-    if not _is_simple(kind):
-        raise InvalidParameterError(f"A {kind} mechanism takes no epsilon, so it cannot be compared at the same one.")
-    built = MECHANISMS[kind](mechanism.alphabet, epsilon)  # type: ignore[call-arg]  # asked of its signature
-    if not _same_promise(built, mechanism):
-        raise InvalidParameterError(f"{kind} and {mechanism.kind} do not make the same promise. {NOT_THE_SAME}")
-    return built
-
-
-def _build(kind: str, alphabet: Alphabet, epsilon: float) -> Mechanism | None:
-    if not _is_simple(kind):
-        return None
-    try:
-        return MECHANISMS[kind](alphabet, epsilon)  # type: ignore[call-arg]  # asked of its signature
-    except ConfideError:
-        return None  # it does not take such values
-
-
-def _is_simple(kind: str) -> bool:
-    return {"alphabet", "epsilon"} <= set(inspect.signature(MECHANISMS[kind]).parameters)
-
-
-def _same_promise(one: Mechanism, other: Mechanism) -> bool:
-    return _essence(one.guarantee) == _essence(other.guarantee)
-
-
-def _essence(guarantee: Guarantee) -> Guarantee:
-    """Return metric privacy as local differential privacy where any two values are one unit apart."""
-    if isinstance(guarantee, MetricPrivacy) and guarantee.metric == Discrete():
-        return LocalDP(guarantee.epsilon)
-    return guarantee
+    found = []
+    for kind in MECHANISMS.values():
+        if {"alphabet", "epsilon"} <= set(inspect.signature(kind).parameters):
+            with contextlib.suppress(ConfideError):  # it may not take such values
+                found.append(kind(alphabet, epsilon))  # type: ignore[call-arg]  # asked of its signature
+    return tuple(found)
 
 
 def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
@@ -149,7 +65,10 @@ def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
     """
     alphabet = mechanism.alphabet
     largest = 10.0 + math.log(alphabet.size)
-    if isinstance(_essence(mechanism.guarantee), LocalDP) or isinstance(alphabet.geometry, UnorderedGeometry):
+    guarantee = mechanism.guarantee
+    # Where any two values are one unit apart, a promise per unit is one for all.
+    is_one_unit = isinstance(guarantee, MetricPrivacy) and guarantee.metric == Discrete()
+    if isinstance(guarantee, LocalDP) or is_one_unit or isinstance(alphabet.geometry, UnorderedGeometry):
         return 0.01, largest
     spacing = float(getattr(alphabet, "spacing", 1.0))
     span = max(1.0, float((alphabet.coordinates.max(axis=0) - alphabet.coordinates.min(axis=0)).max()))
