@@ -2,16 +2,11 @@
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout, Rescaled
 from confide.channels.bits import BitChannel
-from confide.channels.clamped_planar import ClampedPlanarConvolution, kernel_in_blocks
-from confide.channels.composed import Composed, Embedded, Kronecker
-from confide.channels.dense import Dense
+from confide.channels.composed import ColumnStack, Composed, Embedded, Kronecker, VerticalStack
+from confide.channels.dense import Dense, RandomizedResponseChannel
 from confide.channels.mixed import Margins, Mixed, Mixture
-from confide.channels.planar import PlanarConvolution
-from confide.channels.randomized_response import RandomizedResponseChannel
-from confide.channels.scattered import ScatteredExponential
-from confide.channels.stacks import ColumnStack, VerticalStack
-from confide.channels.two_sided_exponential import TwoSidedExponential
-from confide.channels.wrapped_exponential import WrappedExponential
+from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution, kernel_in_blocks
+from confide.channels.two_sided_exponential import ScatteredExponential, TwoSidedExponential, WrappedExponential
 
 __all__ = [
     "BitChannel",

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
+from confide.errors import NotInvertibleError
 from confide.values.checks import read_only
 
 FAINT = 1e-290
@@ -334,3 +335,237 @@ def sums_of_others(vectors: FloatArray, ratio: float) -> FloatArray:
     sums[..., :-1] += running_sums(vectors[..., ::-1], ratio)[..., ::-1][..., 1:]
     sums *= ratio
     return sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScatteredExponential(Channel):
+    """Columns proportional to alpha^|z - x|, for values x in a row and distinct reports z between them.
+
+    The part of a push that comes from values up to f, the last one below z, is alpha^(z - f) times a running sum from
+    the left, the rest likewise from the right, so one recursion each way serves all reports.
+
+    Parameters
+    ----------
+    size
+        How many values there are.
+    decay
+        -log alpha.
+    positions
+        Where the reports lie, between the first and the last value.
+    places
+        Where the values lie, in increasing order; 0 .. size - 1 if left out.
+
+    >>> channel = ScatteredExponential(2, np.log(2), np.array([0.0, 1.0]))
+    >>> channel.dense()
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    size: int
+    decay: float
+    positions: FloatArray
+    places: FloatArray | None = None
+    _floor: Indices = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "positions", read_only(np.array(self.positions, dtype=np.float64)))
+        if self.places is None:
+            floor = np.minimum(self.positions.astype(np.int64), self.size - 1)
+        else:
+            object.__setattr__(self, "places", read_only(np.array(self.places, dtype=np.float64)))
+            floor = np.clip(np.searchsorted(self.places, self.positions, side="right") - 1, 0, self.size - 1)
+        object.__setattr__(self, "_floor", floor)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.size, self.positions.size
+
+    @cached_property
+    def _from_left(self) -> FloatArray:
+        """alpha^(z - f): how a running sum from the left fades on the way from the last value f to z."""
+        faded: FloatArray = np.exp(-self.decay * (self.positions - self._place_of(self._floor)))
+        return faded
+
+    @cached_property
+    def _from_right(self) -> FloatArray:
+        """alpha^(c - z) for the next value c, or nothing where no value lies to the right."""
+        faded: FloatArray = np.exp(-self.decay * (self._place_of(self._next) - self.positions))
+        return np.where(self._floor + 1 < self.size, faded, 0.0)
+
+    @cached_property
+    def _next(self) -> Indices:
+        return np.minimum(self._floor + 1, self.size - 1)
+
+    @property
+    def layout(self) -> Layout:
+        """See :attr:`Channel.layout`."""
+        return Layout((self.size,))
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        left, right = self._sums_from_left(distribution), self._sums_from_right(distribution)
+        pushed: FloatArray = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
+        return pushed
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
+        to_left = self._gather(weights * self._from_left, self._floor)
+        to_right = self._gather(weights * self._from_right, self._next)
+        return self._sums_from_right(to_left) + self._sums_from_left(to_right)
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`: each step of a running sum adds units of it, which fade as it does."""
+        left = self._sums_from_left(self._sums_from_left(distribution))
+        right = self._sums_from_right(self._sums_from_right(distribution))
+        steps = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
+        return UNIT * self._units_a_step * (steps + 3 * pushed)
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`; reports between the same two values are added one after the other."""
+        to_left = self._gather(weights * self._from_left, self._floor)
+        to_right = self._gather(weights * self._from_right, self._next)
+        right, left = self._sums_from_right(to_left), self._sums_from_left(to_right)
+        steps = self._sums_from_right(right) + self._sums_from_left(left)
+        together = int(np.bincount(self._floor).max(initial=0))
+        return UNIT * (self._units_a_step * (steps + 3 * pulled) + together * pulled)
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        selected: FloatArray = np.exp(-self.decay * np.abs(self._place_of(values)[:, None] - self.positions))
+        return selected
+
+    def _place_of(self, values: Indices) -> FloatArray:
+        placed: FloatArray = values.astype(np.float64) if self.places is None else self.places[values]
+        return placed
+
+    @cached_property
+    def _ratios(self) -> float | FloatArray:
+        """Ratios by which a sum fades from a value to the next."""
+        if self.places is None:
+            return math.exp(-self.decay)
+        ratios: FloatArray = np.exp(-self.decay * np.diff(self.places))
+        return ratios
+
+    @property
+    def _units_a_step(self) -> float:
+        """Roundings of a step: its product, its sum, its ratio, and the exponent that a ratio is made from."""
+        widest = 1.0 if self.places is None else float(np.diff(self.places).max(initial=0.0))
+        return 3 + self.decay * widest
+
+    def _sums_from_left(self, vectors: FloatArray) -> FloatArray:
+        return running_sums(vectors, self._ratios)
+
+    def _sums_from_right(self, vectors: FloatArray) -> FloatArray:
+        ratios = self._ratios if isinstance(self._ratios, float) else self._ratios[::-1]
+        return running_sums(vectors[..., ::-1], ratios)[..., ::-1]
+
+    def _gather(self, weights: FloatArray, places: Indices) -> FloatArray:
+        flat = weights.reshape(-1, self.positions.size)
+        summed = np.array([np.bincount(places, row, minlength=self.size) for row in flat], dtype=np.float64)
+        return summed.reshape(*weights.shape[:-1], self.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrappedExponential(Channel):
+    """M_xz = c (alpha^d + alpha^(k - d)) / (1 - alpha^k), d being the steps from x to z on a circle of k values.
+
+    Parameters
+    ----------
+    size
+        How many values there are.
+    ratio
+        alpha, the ratio between the probabilities of neighbours on a line.
+    complement
+        1 - alpha, given apart because it cancels when alpha is close to one.
+    around
+        1 - alpha^size, given apart for the same reason.
+
+    >>> WrappedExponential(3, 0.5, 0.5, 0.875).push(np.array([1.0, 0.0, 0.0])).round(4)
+    array([0.4286, 0.2857, 0.2857])
+    """
+
+    size: int
+    ratio: float
+    complement: float
+    around: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.size, self.size
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        return self._peak * self._smear(distribution)
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`; the matrix is symmetric."""
+        self.check_length(weights, 1)
+        return self._peak * self._smear(weights)
+
+    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push_error`."""
+        # A step of a fading sum errs by 3 units of it at most, which then fades with it: smeared sums, once in each
+        # direction. The power and the division of what comes back around add 8 units of it, the rest a few more.
+        forward, backward = self._fading(distribution), self._fading(distribution[..., ::-1])[..., ::-1]
+        both = self._fading(forward) + self._fading(backward[..., ::-1])[..., ::-1]
+        error: FloatArray = UNIT * (3 * self._peak * both + 16 * pushed)
+        return error
+
+    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull_error`."""
+        return self.push_error(weights, pulled)
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        steps = (np.arange(self.size) - values[:, None]) % self.size
+        rows: FloatArray = self._row[steps]
+        return rows
+
+    def unpush(self, frequencies: FloatArray) -> FloatArray:
+        """See :meth:`Channel.unpush`."""
+        # 1e-5: (1 - alpha) / (1 + alpha), the root of the smallest eigenvalue, below which an inverse has fewer than
+        # six digits.
+        if self.complement / (1 + self.ratio) < 1e-5:
+            raise NotInvertibleError(
+                f"The inverse of this matrix is lost in rounding: its rows differ by {self.complement**2:.2g} of "
+                f"themselves. Use IBU() or MLE(), or a larger epsilon."
+            )
+        beside = np.roll(frequencies, 1, axis=-1) + np.roll(frequencies, -1, axis=-1)
+        solved: FloatArray = ((1 + self.ratio**2) * frequencies - self.ratio * beside) / self.complement**2
+        return solved
+
+    def inverse_lengths(self) -> FloatArray:
+        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, turned."""
+        first = np.zeros(self.size)
+        first[0] = 1.0
+        return np.full(self.size, float((self.unpush(first) ** 2).sum()))
+
+    @property
+    def _peak(self) -> float:
+        """Probability of no noise on a line."""
+        return self.complement / (1 + self.ratio)
+
+    @cached_property
+    def _powers(self) -> FloatArray:
+        """What of the last sum comes back around to each value."""
+        return self.ratio ** np.arange(1.0, self.size + 1) / self.around
+
+    @cached_property
+    def _row(self) -> FloatArray:
+        steps = np.arange(self.size, dtype=np.float64)
+        return self._peak * (self.ratio**steps + self.ratio ** (self.size - steps)) / self.around
+
+    def _fading(self, vectors: FloatArray) -> FloatArray:
+        """Return the fading sums from the left, gone around for ever: sum over j >= 0 of alpha^j b_(i - j)."""
+        sums = running_sums(vectors, self.ratio)
+        return sums + sums[..., -1:] * self._powers
+
+    def _smear(self, vectors: FloatArray) -> FloatArray:
+        """Return sums over both directions, what stays where it is being counted once."""
+        backward = self._fading(vectors[..., ::-1])[..., ::-1]
+        return self._fading(vectors) + self.ratio * np.roll(backward, -1, axis=-1)

@@ -11,9 +11,8 @@ from confide.values.amounts import Bins
 from confide.values.attributes import Attributes, Selection
 from confide.values.base import Alphabet, as_value, as_values, unbounded
 from confide.values.categories import BitVectors, Categories
-from confide.values.coordinates import Coordinates, Degrees
 from confide.values.dates import Circle, Dates, Hours, Weekdays
-from confide.values.earth import Places
+from confide.values.earth import Coordinates, Degrees, Places
 from confide.values.geometry import (
     Geometry,
     Indices,
@@ -27,8 +26,7 @@ from confide.values.geometry import (
     Values,
 )
 from confide.values.kinds import Kinds
-from confide.values.lines import Integers, Line
-from confide.values.planes import Grid, Lattice, Plane
+from confide.values.planes import Grid, Integers, Lattice, Line, Plane
 from confide.values.scales import Scale
 
 ALPHABETS: Kinds[type[Alphabet]] = Kinds(

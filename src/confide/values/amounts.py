@@ -25,9 +25,9 @@ from confide.values.base import Alphabet, as_values, joined, wide_floats
 from confide.values.checks import as_items, check_text
 from confide.values.geometry import Indices, LineGeometry, Values
 from confide.values.kinds import Example
-from confide.values.lines import Integers
 from confide.values.metrics import Value
 from confide.values.numerals import BLANK, REAL, NumberFormat, Numeral
+from confide.values.planes import Integers
 from confide.values.wording import counted, plural, told_at_edges, with_unit
 
 Amount = int | float | Decimal | Fraction

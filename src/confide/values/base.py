@@ -422,7 +422,7 @@ class Alphabet(ABC):
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
         """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
-        from confide.values.lines import Integers  # which is an alphabet itself
+        from confide.values.planes import Integers  # which is an alphabet itself
 
         return Integers(low, high, self.spacing, self.unit)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.polygons import Area
+from confide.values.geojson import Area
 from confide.values.wording import counted
 
 FloatArray = NDArray[np.float64]

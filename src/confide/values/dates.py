@@ -23,9 +23,9 @@ from confide.values.base import Alphabet, as_values
 from confide.values.checks import check_choice, check_count, check_text
 from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
 from confide.values.kinds import Example
-from confide.values.lines import Integers
 from confide.values.metrics import Value
 from confide.values.numerals import BLANK, parse_integer
+from confide.values.planes import Integers
 from confide.values.wording import counted, told_at_edges
 
 EVERY = ("day", "week", "month", "quarter", "year")

@@ -53,7 +53,7 @@ from confide.errors import InvalidParameterError
 from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, unbounded
 from confide.values.checks import refuse_masked
 from confide.values.circles import Disc, count_cells, why_no_cell
-from confide.values.polygons import Area
+from confide.values.geojson import Area
 from confide.values.scales import quoted
 from confide.values.wording import plural
 

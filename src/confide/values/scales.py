@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.values.amounts import as_amount
 from confide.values.base import joined
+from confide.values.categories import Aliases, Spelling, as_aliases, check_words
 from confide.values.checks import as_items, check_positive, check_text
 from confide.values.geometry import Indices, LineGeometry, Values
 from confide.values.kinds import Example
-from confide.values.lines import Integers
 from confide.values.metrics import Value
+from confide.values.planes import Integers
 from confide.values.wording import counted, listed
-from confide.values.words import Aliases, Spelling, as_aliases, check_words
 
 SHOWN_WORDS = 4
 
