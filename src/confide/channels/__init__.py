@@ -8,27 +8,7 @@ from confide.channels.mixed import Margins, Mixed, Mixture
 from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution, kernel_in_blocks
 from confide.channels.two_sided_exponential import ScatteredExponential, TwoSidedExponential, WrappedExponential
 
-__all__ = [
-    "BitChannel",
-    "Channel",
-    "ClampedPlanarConvolution",
-    "ColumnStack",
-    "Composed",
-    "Dense",
-    "Embedded",
-    "FloatArray",
-    "Indices",
-    "Kronecker",
-    "Layout",
-    "Margins",
-    "Mixed",
-    "Mixture",
-    "PlanarConvolution",
-    "RandomizedResponseChannel",
-    "Rescaled",
-    "ScatteredExponential",
-    "TwoSidedExponential",
-    "VerticalStack",
-    "WrappedExponential",
-    "kernel_in_blocks",
-]
+__all__ = ["BitChannel", "Channel", "ClampedPlanarConvolution", "ColumnStack", "Composed", "Dense", "Embedded"]
+__all__ += ["FloatArray", "Indices", "Kronecker", "Layout", "Margins", "Mixed", "Mixture", "PlanarConvolution"]
+__all__ += ["RandomizedResponseChannel", "Rescaled", "ScatteredExponential", "TwoSidedExponential", "VerticalStack"]
+__all__ += ["WrappedExponential", "kernel_in_blocks"]

@@ -1,4 +1,4 @@
-"""Any stochastic matrix, stored."""
+"""Any stochastic matrix, stored; and k-RR's, which two numbers make, in O(k)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ class Dense(Channel):
     matrix: FloatArray
     arrangement: Layout | None = None
 
+    is_stored = True
+    rounding = GIVEN
+    entry_error = 0.0  # the stored matrix is the matrix
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrix", read_only(as_floats("matrix", self.matrix)))
 
@@ -39,16 +43,6 @@ class Dense(Channel):
         """See :attr:`Channel.layout`."""
         return self.arrangement
 
-    @property
-    def is_stored(self) -> bool:
-        """See :attr:`Channel.is_stored`."""
-        return True
-
-    @property
-    def rounding(self) -> float:
-        """See :attr:`Channel.rounding`; numbers that were given, and normalised."""
-        return GIVEN
-
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
@@ -58,11 +52,6 @@ class Dense(Channel):
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return weights @ self.matrix.T
-
-    @property
-    def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`; the stored matrix is the matrix."""
-        return 0.0
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -82,6 +71,8 @@ class RandomizedResponseChannel(Channel):
     keep: float
     other: float
 
+    entry_error = 0.0  # two numbers make the matrix
+
     @property
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
@@ -98,19 +89,9 @@ class RandomizedResponseChannel(Channel):
         self.check_length(weights, 1)
         return self.push(weights)
 
-    @property
-    def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`; two numbers make the matrix."""
-        return 0.0
-
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
-        """See :meth:`Channel.push_error`."""
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         # numpy sums in pairs of pairs, blocks of 128 in eight strands: 16 + 3 + log2(size / 128) additions at most.
-        return (24 + self.size.bit_length()) * UNIT * pushed
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        return self.push_error(weights, pulled)
+        return (24 + self.size.bit_length()) * UNIT * product
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""

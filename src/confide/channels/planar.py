@@ -1,6 +1,9 @@
 """A planar kernel as an operator, in O(k log k) by FFT.
 
-Without a border this is a plain convolution; :mod:`confide.channels.planar` has the border.
+Without a border this is a plain convolution. Clamped to the grid, everything that leaves it is reported as the nearest
+cell of it, so border cells collect infinite tails of the kernel. That is exact and needs no padding to infinity: the
+first and the last row are two rows of one more convolution, with the kernel's row tails; so are the columns, and the
+four corners. Two rows of a convolution are far cheaper than all of it, and reuse the transforms.
 
 Tables are transformed along their rows, as a whole, and then down their columns, a block of frequencies at a time: a
 block is turned, so that what is transformed lies together in memory, and stays in the processor's cache until done.
@@ -9,6 +12,8 @@ block is turned, so that what is transformed lies together in memory, and stays 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -151,6 +156,28 @@ class PlaneConvolution(Channel):
             rest[large] = 0.0
         return atoms, rest if rest.any() else None
 
+    def _in_two(
+        self,
+        vectors: FloatArray,
+        rows: Callable[[Indices], FloatArray],
+        transform: Callable[[FloatArray], FloatArray],
+    ) -> FloatArray:
+        """Return a product: atoms that stand out by rows of a matrix, one by one, and what is left by transforms."""
+        atoms, rest = self._split(vectors)
+        if not atoms.size:
+            return transform(vectors)
+        one_by_one = vectors[..., atoms] @ rows(atoms)
+        return one_by_one if rest is None else transform(rest) + one_by_one
+
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        atoms, rest = self._split(given)
+        one_by_one = (atoms.size + 4) * UNIT * product
+        return one_by_one if rest is None else self._rest_error(side, rest) + one_by_one
+
+    @abstractmethod
+    def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
+        """Bound the error of what goes through transforms."""
+
     def _around(self, cells: Indices, table: FloatArray) -> FloatArray:
         """Return, for each of these cells, what the table says of every cell's distance to it."""
         down, along = self._displacements(cells)
@@ -180,32 +207,15 @@ class PlanarConvolution(PlaneConvolution):
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        atoms, rest = self._split(distribution)
-        if not atoms.size:
-            return self._smear(distribution * self.rows)
-        one_by_one = distribution[..., atoms] @ self.select(atoms)
-        return one_by_one if rest is None else self._smear(rest * self.rows) + one_by_one
+        return self._in_two(distribution, self.select, lambda rest: self._smear(rest * self.rows))
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        atoms, rest = self._split(weights)
-        if not atoms.size:
-            return self._smear(weights) * self.rows
-        one_by_one = weights[..., atoms] @ self._around(atoms, self.kernel.cells)
-        return (one_by_one if rest is None else self._smear(rest) + one_by_one) * self.rows
+        return self._in_two(weights, lambda atoms: self._around(atoms, self.kernel.cells), self._smear) * self.rows
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`."""
-        atoms, rest = self._split(distribution)
-        one_by_one = (atoms.size + 4) * UNIT * pushed
-        return one_by_one if rest is None else self._smear_error(rest * self.rows) + one_by_one
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        atoms, rest = self._split(weights)
-        one_by_one = (atoms.size + 4) * UNIT * pulled
-        return one_by_one if rest is None else self._smear_error(rest) * self.rows + one_by_one
+    def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
+        return self._smear_error(rest * self.rows) if side == 0 else self._smear_error(rest) * self.rows
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -224,46 +234,6 @@ class PlanarConvolution(PlaneConvolution):
         return drop_signs(self._back(spectra), vectors).reshape(vectors.shape)
 
 
-def swap_axes(tables: NDArray[Any]) -> NDArray[Any]:
-    """Swap the last two axes, in memory too."""
-    return np.ascontiguousarray(np.swapaxes(tables, -1, -2))
-
-
-def norms_of(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the Euclidean norm and the sum of absolute values, along a last axis of one."""
-    return np.linalg.norm(vectors, axis=-1, keepdims=True), np.abs(vectors).sum(axis=-1, keepdims=True)
-
-
-def norm_of_even(quadrant: FloatArray) -> float:
-    """Bound the Euclidean norm of an even table from its quadrant of 0, 1, ...: four copies of it."""
-    return 2 * float(np.linalg.norm(quadrant))
-
-
-def drop_signs(products: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Lift to zero what rounding has left at -1e-17, where all that went in was non-negative; else it stays linear."""
-    return products if vectors.min(initial=0.0) < 0 else np.maximum(products, 0.0)
-
-
-def even_table(quadrant: FloatArray, length: int, axis: int) -> FloatArray:
-    """Lay an even function, known for 0, 1, ..., around a circle of the given length."""
-    count = quadrant.shape[axis]
-    shape = list(quadrant.shape)
-    shape[axis] = length
-    circle = np.zeros(shape)
-    front, source = np.moveaxis(circle, axis, 0), np.moveaxis(quadrant, axis, 0)
-    front[:count] = source
-    front[length - count + 1 :] = source[:0:-1]
-    return circle
-
-
-def fft_module() -> Any:
-    """Return scipy.fft, which takes a while to import and only planes need."""
-    import scipy.fft
-
-    module: ModuleType = scipy.fft
-    return module
-
-
 ENDS = [0, -1]
 """The first and the last of something."""
 
@@ -278,20 +248,12 @@ class ClampedPlanarConvolution(PlaneConvolution):
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        atoms, rest = self._split(distribution)
-        if not atoms.size:
-            return self._push(distribution)
-        one_by_one = distribution[..., atoms] @ self.select(atoms)
-        return one_by_one if rest is None else self._push(rest) + one_by_one
+        return self._in_two(distribution, self.select, self._push)
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        atoms, rest = self._split(weights)
-        if not atoms.size:
-            return self._pull(weights)
-        one_by_one = weights[..., atoms] @ self._columns(atoms)
-        return one_by_one if rest is None else self._pull(rest) + one_by_one
+        return self._in_two(weights, self._columns, self._pull)
 
     def _push(self, distribution: FloatArray) -> FloatArray:
         spectra = self._along(self._as_tables(distribution))
@@ -335,14 +297,16 @@ class ClampedPlanarConvolution(PlaneConvolution):
         """See :meth:`Channel.in_blocks`; blocks at the far rims that do not fit are taken for whole."""
         return ClampedPlanarConvolution(kernel_in_blocks(self.kernel, side))
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`: what the border collects goes through sums besides transforms."""
-        atoms, rest = self._split(distribution)
-        one_by_one = (atoms.size + 4) * UNIT * pushed
-        if rest is None:
-            return one_by_one
+    def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
+        if side == 1:
+            inner, rim, corners = self._inner_rim_corners(rest)
+            (edge, edge_total), (corner, _) = norms_of(rim), norms_of(corners)
+            # No sums here are longer than four; all else are transforms.
+            border = (3 * self._edge_norm + self._edge_map_norm) * edge + 8 * self._corner_norm * corner
+            return self._smear_error(inner) + self._transform_error * border + NEGLIGIBLE_TAIL * edge_total
+        # What the border collects goes through sums besides transforms.
         norm, total = norms_of(rest)
-        error = np.empty(self._as_tables(pushed).shape)
+        error = np.empty(self._as_tables(rest).shape)
         error[...] = self._smear_error(rest)[..., None]
         # As inside, but for the sums; what comes out of a way back is at most the map's own norm.
         cut, border = NEGLIGIBLE_TAIL * total, self._border_error * norm
@@ -350,7 +314,7 @@ class ClampedPlanarConvolution(PlaneConvolution):
         error[..., ENDS, :], error[..., ENDS] = edge, edge
         for row in ENDS:
             error[..., row, ENDS] = border * 4 * self._corner_norm + cut
-        return error.reshape(pushed.shape) + one_by_one
+        return error.reshape(rest.shape)
 
     def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
         """See :meth:`Channel.weighted_push_error`, by Cauchy and Schwarz: the errors of transforms have a norm."""
@@ -366,19 +330,6 @@ class ClampedPlanarConvolution(PlaneConvolution):
         corner = self._border_error * 8 * self._corner_norm * norm
         cut = NEGLIGIBLE_TAIL * total * float(np.abs(weights).sum())
         return inner * inside + rim * edges + corners * corner + cut + one_by_one
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        atoms, rest = self._split(weights)
-        one_by_one = (atoms.size + 4) * UNIT * pulled
-        if rest is None:
-            return one_by_one
-        inner, rim, corners = self._inner_rim_corners(rest)
-        (edge, edge_total), (corner, _) = norms_of(rim), norms_of(corners)
-        # No sums here are longer than four; all else are transforms.
-        border = (3 * self._edge_norm + self._edge_map_norm) * edge + 8 * self._corner_norm * corner
-        error = self._smear_error(inner) + self._transform_error * border + NEGLIGIBLE_TAIL * edge_total
-        return error + one_by_one
 
     def _inner_rim_corners(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return what lies inside, on the rim with its corners, and in the corners."""
@@ -409,12 +360,13 @@ class ClampedPlanarConvolution(PlaneConvolution):
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
-        down, along = (part[:, :, None] if axis == 0 else part[:, None, :] for axis, part in _numbered(self, values))
+        rows, columns = self._displacements(values)
+        down, along = rows[:, :, None], columns[:, None, :]
         tables = self.kernel.cells[down, along]
-        tables[:, [0, -1], :] = self.kernel.rows[down[:, [0, -1]], along]
-        tables[:, :, [0, -1]] = self.kernel.columns[down, along[:, :, [0, -1]]]
-        for row in (0, -1):
-            for column in (0, -1):
+        tables[:, ENDS, :] = self.kernel.rows[down[:, ENDS], along]
+        tables[:, :, ENDS] = self.kernel.columns[down, along[:, :, ENDS]]
+        for row in ENDS:
+            for column in ENDS:
                 tables[:, row, column] = self.kernel.corners[down[:, row, 0], along[:, 0, column]]
         return tables.reshape(values.size, self.shape[1])
 
@@ -480,10 +432,6 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return np.ascontiguousarray(self._phases.conj().T * (mirrored / along))
 
 
-def _numbered(channel: PlaneConvolution, values: Indices) -> list[tuple[int, Indices]]:
-    return list(enumerate(channel._displacements(values)))
-
-
 def _as_real(spectra: Spectrum) -> FloatArray:
     """Show complex numbers as pairs of real ones, along a new last axis: products with real tables then stay real."""
     return spectra.view(np.float64).reshape(*spectra.shape, 2)
@@ -541,3 +489,43 @@ def _between_blocks(count: int, side: int) -> tuple[FloatArray, FloatArray]:
     tails[0, 0] += 1
     tails[0, min(1, last)] += 1
     return cells, tails
+
+
+def swap_axes(tables: NDArray[Any]) -> NDArray[Any]:
+    """Swap the last two axes, in memory too."""
+    return np.ascontiguousarray(np.swapaxes(tables, -1, -2))
+
+
+def norms_of(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the Euclidean norm and the sum of absolute values, along a last axis of one."""
+    return np.linalg.norm(vectors, axis=-1, keepdims=True), np.abs(vectors).sum(axis=-1, keepdims=True)
+
+
+def norm_of_even(quadrant: FloatArray) -> float:
+    """Bound the Euclidean norm of an even table from its quadrant of 0, 1, ...: four copies of it."""
+    return 2 * float(np.linalg.norm(quadrant))
+
+
+def drop_signs(products: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Lift to zero what rounding has left at -1e-17, where all that went in was non-negative; else it stays linear."""
+    return products if vectors.min(initial=0.0) < 0 else np.maximum(products, 0.0)
+
+
+def even_table(quadrant: FloatArray, length: int, axis: int) -> FloatArray:
+    """Lay an even function, known for 0, 1, ..., around a circle of the given length."""
+    count = quadrant.shape[axis]
+    shape = list(quadrant.shape)
+    shape[axis] = length
+    circle = np.zeros(shape)
+    front, source = np.moveaxis(circle, axis, 0), np.moveaxis(quadrant, axis, 0)
+    front[:count] = source
+    front[length - count + 1 :] = source[:0:-1]
+    return circle
+
+
+def fft_module() -> Any:
+    """Return scipy.fft, which takes a while to import and only planes need."""
+    import scipy.fft
+
+    module: ModuleType = scipy.fft
+    return module
