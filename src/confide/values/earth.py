@@ -1,8 +1,12 @@
-"""Places on the Earth: cells of latitude and longitude (WGS 84) whose plane overstates no distance on the ground."""
+"""Places on the Earth (WGS 84), whose plane overstates no distance on the ground.
+
+They are cells of latitude and longitude, or coordinates without cells, on a lattice of about a metre.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -31,14 +35,92 @@ MOST_GIVEN_AWAY = 0.02
 ROOM = 1e-9
 """By how much less than what is proven a spacing is, relative: more than float64 rounds degrees and scales by."""
 
-COLUMN_NAMES = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
-"""Names of the columns of coordinates."""
 
-Point = tuple[float, float]
+class OnEarth(Alphabet):
+    """Values in a box on the Earth, which people have as a latitude and a longitude, in degrees."""
+
+    raw_names = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
+    has_labels = True
+    south: float
+    west: float
+    north: float
+    east: float
+
+    _noun: str  # what neighbours are one of apart
+    _elsewhere = ""  # what is wrong with a point that merely lies outside the box
+
+    @property
+    @abstractmethod
+    def _longest(self) -> float:
+        """Kilometres from a value to its neighbour on the ground, where that is most."""
+
+    @property
+    def _digits(self) -> int:
+        """Decimals of a degree in the words for the box."""
+        return 4
+
+    @property
+    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
+        """The box."""
+        return Box(self.south, self.west, self.north, self.east)
+
+    @property
+    def extent(self) -> str:  # type: ignore[override]
+        """The box in words."""
+        lowest, highest = (self.south, self.west), (self.north, self.east)
+        return f"from {label_point(lowest, self._digits)} to {label_point(highest, self._digits)}"
+
+    @property
+    def given_away(self) -> float:
+        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
+
+        >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
+        True
+        """
+        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / self._longest
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        ground = (
+            f"Distances in the plane are never more than on the ground (WGS 84), and at most {self.given_away:.2%} "
+            f"less, which is given away."
+        )
+        return (ground, told_at_edges("place", self._noun, self.spacing, self.unit, math.sqrt(2) * self.spacing))
+
+    def fault(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.fault`."""
+        latitude, longitude = map(parse_real, fields)
+        if latitude is None or longitude is None:
+            return "not decimal degrees"
+        return self.bounds.fault(latitude, longitude) or self._elsewhere
+
+    def _as_points(self, raw: ArrayLike) -> NDArray[np.float64]:
+        """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
+        array = wide_floats(as_values(raw, self, self.raw_names, "pairs (latitude, longitude)"))
+        if array.dtype.kind not in "iuf":
+            raise InvalidParameterError(
+                f"{self!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
+                f"{array.reshape(-1)[:1].tolist()}. Convert them."
+            )
+        points: NDArray[np.float64] = array.astype(np.float64)
+        return points
+
+    def _refuse_outside(self, points: NDArray[np.float64], is_outside: NDArray[np.bool_]) -> None:
+        """Refuse points that lie nowhere here."""
+        outside = np.flatnonzero(is_outside)
+        if outside.size:
+            first = tuple(points[outside[0]].tolist())
+            why = self.bounds.fault(*first)
+            raise ValueOutsideAlphabetError(
+                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
+                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
+                tuple(outside.tolist()),
+            )
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Places(Grid):
+class Places(OnEarth, Grid):
     """Cells of a box on the Earth; a person's own value is a latitude and a longitude, in degrees (WGS 84).
 
     A value is the pair (row, column), row 0 in the south and column 0 in the west. The box is cut into equal steps of
@@ -90,7 +172,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
 """,
     )
 
-    has_labels = True
+    _noun = "cell"
     spacing: float = field()  # always declared, so that a device need not prove it anew
     unit: str = "km"
     first_row: int = field(default=0, init=False)
@@ -121,7 +203,18 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         size = kilometres(cell) if cell is not None else None
         box, rows, columns = _cut(box, size, rows, columns)
         proven = _proven_spacing(box, rows, columns)
-        length = _chosen_spacing(proven, size, spacing, METRES["km"] / METRES[unit])
+        units = METRES["km"] / METRES[unit]
+        if spacing is None:
+            # A tenth of a millimetre less at most, so that people can read it.
+            length = (size if size is not None else math.floor(proven * 1e7) / 1e7) * units
+        else:
+            check_positive("spacing", spacing)
+            length = float(spacing)
+            if spacing > proven * (1 + ROOM / 2) * units:
+                raise InvalidParameterError(
+                    f"spacing={spacing!r} is more than these cells measure on the ground, {proven * units:.6g}: "
+                    f"distances would be overstated and the promise broken. Leave it out."
+                )
         settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": ()}
         bounds = {"south": box.south, "west": box.west, "north": box.north, "east": box.east}
         for name, value in ({"first_row": 0, "first_column": 0} | settings | bounds).items():
@@ -143,37 +236,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return cls(centre=(latitude, longitude), radius=radius, cell=cell, unit=unit)
 
     @property
-    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
-        """The box."""
-        return Box(self.south, self.west, self.north, self.east)
-
-    @property
-    def extent(self) -> str:  # type: ignore[override]
-        """The box in words."""
-        lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
-        return f"from {lowest} to {highest}"
-
-    @property
-    def given_away(self) -> float:
-        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
-
-        >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
-        True
-        """
+    def _longest(self) -> float:
         most = ground_scales(self.bounds)[1]
-        longest = max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
-        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / longest
-
-    @property
-    def raw_names(self) -> tuple[tuple[str, ...], ...]:
-        """See :attr:`Alphabet.raw_names`."""
-        return COLUMN_NAMES
-
-    @property
-    def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`."""
-        edges = told_at_edges("place", "cell", self.spacing, self.unit, farthest=math.sqrt(2) * self.spacing)
-        return (told_of_ground(self.given_away), edges)
+        return max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
 
     def take(self, raw: ArrayLike) -> Values:
         """Turn latitudes and longitudes, one row a person, into cells; refuse those that lie in none.
@@ -181,17 +246,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).take([(0, 0), (0.5, 0.4), (1, 1)]).tolist()
         [[0, 0], [1, 0], [1, 1]]
         """
-        points = as_points(raw, self)
+        points = self._as_points(raw)
         cells = self.cells(points)
-        outside = np.flatnonzero(~self.contains(cells))
-        if outside.size:
-            first = tuple(points[outside[0]].tolist())
-            why = self.bounds.fault(*first)
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
-                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
-                tuple(outside.tolist()),
-            )
+        self._refuse_outside(points, ~self.contains(cells))
         return cells
 
     def cells(self, points: NDArray[np.float64]) -> Indices:
@@ -250,13 +307,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         row = math.floor((latitude - self.south) / (self.north - self.south) * self.rows)
         column = math.floor((longitude - self.west) / (self.east - self.west) * self.columns)
         return (min(row, self.rows - 1), min(column, self.columns - 1))
-
-    def fault(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.fault`."""
-        latitude, longitude = map(parse_real, fields)
-        if latitude is None or longitude is None:
-            return "not decimal degrees"
-        return self.bounds.fault(latitude, longitude)
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
         """Return latitude and longitude of the centres of cells, one row a cell.
@@ -346,14 +396,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return f"Places({joined(box, shape, holes)})"
 
 
-def told_of_ground(given_away: float) -> str:
-    """Return how distances in the plane compare with those on the ground."""
-    return (
-        f"Distances in the plane are never more than on the ground (WGS 84), and at most {given_away:.2%} less, which "
-        f"is given away."
-    )
-
-
 def label_point(point: Sequence[float], digits: int) -> str:
     """Return a latitude and longitude as people write them.
 
@@ -362,18 +404,6 @@ def label_point(point: Sequence[float], digits: int) -> str:
     """
     latitude, longitude = (f"{abs(value):.{digits}f}" for value in point)
     return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
-
-
-def as_points(raw: ArrayLike, owner: Alphabet) -> NDArray[np.float64]:
-    """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
-    array = wide_floats(as_values(raw, owner, owner.raw_names, "pairs (latitude, longitude)"))
-    if array.dtype.kind not in "iuf":
-        raise InvalidParameterError(
-            f"{owner!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
-            f"{array.reshape(-1)[:1].tolist()}. Convert them."
-        )
-    points: NDArray[np.float64] = array.astype(np.float64)
-    return points
 
 
 def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, radius: str | None) -> Box:
@@ -414,65 +444,30 @@ def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) ->
         return box, int(rows), int(columns)
     if rows is not None or columns is not None:
         raise InvalidParameterError("Give either a cell size, or rows and columns.")
-    return _in_whole_cells(box, cell)
-
-
-def _in_whole_cells(box: Box, cell: float) -> tuple[Box, int, int]:
-    """Widen a box about its middle, by less than a cell, until its cells are proven to measure so many km each way."""
+    # Widen the box about its middle, by less than a cell, until its cells are proven to measure so many km each way.
     least = ground_scales(box)[0]
     rows = max(1, math.ceil(box.tall * least[0] / cell - 1e-6))
     columns = max(1, math.ceil(box.wide * least[1] / cell - 1e-6))
-    grown = box
+    (latitude, longitude), grown = box.middle, box
     while _proven_spacing(grown, rows, columns) < cell:
         least = ground_scales(grown)[0]
         more = cell * (1 + 2 * ROOM)
         tall, wide = max(grown.tall, rows * more / least[0]), max(grown.wide, columns * more / least[1])
-        grown = _stretched(box, tall, wide)
+        # Bounds are multiples of a millionth of a degree, which people can read.
+        south, north = math.floor((latitude - tall / 2) * 1e6) / 1e6, math.ceil((latitude + tall / 2) * 1e6) / 1e6
+        west, east = math.floor((longitude - wide / 2) * 1e6) / 1e6, math.ceil((longitude + wide / 2) * 1e6) / 1e6
+        if west < -180:  # at the date line it widens to the other side alone
+            west, east = -180.0, math.ceil((wide - 180) * 1e6) / 1e6
+        elif east > 180:
+            west, east = math.floor((180 - wide) * 1e6) / 1e6, 180.0
+        grown = Box(south, west, north, east)
     return grown, rows, columns
-
-
-def _stretched(box: Box, tall: float, wide: float) -> Box:
-    """Return a box about the same middle, its bounds multiples of a millionth of a degree, which people can read.
-
-    At the date line it widens to the other side alone.
-    """
-    latitude, longitude = (box.south + box.north) / 2, (box.west + box.east) / 2
-    south, west = (
-        math.floor((middle - span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide))
-    )
-    north, east = (math.ceil((middle + span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide)))
-    if west < -180:
-        west, east = -180.0, math.ceil((wide - 180) * 1e6) / 1e6
-    elif east > 180:
-        west, east = math.floor((180 - wide) * 1e6) / 1e6, 180.0
-    return Box(south, west, north, east)
 
 
 def _proven_spacing(box: Box, rows: int, columns: int) -> float:
     """Return the largest spacing, km, under which the plane is proven not to overstate a distance between cells."""
     least = ground_scales(box)[0]
     return min(least[0] * box.tall / rows, least[1] * box.wide / columns) * (1 - ROOM)
-
-
-def _chosen_spacing(proven: float, cell: float | None, spacing: float | None, units: float) -> float:
-    """Return the spacing in units, so many to a km, refusing one that the ground does not bear."""
-    if spacing is None:
-        # A tenth of a millimetre less at most, so that people can read it.
-        return (cell if cell is not None else math.floor(proven * 1e7) / 1e7) * units
-    check_positive("spacing", spacing)
-    if spacing > proven * (1 + ROOM / 2) * units:
-        raise InvalidParameterError(
-            f"spacing={spacing!r} is more than these cells measure on the ground, {proven * units:.6g}: distances "
-            f"would be overstated and the promise broken. Leave it out."
-        )
-    return float(spacing)
-
-
-FINEST, COARSEST = 1e-4, 0.1
-"""Steps of a lattice of coordinates, km: finer ones have too many numbers, coarser ones are cells."""
-
-DIGITS = 5
-"""Decimals of a degree in a label: about a metre."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -506,7 +501,7 @@ class Degrees(Plane):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Coordinates(Lattice):
+class Coordinates(OnEarth, Lattice):
     """Latitudes and longitudes (WGS 84) in a box, on a lattice of about a metre; the cells are chosen at the estimate.
 
     A value is a pair of whole numbers, the steps of the lattice from the equator and from Greenwich. As with
@@ -547,7 +542,8 @@ east = -73.9374
 """,
     )
 
-    has_labels = True
+    _noun = "step"
+    _elsewhere = "outside the alphabet"
     _bounded = 'cells to estimate on, with --cell "500 m" or mechanism.on_cells(counts, "500 m")'
     unit: str = "km"
     south: float = math.nan
@@ -577,9 +573,24 @@ east = -73.9374
         units = METRES["km"] / METRES[unit]
         if spacing is None or latitude_steps is None or longitude_steps is None:
             spacing = kilometres(step, "step") * units
-            latitude_steps, longitude_steps = _steps_per_degree(box, spacing / units)
+            step_km = spacing / units
+            if not 1e-4 <= step_km <= 0.1:  # finer ones have too many numbers, coarser ones are cells
+                raise InvalidParameterError(f'step must lie between "0.1 m" and "100 m"; got {1000 * step_km:g} m.')
+            latitude_steps, longitude_steps = (
+                math.floor(scale * (1 - ROOM) / step_km) for scale in _scales_around(box, step_km)
+            )
         check_positive("spacing", spacing)
-        _check_lattice(box, spacing / units, (latitude_steps, longitude_steps))
+        for name, number in (("latitude_steps", latitude_steps), ("longitude_steps", longitude_steps)):
+            check_count(name, number, 1)
+            if number > LARGEST_LATTICE // 200:
+                raise InvalidParameterError(f"{name} must be at most {LARGEST_LATTICE // 200:,}; got {number:,}.")
+        least, length = _scales_around(box, spacing / units), spacing / units
+        proven = min(least[0] / latitude_steps, least[1] / longitude_steps)
+        if length > proven:
+            raise InvalidParameterError(
+                f"A spacing of {1000 * length:g} m is more than these steps measure on the ground, {1000 * proven:.6g} "
+                f"m: distances would be overstated and the promise broken. Give a step alone."
+            )
         settings = {"spacing": float(spacing), "unit": unit, "south": box.south, "west": box.west, "north": box.north}
         steps = {"latitude_steps": int(latitude_steps), "longitude_steps": int(longitude_steps)}
         for name, value in (settings | {"east": box.east} | steps).items():
@@ -592,17 +603,6 @@ east = -73.9374
             )
 
     @property
-    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
-        """The box in which people are."""
-        return Box(self.south, self.west, self.north, self.east)
-
-    @property
-    def extent(self) -> str:  # type: ignore[override]
-        """The box in words."""
-        south_west, north_east = (self.south, self.west), (self.north, self.east)
-        return f"from {label_point(south_west, 4)} to {label_point(north_east, 4)}"
-
-    @property
     def told_distances(self) -> tuple[float, ...]:
         """Distances that an example speaks of: 100 m, 1 km and 5 km, in the unit."""
         return tuple(metres / METRES[self.unit] for metres in (100, 1000, 5000))
@@ -613,22 +613,9 @@ east = -73.9374
         return Degrees(self.spacing, self.unit, self.latitude_steps, self.longitude_steps)
 
     @property
-    def given_away(self) -> float:
-        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter."""
+    def _longest(self) -> float:
         most = ground_scales(self.bounds)[1]
-        longest = max(most[0] / self.latitude_steps, most[1] / self.longitude_steps)
-        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / longest
-
-    @property
-    def raw_names(self) -> tuple[tuple[str, ...], ...]:
-        """See :attr:`Alphabet.raw_names`."""
-        return COLUMN_NAMES
-
-    @property
-    def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`."""
-        corner = math.sqrt(2) * self.spacing
-        return (told_of_ground(self.given_away), told_at_edges("place", "step", self.spacing, self.unit, corner))
+        return max(most[0] / self.latitude_steps, most[1] / self.longitude_steps)
 
     def cells(self, cell: str | Places) -> Places:
         """Return cells of the box, of this size, to estimate on.
@@ -642,17 +629,9 @@ east = -73.9374
 
     def take(self, raw: ArrayLike) -> Values:
         """Turn latitudes and longitudes into points of the lattice, the nearest; refuse those outside the box."""
-        points = as_points(raw, self)
+        points = self._as_points(raw)
         inside = (points >= (self.south, self.west)).all(axis=1) & (points <= (self.north, self.east)).all(axis=1)
-        outside = np.flatnonzero(~inside)
-        if outside.size:
-            first = tuple(points[outside[0]].tolist())
-            why = self.bounds.fault(*first)
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
-                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
-                tuple(outside.tolist()),
-            )
+        self._refuse_outside(points, np.asarray(~inside))
         steps: Indices = np.floor(points * (self.latitude_steps, self.longitude_steps) + 0.5).astype(np.int64)
         return steps
 
@@ -661,17 +640,7 @@ east = -73.9374
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None or not self.bounds.holds(latitude, longitude):
             return None
-        return (
-            math.floor(latitude * self.latitude_steps + 0.5),
-            math.floor(longitude * self.longitude_steps + 0.5),
-        )
-
-    def fault(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.fault`."""
-        latitude, longitude = map(parse_real, fields)
-        if latitude is None or longitude is None:
-            return "not decimal degrees"
-        return self.bounds.fault(latitude, longitude) or "outside the alphabet"
+        return (math.floor(latitude * self.latitude_steps + 0.5), math.floor(longitude * self.longitude_steps + 0.5))
 
     def degrees(self, values: ArrayLike) -> NDArray[np.float64]:
         """Return latitude and longitude of values."""
@@ -679,41 +648,18 @@ east = -73.9374
         return found
 
     def _name(self, values: Values) -> list[str]:
-        """See :meth:`Alphabet._name`."""
-        return [label_point(point, DIGITS) for point in self.degrees(values).tolist()]
+        # Five decimals of a degree are about a metre.
+        return [label_point(point, 5) for point in self.degrees(values).tolist()]
 
     def __repr__(self) -> str:
         box = ", ".join(repr(one) for one in (self.south, self.west, self.north, self.east))
         return f"Coordinates({box}, spacing={self.spacing!r}, unit={self.unit!r})"
 
 
-def _widened(box: Box, step: float) -> Box:
-    """Return a box that holds all points of the lattice to which people in a box are moved, with room."""
+def _scales_around(box: Box, step: float) -> tuple[float, float]:
+    """Return the least km a degree in a box that holds all points of the lattice to which people in a box are moved."""
     tall, wide = (2 * step / scale for scale in ground_scales(box)[0])
-    return Box(
+    wider = Box(
         max(box.south - tall, -90), max(box.west - wide, -180), min(box.north + tall, 90), min(box.east + wide, 180)
     )
-
-
-def _steps_per_degree(box: Box, step: float) -> tuple[int, int]:
-    """Return how many steps of at least so many km, anywhere in a box, a degree has."""
-    if not FINEST <= step <= COARSEST:
-        raise InvalidParameterError(f'step must lie between "0.1 m" and "100 m"; got {1000 * step:g} m.')
-    least = ground_scales(_widened(box, step))[0]
-    latitude, longitude = (math.floor(scale * (1 - ROOM) / step) for scale in least)
-    return latitude, longitude
-
-
-def _check_lattice(box: Box, spacing: float, steps: tuple[int, int]) -> None:
-    """Refuse a lattice on which distances are overstated."""
-    for name, number in zip(("latitude_steps", "longitude_steps"), steps, strict=True):
-        check_count(name, number, 1)
-        if number > LARGEST_LATTICE // 200:
-            raise InvalidParameterError(f"{name} must be at most {LARGEST_LATTICE // 200:,}; got {number:,}.")
-    least = ground_scales(_widened(box, spacing))[0]
-    proven = min(least[0] / steps[0], least[1] / steps[1])
-    if spacing > proven:
-        raise InvalidParameterError(
-            f"A spacing of {1000 * spacing:g} m is more than these steps measure on the ground, {1000 * proven:.6g} m: "
-            f"distances would be overstated and the promise broken. Give a step alone."
-        )
+    return ground_scales(wider)[0]
