@@ -21,12 +21,6 @@ from confide.values.metrics import Value
 from confide.values.numerals import BLANK, parse_integer
 from confide.values.wording import counted, quote_value
 
-FOLDED = "folded"
-"""Remark on a text that is a word but for its case, its blanks, or how its accents are put together."""
-
-OTHER_NAME = "known by another name"
-"""Remark on an alias."""
-
 COUNTED_AS = "counted as "
 """Beginning of the remark on a text that is not listed."""
 
@@ -110,7 +104,8 @@ class Spelling:
         found = self.find(text)
         if found is None:
             return f"{COUNTED_AS}{self.other}"
-        return FOLDED if self.fold and fold_word(text) == fold_word(found) else OTHER_NAME
+        # It is a word but for its case, its blanks or how its accents are put together; or an alias.
+        return "folded" if self.fold and fold_word(text) == fold_word(found) else "known by another name"
 
     def hint(self, text: str) -> str:
         """Return what a refused text would be under ``fold = true``; nothing where it would be none."""
@@ -148,9 +143,8 @@ class Spelling:
     @property
     def _names(self) -> list[tuple[str, str]]:
         """Every name, with the word it stands for."""
-        return [(word, word) for word in self.words] + [
-            (alias, word) for word, aliases in self.aliases for alias in aliases
-        ]
+        others = [(alias, word) for word, aliases in self.aliases for alias in aliases]
+        return [(word, word) for word in self.words] + others
 
     @cached_property
     def _near(self) -> dict[str, set[str]]:
@@ -224,19 +218,18 @@ def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]
         raise InvalidParameterError(
             f"aliases has other names of {unknown!r}, which is none of the values. Known: {', '.join(words[:8])}."
         )
-    found = {word: _names_of(word, names) for word, names in given.items()}
+    found: dict[str, tuple[str, ...]] = {}
+    for word, given_names in given.items():
+        names: object = given_names  # as a file may have it
+        listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str | Mapping) else [None]
+        texts = [name for name in listed if isinstance(name, str) and _BLANKS.sub("", name)]
+        if len(texts) < len(listed):
+            raise InvalidParameterError(f"The aliases of {word!r} must be a list of texts; got {names!r}.")
+        cut = next((name for name in texts if name.endswith("\0")), None)
+        if cut is not None:
+            raise InvalidParameterError(f"Aliases must not end with a NUL character; got {cut!r}. Strip it.")
+        found[word] = tuple(sorted(set(texts) - {word}))
     return tuple((word, found[word]) for word in words if found.get(word))
-
-
-def _names_of(word: str, names: object) -> tuple[str, ...]:
-    listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str | Mapping) else [None]
-    texts = [name for name in listed if isinstance(name, str) and _BLANKS.sub("", name)]
-    if len(texts) < len(listed):
-        raise InvalidParameterError(f"The aliases of {word!r} must be a list of texts; got {names!r}.")
-    cut = next((name for name in texts if name.endswith("\0")), None)
-    if cut is not None:
-        raise InvalidParameterError(f"Aliases must not end with a NUL character; got {cut!r}. Strip it.")
-    return tuple(sorted(set(texts) - {word}))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Distances between distributions.
+"""Distances between distributions; and pairs of values, near and far apart, by which a promise is explained.
 
 >>> from confide import Integers
 >>> emd([1, 0, 0], [0, 0, 1], Integers(0, 2))
@@ -52,9 +52,26 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
         return float(np.abs(flows - np.median(flows)).sum())
     if isinstance(alphabet.geometry, UnorderedGeometry):
         return total_variation(p, q)
-    if isinstance(alphabet.geometry, PlaneGeometry):
-        return _transport(p, q, alphabet)
-    raise InvalidParameterError(f"No earth mover's distance is known on {alphabet!r}.")
+    if not isinstance(alphabet.geometry, PlaneGeometry):
+        raise InvalidParameterError(f"No earth mover's distance is known on {alphabet!r}.")
+    # Mass that stays where it is costs nothing, so only the surplus has to travel (for any metric ground distance).
+    surplus, deficit = np.maximum(p - q, 0), np.maximum(q - p, 0)
+    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
+    if sources.size == 0 or sinks.size == 0:
+        return 0.0
+    if alphabet.size > LARGEST_SQUARE:
+        raise InvalidParameterError(
+            f"An exact EMD over {alphabet.size:,} cells does not fit; at most {LARGEST_SQUARE:,}. Merge cells first."
+        )
+    points = alphabet.coordinates
+    cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
+    moved, taken = float(surplus.sum()), float(deficit.sum())
+    shares = surplus[sources] / moved, deficit[sinks] / taken
+    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
+    # POT merely warns when it runs out of iterations, and returns a wrong value.
+    if log["warning"] is not None or log["result_code"] != 1:
+        raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
+    return moved * float(value)
 
 
 def has_emd(alphabet: Alphabet) -> bool:
@@ -110,36 +127,12 @@ def _pair(left: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArr
     return as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
 
 
-def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Alphabet) -> float:
-    # Mass that stays where it is costs nothing, so only the surplus has to travel (for any metric ground distance).
-    surplus, deficit = np.maximum(p - q, 0), np.maximum(q - p, 0)
-    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
-    if sources.size == 0 or sinks.size == 0:
-        return 0.0
-    if alphabet.size > LARGEST_SQUARE:
-        raise InvalidParameterError(
-            f"An exact EMD over {alphabet.size:,} cells does not fit; at most {LARGEST_SQUARE:,}. Merge cells first."
-        )
-    points = alphabet.coordinates
-    cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
-    moved, taken = float(surplus.sum()), float(deficit.sum())
-    shares = surplus[sources] / moved, deficit[sinks] / taken
-    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
-    # POT merely warns when it runs out of iterations, and returns a wrong value.
-    if log["warning"] is not None or log["result_code"] != 1:
-        raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
-    return moved * float(value)
-
-
 def _load_pot() -> Any:
     try:
         import ot  # takes two seconds, so only where it is needed
     except ImportError:
         raise MissingExtraError("POT", "The earth mover's distance on a grid", "planar") from None
     return ot
-
-
-FloatArray = NDArray[np.float64]
 
 
 def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
@@ -152,21 +145,35 @@ def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
     if isinstance(alphabet, Categories):
         return [(0, 1)]
     if not alphabet.is_finite:
-        return _unbounded_pairs(alphabet)
+        if isinstance(alphabet, Coordinates):  # a step is a metre or so: distances that people know are told
+            row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
+            steps = [0, *(round(distance / alphabet.spacing) for distance in alphabet.told_distances)]
+        else:  # there is no far end to measure by: one, five and fifty steps apart
+            row, column, steps = 0, 0, [0, 1, 5, 50]
+        is_line = len(alphabet.field_names) == 1
+        first, *others = alphabet.encode([step if is_line else (row, column + step) for step in steps]).tolist()
+        return [(first, other) for other in others]
     if isinstance(alphabet, Grid):
         # Pairs along the grid's longer side, through its middle; beside holes, cells about as far apart.
         along = int(alphabet.columns >= alphabet.rows)
-        steps = _line_pairs(alphabet.shape[along], 0)
+        middle, line = alphabet.shape[1 - along] // 2, _line_pairs(alphabet.shape[along], 0)
+        cells = [[(middle, place) if along else (place, middle) for place in pair] for pair in line]
         if not alphabet.holes:  # every cell is there, so that none has to be looked for among all of them
-            return [(_number(alphabet, along, left), _number(alphabet, along, right)) for left, right in steps]
+            numbers = ([row * alphabet.columns + column for row, column in pair] for pair in cells)
+            return [(near, far) for near, far in numbers]
         points = alphabet.coordinates - (alphabet.first_row, alphabet.first_column)
-        start = int(np.argmin(_lengths(points - _on_axis(alphabet, along, steps[0][0]))))
-        found = (_partner(points, start, right - left, _on_axis(alphabet, along, right)) for left, right in steps)
-        return list(dict.fromkeys((start, other) for other in found))
+        start, found = int(np.argmin(_lengths(points - cells[0][0]))), []
+        for (_, wanted), (near, far) in zip(cells, line, strict=True):
+            # The cell about as far from the start, and among equals the one that lies where wanted.
+            misfit = np.abs(_lengths(points - points[start]) - (far - near)) + 1e-6 * _lengths(points - wanted)
+            misfit[start] = np.inf
+            found.append((start, int(np.argmin(misfit))))
+        return list(dict.fromkeys(found))
 
     if isinstance(alphabet, Attributes):
         # Pairs that differ in one attribute, each in turn, and in all of them.
-        ends = [_middling(one) for one in alphabet.alphabets]
+        each = [pairs_of(one) if one.size > 1 else [(0, 0)] for one in alphabet.alphabets]
+        ends = [pairs[len(pairs) // 2] for pairs in each]  # neither next to each other nor far apart
         left, right = [one for one, _ in ends], [other for _, other in ends]
         changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
         pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
@@ -175,44 +182,7 @@ def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
     return _line_pairs(alphabet.size, int(alphabet.decode(0)))
 
 
-def _unbounded_pairs(alphabet: Alphabet) -> list[tuple[int, int]]:
-    """Return pairs of an unbounded alphabet, which has no far end to measure by: one, five and fifty steps apart."""
-    if isinstance(alphabet, Coordinates):  # a step is a metre or so: a hundred, a thousand and five thousand are told
-        row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
-        steps = [round(distance / alphabet.spacing) for distance in alphabet.told_distances]
-        first, *others = alphabet.encode([(row, column + step) for step in (0, *steps)]).tolist()
-        return [(first, other) for other in others]
-    is_line = len(alphabet.field_names) == 1
-    numbers = alphabet.encode([0, 1, 5, 50] if is_line else [(0, 0), (0, 1), (0, 5), (0, 50)]).tolist()
-    return [(numbers[0], other) for other in numbers[1:]]
-
-
-def _middling(alphabet: Alphabet) -> tuple[int, int]:
-    """Return two values that are neither next to each other nor far apart, where there are so many."""
-    if alphabet.size < 2:
-        return 0, 0
-    pairs = pairs_of(alphabet)
-    return pairs[len(pairs) // 2]
-
-
-def _number(grid: Grid, along: int, place: int) -> int:
-    row, column = _on_axis(grid, along, place)
-    return row * grid.columns + column
-
-
-def _on_axis(grid: Grid, along: int, place: int) -> tuple[int, int]:
-    middle = grid.shape[1 - along] // 2
-    return (middle, place) if along else (place, middle)
-
-
-def _partner(points: FloatArray, start: int, step: int, wanted: tuple[int, int]) -> int:
-    """Return the cell whose distance from the start comes closest to `step`, and among equals lies where wanted."""
-    misfit = np.abs(_lengths(points - points[start]) - step) + 1e-6 * _lengths(points - wanted)
-    misfit[start] = np.inf
-    return int(np.argmin(misfit))
-
-
-def _lengths(differences: FloatArray) -> FloatArray:
+def _lengths(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.hypot(differences[:, 0], differences[:, 1])
 
 

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
-from confide.values.checks import check_count, check_positive, is_number
+from confide.values.checks import check_choice, check_count, check_positive, is_number
 from confide.values.geojson import Area, GeoJSON, read_areas
 from confide.values.geometry import LARGEST_LATTICE, Indices, Values
-from confide.values.ground import METRES, Box, check_unit, ground_scales, kilometres
+from confide.values.ground import METRES, Box, ground_scales, kilometres
 from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.numerals import parse_real
@@ -198,7 +198,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         unit: str = "km",
         holes: Sequence[tuple[int, int]] | Sequence[Area] | GeoJSON = (),
     ) -> None:
-        check_unit(unit)
+        check_choice("unit", unit, tuple(METRES))
         box = box_of((south, west, north, east), centre, radius)
         size = kilometres(cell) if cell is not None else None
         box, rows, columns = _cut(box, size, rows, columns)
@@ -568,7 +568,7 @@ east = -73.9374
         latitude_steps: int | None = None,
         longitude_steps: int | None = None,
     ) -> None:
-        check_unit(unit)
+        check_choice("unit", unit, tuple(METRES))
         box = box_of((south, west, north, east), centre, radius)
         units = METRES["km"] / METRES[unit]
         if spacing is None or latitude_steps is None or longitude_steps is None:

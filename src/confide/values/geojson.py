@@ -1,7 +1,8 @@
 """GeoJSON (RFC 7946), read strictly: areas for holes and questions, lines for the background of a map.
 
-A ring that is not closed, crosses itself or runs across the date line is refused, with what to do about it; so are
-positions that are none, and files in other coordinates.
+Edges are straight in longitude and latitude, as the standard has it. A ring that is not closed, crosses itself or runs
+across the date line is refused, with what to do about it; so are positions that are none, and files in other
+coordinates.
 
 >>> park = {"type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 1], [0, 1], [0, 0]]]}
 >>> [area.box for area in read_areas(park)]
@@ -36,9 +37,6 @@ BLOCK = 2**21
 
 CHUNK = 64
 """Edges that follow each other and are looked at together, by the box around them."""
-
-ROUNDING = (3 + 16 * 2.0**-53) * 2.0**-53
-"""Part of its terms within which the sign of an orientation is not certain (Shewchuk 1997, "ccwerrboundA")."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +98,16 @@ class Area:
         lowest, highest = (of(self.edges[:, 1], self.edges[:, 3]) for of in (np.minimum, np.maximum))
         first = np.searchsorted(souths, lowest - tallest, side="left").tolist()
         last = np.searchsorted(souths, highest, side="right").tolist()
-        for edge, start, stop in zip(self.edges, first, last, strict=True):
+        for edge, begin, stop in zip(self.edges, first, last, strict=True):
             west, east = min(edge[0], edge[2]), max(edge[0], edge[2])
-            some = order[start:stop]
+            some = order[begin:stop]
             some = some[(low[some, 0] < east) & (high[some, 0] > west)]
             some = some[(low[some, 1] < max(edge[1], edge[3])) & (high[some, 1] > min(edge[1], edge[3]))]
-            found[some] |= _passes(edge, low[some], high[some])
+            # An edge, whose own box they meet, runs through the inside of boxes if corners lie on both sides of it.
+            start, (along, up), (least, most) = edge[:2], edge[2:] - edge[:2], (low[some], high[some])
+            corners_of = ((least, least), (least, most), (most, least), (most, most))
+            sides = [along * (y[:, 1] - start[1]) - up * (x[:, 0] - start[0]) for x, y in corners_of]
+            found[some] |= (np.max(sides, axis=0) > 0) & (np.min(sides, axis=0) < 0)
         return found
 
 
@@ -228,7 +230,8 @@ def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     right = (a[..., 1] - c[..., 1]) * (b[..., 0] - c[..., 0])
     found = left - right
     signs = np.sign(found)
-    is_open = np.abs(found) <= ROUNDING * (np.abs(left) + np.abs(right))
+    # Part of its terms within which the sign of an orientation is not certain (Shewchuk 1997, "ccwerrboundA").
+    is_open = np.abs(found) <= (3 + 16 * 2.0**-53) * 2.0**-53 * (np.abs(left) + np.abs(right))
     # Ends of edges that meet, or level ones, are plain: a term of exactly nothing was not rounded.
     is_open &= ~((left == 0) & (right == 0) & ((a == c).all(axis=-1) | (b == c).all(axis=-1)))
     for place in map(tuple, np.argwhere(is_open).tolist()):
@@ -268,25 +271,8 @@ def _hold(edges: FloatArray, x: FloatArray, y: FloatArray) -> Chosen:
     return inside
 
 
-def _passes(edge: FloatArray, low: FloatArray, high: FloatArray) -> Chosen:
-    """Whether an edge, whose own box they meet, runs through the inside of boxes: corners lie on both sides of it."""
-    start, direction = edge[:2], edge[2:] - edge[:2]
-    corners = ((low, low), (low, high), (high, low), (high, high))
-    sides = [direction[0] * (y[:, 1] - start[1]) - direction[1] * (x[:, 0] - start[0]) for x, y in corners]
-    return np.asarray((np.max(sides, axis=0) > 0) & (np.min(sides, axis=0) < 0))
-
-
 GeoJSON = str | PathLike[str] | Mapping[str, Any]
 """A file of GeoJSON, or an object of it as :func:`json.loads` returns one."""
-
-LARGEST_FILE = 2**28
-"""Bytes of a file that is read: a quarter of a gigabyte; the buildings of a large city take less."""
-
-NAMES = ("name", "NAME", "Name", "title", "label", "id")
-"""Properties of a feature that may name it, the usual first."""
-
-WGS84 = ("urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:OGC::CRS84", "urn:ogc:def:crs:EPSG::4326", "EPSG:4326")
-"""Names of longitude and latitude in the old member ``crs``, which RFC 7946 has taken away."""
 
 DEPTHS = {"Point": -1, "MultiPoint": -1, "LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2}
 """How deep the lines lie in the coordinates of a geometry; points have none."""
@@ -306,8 +292,17 @@ def read_areas(source: GeoJSON) -> list[Area]:
     """
     content, origin = _load(source)
     found = [(_polygons(geometry, where), name) for geometry, name, where in _geometries(content, origin)]
-    names = _distinct([name for _, name in found], "area" if isinstance(source, Mapping) else Path(origin).stem)
-    return [Area(polygons, name) for (polygons, _), name in zip(found, names, strict=True)]
+    otherwise, names, areas = (
+        "area" if isinstance(source, Mapping) else Path(origin).stem,
+        [one for _, one in found],
+        [],
+    )
+    # Areas without a name have that of the file and their number; names that stand twice have a number behind them.
+    for place, (polygons, name) in enumerate(found):
+        known = name or (otherwise if len(found) == 1 else f"{otherwise} {place + 1}")
+        again = names[:place].count(name) if name else 0
+        areas.append(Area(polygons, f"{known} ({again + 1})" if again else known))
+    return areas
 
 
 def read_lines(source: GeoJSON) -> list[FloatArray]:
@@ -322,20 +317,6 @@ def read_lines(source: GeoJSON) -> list[FloatArray]:
     return lines
 
 
-def _distinct(names: Sequence[str], otherwise: str) -> list[str]:
-    """Return names for all, the others by the file and their number, and a number behind those that stand twice.
-
-    >>> _distinct(["Old Town", "", "Old Town"], "districts")
-    ['Old Town', 'districts 2', 'Old Town (2)']
-    """
-    is_one, found = len(names) == 1, []
-    for place, name in enumerate(names):
-        known = name or (otherwise if is_one else f"{otherwise} {place + 1}")
-        again = names[:place].count(name) if name else 0
-        found.append(f"{known} ({again + 1})" if again else known)
-    return found
-
-
 def _load(source: GeoJSON) -> tuple[Any, str]:
     """Return an object of GeoJSON, and what to call it."""
     if isinstance(source, Mapping):
@@ -344,10 +325,11 @@ def _load(source: GeoJSON) -> tuple[Any, str]:
         raise InvalidParameterError(f"source must be a path or a dictionary; got {kind_of(source)}.")
     path = Path(source)
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        size = path.stat().st_size
+        if size > 2**28:  # a quarter of a gigabyte; the buildings of a large city take less
             raise DataFileError(
-                f"{path} has {path.stat().st_size:,} bytes, more than the {LARGEST_FILE:,} that are read. Keep the "
-                f"areas that are asked for, and fewer positions of each."
+                f"{path} has {size:,} bytes, more than the {2**28:,} that are read. Keep the areas that are asked for, "
+                f"and fewer positions of each."
             )
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -376,7 +358,16 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _geometries(content: Any, origin: str) -> list[tuple[Mapping[str, Any], str, str]]:
     """Return every geometry with its name and where it stands."""
     kind = _kind(content, origin)
-    _check_reference(content, origin)
+    # Longitude and latitude by their names in the old member crs, which RFC 7946 has taken away.
+    known = ("urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:OGC::CRS84", "urn:ogc:def:crs:EPSG::4326", "EPSG:4326")
+    reference = content.get("crs")
+    named = reference.get("properties") if isinstance(reference, Mapping) else None
+    name = named.get("name") if isinstance(named, Mapping) else reference
+    if name is not None and name not in known:
+        raise DataFileError(
+            f"{origin} is in {_short(name)}, not in longitude and latitude (WGS 84) as GeoJSON has to be. "
+            f"Convert it first, as by ogr2ogr -t_srs EPSG:4326 new.geojson old.geojson."
+        )
     if kind == "FeatureCollection":
         features = _listed(content.get("features"), origin, "features")
         return [_feature(one, f"Feature {number} of {origin}") for number, one in enumerate(features, 1)]
@@ -390,23 +381,13 @@ def _kind(content: Any, where: str) -> str:
     return kind
 
 
-def _check_reference(content: Mapping[str, Any], origin: str) -> None:
-    reference = content.get("crs")
-    named = reference.get("properties") if isinstance(reference, Mapping) else None
-    name = named.get("name") if isinstance(named, Mapping) else reference
-    if name is not None and name not in WGS84:
-        raise DataFileError(
-            f"{origin} is in {_short(name)}, not in longitude and latitude (WGS 84) as GeoJSON has to be. "
-            f"Convert it first, as by ogr2ogr -t_srs EPSG:4326 new.geojson old.geojson."
-        )
-
-
 def _feature(content: Any, where: str) -> tuple[Mapping[str, Any], str, str]:
     if _kind(content, where) != "Feature":
         raise DataFileError(f"{where} should be a Feature; got {_short(content['type'])}.")
     properties = content.get("properties")
     known: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    named = [known[name] for name in NAMES if isinstance(known.get(name), str | int) and str(known[name]).strip()]
+    usual = ("name", "NAME", "Name", "title", "label", "id")
+    named = [known[name] for name in usual if isinstance(known.get(name), str | int) and str(known[name]).strip()]
     name = " ".join(str(named[0] if named else content.get("id", "")).split())
     called, geometry = f"{where} ({name})" if name else where, content.get("geometry")
     if geometry is None:

@@ -1,4 +1,4 @@
-"""Places in a plane: cells, bounded or unbounded, and points on a lattice too fine to matter."""
+"""Numbers on a line and cells in a plane, bounded or unbounded, and points on lattices too fine to matter."""
 
 from __future__ import annotations
 
@@ -58,7 +58,15 @@ unit = "year"          # what distances are counted in; may be left out
         if (self.low is None) != (self.high is None):
             raise InvalidParameterError("Give both low and high, or neither for all whole numbers.")
         if self.low is not None and self.high is not None:
-            _check_range(self.low, self.high)
+            low, high = self.low, self.high
+            for name, value in (("low", low), ("high", high)):
+                check_count(name, value, -LARGEST_INTEGER)
+            if high > LARGEST_INTEGER:
+                raise InvalidParameterError(f"high must be at most 2**53 - 1; got {high}.")
+            if low > high:
+                raise InvalidParameterError(f"low must not exceed high; got low={low} and high={high}.")
+            if high - low >= LARGEST_INTEGER:
+                raise InvalidParameterError(f"There may be at most 2**53 - 1 values; got low={low} and high={high}.")
             # numpy's integers overflow where Python's do not.
             object.__setattr__(self, "low", int(self.low))
             object.__setattr__(self, "high", int(self.high))
@@ -79,17 +87,6 @@ unit = "year"          # what distances are counted in; may be left out
     def __repr__(self) -> str:
         ends = f"{self.low}, {self.high}" if self.is_finite else ""
         return f"Integers({joined(ends, *spacing_and_unit(self))})"
-
-
-def _check_range(low: int, high: int) -> None:
-    for name, value in (("low", low), ("high", high)):
-        check_count(name, value, -LARGEST_INTEGER)
-    if high > LARGEST_INTEGER:
-        raise InvalidParameterError(f"high must be at most 2**53 - 1; got {high}.")
-    if low > high:
-        raise InvalidParameterError(f"low must not exceed high; got low={low} and high={high}.")
-    if high - low >= LARGEST_INTEGER:
-        raise InvalidParameterError(f"There may be at most 2**53 - 1 values; got low={low} and high={high}.")
 
 
 class UnboundedAlphabet(Alphabet):
@@ -131,10 +128,7 @@ class Line(UnboundedAlphabet):
     spacing: float = 1.0
     unit: str = ""
 
-    @property
-    def resolutions(self) -> tuple[int, ...]:
-        """Multiple of which fraction of one a number is."""
-        return (self.RESOLUTION,)
+    resolutions = (RESOLUTION,)
 
 
 @dataclass(frozen=True)
