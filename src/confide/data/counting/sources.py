@@ -27,9 +27,8 @@ from confide.data.counting.query import ACCEPTED, Query, Relation, common_kinds
 from confide.data.files import sheets
 from confide.data.files.counts_files import is_counts_file
 from confide.data.files.groups import Key
-from confide.data.files.limits import LIMITS
 from confide.data.files.metadata import SUFFIX, Traces, content_digest, is_companion
-from confide.data.files.rows import Account, Reason, Reject
+from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.data.files.sheets import (
     JSON_LINES,
     PARQUET,

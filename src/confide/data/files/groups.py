@@ -123,7 +123,12 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
     ]
     groups: dict[Key, dict[int, Counts]] = {}
     distinct = 0
-    for start, end in _runs(keys, table.num_rows):
+    # Runs of rows with the same key.
+    changes = np.arange(table.num_rows) == 0
+    for names_of in keys:
+        array = np.array(names_of, dtype=object)
+        changes[1:] |= array[1:] != array[:-1]
+    for start, end in itertools.pairwise([*np.flatnonzero(changes).tolist(), table.num_rows]):
         parts = [column.slice(start, end - start) for column in columns[names:]]
         # Columns that are in order as counts.
         reports, numbers = to_reports(parts[:-1], alphabet), parts[-1].to_numpy().astype(np.float64)
@@ -144,28 +149,13 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
 
 def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
     """Return the Arrow columns of reports as one array of the alphabet's shape."""
-    arrays = [_as_array(column) for column in columns]
+    arrays: list[Values] = [column.to_numpy(zero_copy_only=False) for column in columns]
+    arrays = [array.astype(str) if array.dtype.kind == "O" else array for array in arrays]
     if len(arrays) == 1:
         return arrays[0]
     if alphabet.attributes is not None and len({array.dtype.kind for array in arrays}) > 1:
         arrays = [array.astype(object) for array in arrays]
     return np.stack(arrays, axis=-1)
-
-
-def _as_array(column: Any) -> Values:
-    array: Values = column.to_numpy(zero_copy_only=False)
-    return array.astype(str) if array.dtype.kind == "O" else array
-
-
-def _runs(keys: list[list[Any]], rows: int) -> Iterator[tuple[int, int]]:
-    """Return where runs of rows with the same key start and end."""
-    changes = np.zeros(rows, dtype=bool)
-    changes[:1] = True
-    for column in keys:
-        array = np.array(column, dtype=object)
-        changes[1:] |= array[1:] != array[:-1]
-    starts = [*np.flatnonzero(changes).tolist(), rows]
-    return itertools.pairwise(starts)
 
 
 def label_group(key: Key) -> str:
@@ -177,10 +167,13 @@ def label_group(key: Key) -> str:
     return ", ".join(part or "(none)" for part in key)
 
 
-MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
-DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
+_MONTHS = "january february march april may june july august september october november december"
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 NUMBERED = {
-    word: str(number) for names in (MONTHS, DAYS) for number, name in enumerate(names, 1) for word in (name, name[:3])
+    word: str(number)
+    for names in (_MONTHS, _DAYS)
+    for number, name in enumerate(names.split(), 1)
+    for word in (name, name[:3])
 }
 """Names that stand for numbers in dates."""
 
@@ -229,25 +222,19 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
     if not texts or len(heads) > 1 or not all(numbers.values()):
         return None
     # Years first: a quarter or a day may stand before its year. Days stand before months where both do, but in America.
-    is_american = any(len(runs) == 3 and _is_year(runs[2]) and runs[1] > 12 for runs in numbers.values())
-    ranks = {text: _years_first(runs, is_american) for text, runs in numbers.items()}
-    return ranks | ({"": (-math.inf,)} if "" in column else {})
+    is_american = any(len(runs) == 3 and 1900 <= runs[2] < 2200 and runs[1] > 12 for runs in numbers.values())
+    ranks: dict[str, Rank] = {"": (-math.inf,)} if "" in column else {}
+    for text, runs in numbers.items():
+        has_year_last = len(runs) > 1 and 1900 <= runs[-1] < 2200 and not 1900 <= runs[0] < 2200
+        before = runs[:-1] if is_american else runs[-2::-1]
+        ranks[text] = (runs[-1], *before) if has_year_last else tuple(runs)
+    return ranks
 
 
 def _numbered(text: str) -> str:
     """Return a text in small letters, with the names of months and days of the week as numbers."""
     words = re.split("([a-z]+)", text.lower())
     return "".join(NUMBERED.get(word, word) for word in words)
-
-
-def _years_first(runs: list[float], is_american: bool) -> Rank:  # noqa: FBT001 (a fact, not a mode)
-    if len(runs) < 2 or not _is_year(runs[-1]) or _is_year(runs[0]):
-        return tuple(runs)
-    return (runs[-1], *(runs[:-1] if is_american else runs[-2::-1]))
-
-
-def _is_year(number: float) -> bool:
-    return 1900 <= number < 2200
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
 from decimal import Decimal
@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.data.files.limits import LIMITS
 from confide.data.files.metadata import Traces, read_metadata
-from confide.data.files.rows import Account, Reason, Reject, first_few
+from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.data.files.sheets import (
     COLUMN_CURE,
     KEEP_CURE,
     PARQUET,
-    Chunk,
     ColumnPlaces,
     Request,
     name_of,
@@ -166,7 +164,22 @@ def csv_batches(path: str, request: Request, *, is_whole: bool = False) -> Itera
         places = request.choose(name_of(path), sheet.header)
         chunks = sheet.chunks(places.entry, places.kept)
         for some in [chunks] if is_whole else ([chunk] for chunk in chunks):
-            yield _judge(_scan(some), request, places, name_of(path))
+            known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
+            kept: list[tuple[Sequence[str], ...]] = []
+            for chunk in some:
+                codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
+                codes[-1][list(chunk.strays)] = -1
+                lines.append(chunk.lines)
+                strays |= {read + place: text for place, text in chunk.strays.items()}
+                read += len(chunk.keys)
+                kept.append(chunk.kept)
+            entries = [key if isinstance(key, tuple) else (key,) for key in known]
+            # Equal texts are held once: there are few cities, and many who live there.
+            texts: dict[str, str] = {}
+            columns = (list(chain(*parts)) for parts in zip(*kept, strict=True))
+            carried = tuple(np.array(list(map(texts.setdefault, one, one)), dtype=object) for one in columns)
+            scan = Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
+            yield _judge(scan, request, places, name_of(path))
 
 
 def _read(path: str, request: Request) -> Rows:
@@ -208,62 +221,37 @@ class _Numbering(dict[Any, int]):
         return number
 
 
-def _scan(chunks: Iterable[Chunk]) -> Scan:
-    known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
-    kept: list[tuple[Sequence[str], ...]] = []
-    for chunk in chunks:
-        codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
-        codes[-1][list(chunk.strays)] = -1
-        lines.append(chunk.lines)
-        strays |= {read + place: text for place, text in chunk.strays.items()}
-        read += len(chunk.keys)
-        kept.append(chunk.kept)
-    entries = [key if isinstance(key, tuple) else (key,) for key in known]
-    carried = tuple(_as_texts(list(chain(*parts))) for parts in zip(*kept, strict=True))
-    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
-
-
-def _as_texts(column: list[str]) -> NDArray[np.object_]:
-    """Return texts as an array that holds equal ones once: there are few cities, and many who live there."""
-    known: dict[str, str] = {}
-    return np.array(list(map(known.setdefault, column, column)), dtype=object)
-
-
 def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
     alphabet, is_counted = request.alphabet, bool(places.counts)
     fields = [entry[: len(places.parts)] for entry in scan.entries]
-    counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
-    parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
+    numbers = [parse_real(entry[-1]) if is_counted else 1.0 for entry in scan.entries]
+    # What is no count is -1, and the row is rejected.
+    counts = [int(one) if one is not None and 0 <= one < COUNT_LIMIT and one.is_integer() else -1 for one in numbers]
+    parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts, strict=True)]
     distinct, is_good = select_values(alphabet, parsed)
     # One place past the end stands for rows with the wrong number of fields, whose code is -1.
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
     rejected = _reject(scan, np.flatnonzero(~usable).tolist(), request, fields, source)
-    weights = counts[chosen] if is_counted else None
+    weights = np.array(counts, dtype=np.int64)[chosen] if is_counted else None
+    remarks = Counter[str]()
+    if request.is_raw:  # what was done to the texts of accepted rows on the way to a value
+        for entry, number in zip(fields, np.bincount(chosen, minlength=len(fields)).tolist(), strict=True):
+            if number and (remark := alphabet.remark(entry)):
+                remarks[remark] += number
     account = Account(
         accepted=chosen.size,
         rejected=dict(Counter(one.reason for one in rejected)),
-        first=first_few(rejected),
+        first=rejected[: LIMITS.shown_rejects],
         source=source,
         columns=places.names,
         people=chosen.size if weights is None else sum(weights.tolist()),  # whole: a sum in int64 could overflow
         is_counted=is_counted,
-        remarks=_remarks(request, fields, scan.codes[usable]),
+        remarks=dict(remarks),
     )
     accepted = np.flatnonzero(usable) if scan.kept else _NO_ROWS
     kept = tuple(column.take(accepted) for column in scan.kept)
     return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused, kept)
-
-
-def _remarks(request: Request, fields: list[Entry], codes: Indices) -> dict[str, int]:
-    """Count what was done to the texts of accepted rows on the way to a value."""
-    if not request.is_raw:
-        return {}
-    rows, remarks = np.bincount(codes, minlength=len(fields)).tolist(), Counter[str]()
-    for entry, number in zip(fields, rows, strict=True):
-        if number and (remark := request.alphabet.remark(entry)):
-            remarks[remark] += number
-    return dict(remarks)
 
 
 def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], source: str) -> tuple[Reject, ...]:
@@ -336,16 +324,9 @@ def _fits(value: Any) -> bool:
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
-def _parse_count(text: str) -> int:
-    """Return a count, or -1 for what is none."""
-    number = parse_real(text)
-    if number is None or not 0 <= number < COUNT_LIMIT or not number.is_integer():
-        return -1
-    return int(number)
-
-
 def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
     """Read a Parquet file as the texts that a CSV file would hold."""
+    types = require("pyarrow").types
     with parquet_explained(path), require("pyarrow.parquet").ParquetFile(path) as file:
         header = file.schema_arrow.names
         places = request.choose(path, header, has_lines=False)
@@ -353,29 +334,39 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
         for batch in file.iter_batches(LIMITS.parquet_rows, columns=[*names, *request.keep]):
             times = request.is_raw and request.alphabet.reads_times
             columns = [_as_entries(batch.column(name), name, path, reads_times=times) for name in names]
-            entries, codes = _combine(columns)
+            # The distinct rows of all columns, and which of them each row is.
+            (first, codes), *others = columns
+            entries: list[Entry] = [(text,) for text in first]
+            for texts, numbers in others:
+                distinct, codes = np.unique(codes * len(texts) + numbers, return_inverse=True)
+                entries = [(*entries[code // len(texts)], texts[code % len(texts)]) for code in distinct.tolist()]
+                codes = codes.reshape(-1)
+            kept = []
+            for name in request.keep:
+                column = batch.column(name)
+                plain = column.dictionary_decode() if types.is_dictionary(column.type) else column
+                if types.is_nested(plain.type):
+                    raise DataFileError(
+                        f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. "
+                        f"{KEEP_CURE}"
+                    )
+                kept.append(plain)
             lines = np.arange(read + 1, read + 1 + batch.num_rows)
-            kept = tuple(_as_kept(batch.column(name), name, path) for name in request.keep)
-            yield _judge(Scan(entries, codes, lines, {}, kept), request, places, path)
+            yield _judge(Scan(entries, codes, lines, {}, tuple(kept)), request, places, path)
             read += batch.num_rows
-
-
-def _as_kept(column: Any, name: str, path: str) -> Any:
-    """Return a column that is carried along, without a dictionary of its own."""
-    types = require("pyarrow").types
-    plain = column.dictionary_decode() if types.is_dictionary(column.type) else column
-    if types.is_nested(plain.type):
-        raise DataFileError(
-            f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. {KEEP_CURE}"
-        )
-    return plain
 
 
 def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
     """Return the distinct texts of a column, and which of them each row holds."""
-    types = require("pyarrow").types
-    if types.is_timestamp(column.type) or types.is_time(column.type):
-        column = _without_fractions(column)
+    arrow = require("pyarrow")
+    types = arrow.types
+    # Times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing.
+    if types.is_timestamp(column.type):
+        # The clock first: an hour that a zone has twice cannot be rounded in that zone.
+        floor = require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
+        column = floor.cast(arrow.timestamp("s"), safe=False)
+    elif types.is_time64(column.type):
+        column = column.cast(arrow.time64("us"), safe=False)
     known = str | int | float | np.floating | Decimal | (date | time if reads_times else None) | None
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
@@ -401,16 +392,6 @@ def _as_python(scalar: Any) -> Any:
         return f"{scalar.type} {scalar.value}"
 
 
-def _without_fractions(column: Any) -> Any:
-    """Return times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing."""
-    arrow = require("pyarrow")
-    if arrow.types.is_timestamp(column.type):
-        # The clock first: an hour that a zone has twice cannot be rounded in that zone.
-        floor = require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
-        return floor.cast(arrow.timestamp("s"), safe=False)
-    return column.cast(arrow.time64("us"), safe=False) if arrow.types.is_time64(column.type) else column
-
-
 def _as_text(value: Any) -> str:
     """Return a value as a CSV file would hold it; whole numbers as such, also where they are stored as decimals."""
     if value is None:
@@ -422,14 +403,3 @@ def _as_text(value: Any) -> str:
     if isinstance(value, float | np.floating) and value.is_integer() and abs(float(value)) < 2**63:
         return Numeral(int(value))
     return Numeral(value)
-
-
-def _combine(columns: list[tuple[list[str], Indices]]) -> tuple[list[Entry], Indices]:
-    """Return the distinct rows of several columns, and which of them each row is."""
-    (first, codes), *others = columns
-    entries: list[Entry] = [(text,) for text in first]
-    for texts, numbers in others:
-        distinct, codes = np.unique(codes * len(texts) + numbers, return_inverse=True)
-        entries = [(*entries[code // len(texts)], texts[code % len(texts)]) for code in distinct.tolist()]
-        codes = codes.reshape(-1)
-    return entries, codes

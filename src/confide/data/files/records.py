@@ -13,7 +13,7 @@ import numpy as np
 from confide.check.fit import Fit
 from confide.check.uniformity import Uniformity
 from confide.data.files.groups import GroupAnswers, Key, SurveyGroups, label_group
-from confide.data.files.limits import LIMITS
+from confide.data.files.rows import LIMITS
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.estimates.comparisons import Outcome
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
@@ -224,7 +224,7 @@ def tables_record(
     """Return what is known about single attributes, and about several together, ready for :func:`to_json`."""
 
     def total(band: Band) -> dict[str, Any]:
-        return listed_values(band.alphabet) | _pick(band, "estimate") | plain(band)
+        return {**listed_values(band.alphabet), **_pick(band, "estimate"), **plain(band)}
 
     return {
         "marginals": {

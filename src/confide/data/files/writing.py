@@ -24,9 +24,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.data.files.limits import LIMITS
 from confide.data.files.metadata import PARQUET_KEY, Metadata, Order, companion_of, drop_companions
-from confide.data.files.rows import Reject
+from confide.data.files.rows import LIMITS, Reject
 from confide.data.files.sheets import (
     COUNT_COLUMN,
     JSON_LINES,
@@ -176,7 +175,11 @@ def _written_aside(path: Path, mode: int) -> Iterator[BinaryIO]:
         return
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        with _nameless(beside, mode) as stream:
+        try:  # without a name in the same folder, so that a kill leaves nothing; or beside, if need be
+            number = os.open(beside.parent, os.O_TMPFILE | os.O_RDWR, mode)
+        except (AttributeError, OSError):
+            number = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        with os.fdopen(number, "w+b") as stream:
             # Before a word is written, so that what nobody else could read never becomes readable.
             if path.exists():
                 os.fchmod(stream.fileno(), path.stat().st_mode & 0o777)
@@ -191,14 +194,6 @@ def _written_aside(path: Path, mode: int) -> Iterator[BinaryIO]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _nameless(beside: Path, mode: int) -> BinaryIO:
-    """Open a file without a name in the same folder, of which a kill leaves nothing; or one beside, if need be."""
-    try:
-        return os.fdopen(os.open(beside.parent, os.O_TMPFILE | os.O_RDWR, mode), "w+b")
-    except (AttributeError, OSError):
-        return os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode), "w+b")
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
