@@ -15,19 +15,9 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import orjson
 
+from confide.collector import stores
 from confide.collector.lanes import GroupCommit, Lane
 from confide.collector.limits import LIMITS
-from confide.collector.stores import (
-    Batch,
-    Fate,
-    MixingError,
-    Store,
-    StoredSurvey,
-    StoredToken,
-    digest_invitation,
-    is_allowed,
-    name_cell,
-)
 from confide.collector.wire import Wire
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys.survey import Survey
@@ -103,12 +93,12 @@ class Settings:
 class Entry:
     """A survey that is served."""
 
-    stored: StoredSurvey
+    stored: stores.StoredSurvey
     survey: Survey
     wire: Wire
 
     @classmethod
-    def of(cls, stored: StoredSurvey) -> Entry:
+    def of(cls, stored: stores.StoredSurvey) -> Entry:
         """Return a stored survey, ready to be served."""
         survey = stored.survey
         return cls(stored, survey, Wire.of(survey))
@@ -175,7 +165,7 @@ class Days:
 class Prepared(NamedTuple):
     """What is kept of a message while its batch is counted: the batch, its day as it was sent, and the answer."""
 
-    batch: Batch
+    batch: stores.Batch
     day: str
     answer: bytes
 
@@ -191,12 +181,14 @@ class Collector:
         The group commit.
     """
 
-    def __init__(self, store: Store, settings: Settings | None = None, clock: Callable[[], date] = today) -> None:
+    def __init__(
+        self, store: stores.Store, settings: Settings | None = None, clock: Callable[[], date] = today
+    ) -> None:
         self.store, self.settings = store, settings or Settings()
         self.commits = GroupCommit(store, self.settings.most_waiting)
         self.days = Days(self.settings.window, clock)
         self.entries: dict[str, Entry] = {}
-        self.tokens: list[StoredToken] = []
+        self.tokens: list[stores.StoredToken] = []
         self.unreadable: set[str] = set()
         """Surveys of the store that cannot be read, and are not served."""
         self.began = time.time()
@@ -249,7 +241,7 @@ class Collector:
         """Refuse whoever has no token for this."""
         if secret is None:
             raise Refusal(401, "no-token", "This needs a token, in the header Authorization: Bearer TOKEN.")
-        if not is_allowed(secret, role, self.tokens, fingerprint):
+        if not stores.is_allowed(secret, role, self.tokens, fingerprint):
             raise Refusal(403, "bad-token", f"This token is unknown, revoked, or not for this: to {role}.")
 
     async def take(
@@ -276,10 +268,10 @@ class Collector:
             raise Refusal(404, "unknown-survey", "There is no such survey here, or no longer.")
         fate = await self.commits.hand_over(prepared.batch)
         self.commits.tallies.batches[fate.value] += 1
-        if fate is Fate.PAST:
+        if fate is stores.Fate.PAST:
             await asyncio.to_thread(self.refresh)
             raise self.days.refuse(prepared.day)
-        if fate is not Fate.COUNTED and fate is not Fate.REPEATED:
+        if fate is not stores.Fate.COUNTED and fate is not stores.Fate.REPEATED:
             raise Refusal(*FATES[fate])
         return prepared.answer
 
@@ -318,7 +310,7 @@ class Collector:
             raise Refusal(422, "rejected", said)
         reasons = dict(Counter(str(reason) for _, reason in judged.rejected)) if judged.rejected else {}
         mark, content = digest_batch(message, packed)
-        batch = Batch(
+        batch = stores.Batch(
             mark, content, entry.stored.number, day, cell, judged.counts, accepted, reasons, entry.wire, invited
         )
         rejected = [{"position": place, "reason": str(reason)} for place, reason in judged.rejected]
@@ -354,7 +346,7 @@ class Collector:
             raise Refusal(401, "no-invitation", "This survey needs an invitation, in the header Confide-Invitation.")
         if reports > 1:
             raise Refusal(403, "one-each", f"An invitation is for one report; got {counted(reports, 'report')}.")
-        return digest_invitation(invitation)
+        return stores.digest_invitation(invitation)
 
     def _draw_ticket(self) -> None:
         """Take one of the batches that may come in a second, of which five seconds' worth gather."""
@@ -378,7 +370,7 @@ class Collector:
         for name, value in groups.items():
             if value not in declared[name]:
                 raise Refusal(422, "groups", f"{name} is none of those that the survey declares; got {shown(value)}.")
-        return name_cell(groups[name] for name in declared)
+        return stores.name_cell(groups[name] for name in declared)
 
     def add(self, document: str, admission: str = "open") -> str:
         """Add a survey, and return its fingerprint."""
@@ -391,16 +383,16 @@ class Collector:
             self.store.add_survey(survey, admission)
         except InvalidParameterError as error:
             raise Refusal(422, "admission", str(error)) from None
-        except MixingError as error:
+        except stores.MixingError as error:
             raise Refusal(409, "simulated", str(error)) from None
         self.refresh()
         return survey.fingerprint
 
 
 FATES = {
-    Fate.CONFLICT: (409, "conflict", "This batch id was used for other reports. Draw a new one for each batch."),
-    Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
-    Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
+    stores.Fate.CONFLICT: (409, "conflict", "This batch id was used for other reports. Draw a new one for each batch."),
+    stores.Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
+    stores.Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
 }
 """Refusals of a batch that is not counted, nor was before."""
 

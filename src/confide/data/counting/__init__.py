@@ -232,7 +232,14 @@ def read_reports(
         file = read_counts(path, survey)
         if rejects is not None and beside:
             write_rejects(rejects, beside)
-        return _from_counts(file, path)
+        if file.heading.by:
+            raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
+        pools = file.pools
+        if not pools:
+            raise DataFileError(f"There are no reports in {path} to estimate from; its counts add up to 0.")
+        account = replace(file.heading.rows, source=str(path), is_counted=True)
+        surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
+        return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
@@ -249,17 +256,6 @@ def read_reports(
         counts = _to_file(ledger, head(ledger, survey, (), account)).merged
         notes = tuple(ledger.traces.notes(ledger.report_names))
     return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
-
-
-def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
-    if file.heading.by:
-        raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
-    pools = file.pools
-    if not pools:
-        raise DataFileError(f"There are no reports in {path} to estimate from; its counts add up to 0.")
-    account = replace(file.heading.rows, source=str(path), is_counted=True)
-    surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
-    return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
 
 
 def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:

@@ -19,18 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.data.files import writing
 from confide.data.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
 from confide.data.files.metadata import record_digest
 from confide.data.files.rows import Account, Reason, fields_of
 from confide.data.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
-from confide.data.files.writing import (
-    csv_writer,
-    refuse_outside,
-    report_columns,
-    require_ending,
-    warn_simulated,
-    whole_file,
-)
 from confide.errors import DataFileError, InvalidParameterError, SurveyError
 from confide.evidence.counts import Counts, tally
 from confide.evidence.origins import Noise, Origin
@@ -87,7 +80,7 @@ class Heading:
     def __post_init__(self) -> None:
         known = self.origins or (Origin(),) * len(self.surveys)
         object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
-        taken = {*report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
+        taken = {*writing.report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
         for place, name in enumerate(self.by):
             if name in taken or name in self.by[:place]:
                 raise InvalidParameterError(f"Groups cannot be named by a column called {name!r}. Rename it.")
@@ -143,7 +136,7 @@ class Heading:
     def columns(self) -> tuple[str, ...]:
         """The columns of the file."""
         middle = (SURVEY_COLUMN,) if self.is_pooled else ()
-        return (*self.by, *middle, *report_columns(self.survey), COUNT_COLUMN)
+        return (*self.by, *middle, *writing.report_columns(self.survey), COUNT_COLUMN)
 
     @property
     def schema(self) -> Any:
@@ -236,7 +229,7 @@ def _whole(number: object) -> int:
 
 def shape_of(survey: Survey) -> tuple[Any, ...]:
     """Return the columns of a report and what they hold: what counts of several surveys must have in common."""
-    return report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
+    return writing.report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,9 +373,9 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     for one in groups.values():
         if (one.counts != np.floor(one.counts)).any():
             raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
-        refuse_outside(one.reports, survey)
+        writing.refuse_outside(one.reports, survey)
     if counts.origin.is_simulated:
-        warn_simulated(path)
+        writing.warn_simulated(path)
     write_counts(path, _as_batches(heading, groups), heading)
 
 
@@ -403,11 +396,11 @@ def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
 
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
     """Write counts batch by batch, a whole file or none, and return what they add up to."""
-    require_ending(path, (".parquet", ".csv", ".csv.gz"))
+    writing.require_ending(path, (".parquet", ".csv", ".csv.gz"))
     name, sums, schema = str(path).lower(), Sums(), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
     with contextlib.ExitStack() as closing:
-        stream: Any = closing.enter_context(whole_file(path))
+        stream: Any = closing.enter_context(writing.whole_file(path))
         if name.endswith(".parquet"):
             # With a checksum a page that was damaged on its way is an error and not another number. Where Arrow stores
             # its schema, the sums are no part of it, and whoever writes the table again would lose them.
@@ -420,7 +413,7 @@ def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> 
             return sums
         if name.endswith(".gz"):
             stream = closing.enter_context(gzip.GzipFile(fileobj=stream, mode="wb", mtime=0))
-        rows = closing.enter_context(csv_writer(stream))
+        rows = closing.enter_context(writing.csv_writer(stream))
         rows.writerow(heading.columns)
         for batch in ready:
             rows.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))

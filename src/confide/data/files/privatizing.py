@@ -20,18 +20,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from confide.data.files import writing
 from confide.data.files.metadata import Order
 from confide.data.files.reading import Rows, read_value_batches
 from confide.data.files.rows import LIMITS, Account
 from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
-from confide.data.files.writing import (
-    has_no_name,
-    reject_file,
-    report_columns,
-    report_sink,
-    require_ending,
-    warn_simulated,
-)
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.origins import Noise, mark, noise_of
 from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter
@@ -129,21 +122,21 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
         What to tell about such rows.
     """
     texts = (".tsv", ".tsv.gz", ".txt", ".txt.gz")  # whose delimiter is found out
-    require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
+    writing.require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
     objects = (*JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES))
-    require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=has_no_name(output))
+    writing.require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=writing.has_no_name(output))
     _check_kept(keep, survey)
     source = _Source(seed, secret, secret_column, keep, ledger)
     account, groups, beyond = Account(source=name_of(str(values))), _Groups(keep), Counter[str]()
     order: Order = "kept" if keep_order else "shuffled"
     noise = Noise.SEEDED if survey.simulated else source.noise  # whatever it comes from, nobody is behind it
     if noise is Noise.SEEDED:
-        warn_simulated(output)
+        writing.warn_simulated(output)
     with contextlib.ExitStack() as closing:
-        set_aside = None if rejects is None else closing.enter_context(reject_file(rejects))
+        set_aside = None if rejects is None else closing.enter_context(writing.reject_file(rejects))
         # Where it stops there is no output, but the rows that were set aside are kept all the same.
         closing.enter_context(contextlib.suppress(_StoppedError))
-        sink = closing.enter_context(report_sink(output, survey, noise=noise, order=order, kept=keep))
+        sink = closing.enter_context(writing.report_sink(output, survey, noise=noise, order=order, kept=keep))
         # A stream of its own, so that a seed draws the same noise whether the order is kept or not.
         bits = as_bits(None if source.generator is None or keep_order else source.generator.spawn(1)[0])
         shuffler = closing.enter_context(Shuffler(bits, folder_beside(output)))
@@ -287,7 +280,7 @@ def _check_kept(keep: Sequence[str], survey: Survey) -> None:
                 f"A column {COUNT_COLUMN!r} cannot be kept: it says how many people a row stands for, and each of them "
                 f"gets a report of their own. Leave it out, or rename it."
             )
-        if name in report_columns(survey):
+        if name in writing.report_columns(survey):
             raise InvalidParameterError(
                 f"A column {name!r} cannot be kept: the reports themselves stand under this name. Rename it."
             )
@@ -554,7 +547,7 @@ class Shuffler:
 
 def folder_beside(output: str | Path) -> Path | None:
     """Return the folder of an output, where there is room for reports; None for streams and devices."""
-    return None if has_no_name(output) else resolved(output).parent
+    return None if writing.has_no_name(output) else resolved(output).parent
 
 
 def _are_many(parts: Sequence[Columns], size: float) -> bool:

@@ -14,19 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.data.files import sheets
 from confide.data.files.metadata import Traces, read_metadata
 from confide.data.files.rows import LIMITS, Account, Reason, Reject
-from confide.data.files.sheets import (
-    COLUMN_CURE,
-    KEEP_CURE,
-    PARQUET,
-    ColumnPlaces,
-    Request,
-    name_of,
-    open_sheet,
-    parquet_explained,
-    require,
-)
 from confide.errors import DataFileError
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
@@ -115,7 +105,7 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
         The column to read, or the columns where a value has several parts. If left out: the column named like the
         survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
     """
-    rows = _read(str(path), Request(survey.alphabet, tuple(columns), name=survey.name, is_raw=True))
+    rows = _read(str(path), sheets.Request(survey.alphabet, tuple(columns), name=survey.name, is_raw=True))
     _refuse_reports(rows, str(path))
     return rows
 
@@ -129,8 +119,8 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
     """
     name, is_simulated = str(path), bool(getattr(survey, "simulated", ""))
     is_file = Path(name).is_file()
-    traces = Traces.of([name], survey) if is_file else Traces(((name_of(name), None),), is_simulated)
-    return replace(_read(name, Request(survey.mechanism.report_alphabet, tuple(columns))), traces=traces)
+    traces = Traces.of([name], survey) if is_file else Traces(((sheets.name_of(name), None),), is_simulated)
+    return replace(_read(name, sheets.Request(survey.mechanism.report_alphabet, tuple(columns))), traces=traces)
 
 
 def read_value_batches(
@@ -141,8 +131,8 @@ def read_value_batches(
     Parquet files are read too, with the package pyarrow. The columns in `keep` are read along, as they are.
     """
     name = str(path)
-    request = Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
-    batches = _parquet_batches(name, request) if name.lower().endswith(PARQUET) else csv_batches(name, request)
+    request = sheets.Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
+    batches = _parquet_batches(name, request) if name.lower().endswith(sheets.PARQUET) else csv_batches(name, request)
     for place, rows in enumerate(batches):
         if place == 0:
             _refuse_reports(rows, name)
@@ -158,10 +148,10 @@ def _refuse_reports(rows: Rows, path: str) -> None:
         )
 
 
-def csv_batches(path: str, request: Request, *, is_whole: bool = False) -> Iterator[Rows]:
+def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -> Iterator[Rows]:
     """Read a CSV file batch by batch, or all of it as one batch."""
-    with open_sheet(path) as sheet:
-        places = request.choose(name_of(path), sheet.header)
+    with sheets.open_sheet(path) as sheet:
+        places = request.choose(sheets.name_of(path), sheet.header)
         chunks = sheet.chunks(places.entry, places.kept)
         for some in [chunks] if is_whole else ([chunk] for chunk in chunks):
             known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
@@ -179,10 +169,10 @@ def csv_batches(path: str, request: Request, *, is_whole: bool = False) -> Itera
             columns = (list(chain(*parts)) for parts in zip(*kept, strict=True))
             carried = tuple(np.array(list(map(texts.setdefault, one, one)), dtype=object) for one in columns)
             scan = Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
-            yield _judge(scan, request, places, name_of(path))
+            yield _judge(scan, request, places, sheets.name_of(path))
 
 
-def _read(path: str, request: Request) -> Rows:
+def _read(path: str, request: sheets.Request) -> Rows:
     (rows,) = csv_batches(path, request, is_whole=True)
     rows.account.require_rows()
     return rows
@@ -221,7 +211,7 @@ class _Numbering(dict[Any, int]):
         return number
 
 
-def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
+def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, source: str) -> Rows:
     alphabet, is_counted = request.alphabet, bool(places.counts)
     fields = [entry[: len(places.parts)] for entry in scan.entries]
     numbers = [parse_real(entry[-1]) if is_counted else 1.0 for entry in scan.entries]
@@ -254,7 +244,9 @@ def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> R
     return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused, kept)
 
 
-def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], source: str) -> tuple[Reject, ...]:
+def _reject(
+    scan: Scan, rows: list[int], request: sheets.Request, values: list[Entry], source: str
+) -> tuple[Reject, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(request, values[code]) for code in codes}
     hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
@@ -272,7 +264,7 @@ def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], 
     return tuple(rejects)
 
 
-def find_fault(request: Request, fields: Entry) -> Reason:
+def find_fault(request: sheets.Request, fields: Entry) -> Reason:
     """Return why the texts of a row are no value or report; or, if they are one, that its count is none."""
     alphabet = request.alphabet
     if _is_value(request, fields):
@@ -291,7 +283,7 @@ def find_fault(request: Request, fields: Entry) -> Reason:
     return Reason.NOT_WHOLE if is_meant_whole else Reason.NOT_A_NUMBER
 
 
-def _is_value(request: Request, fields: Entry) -> bool:
+def _is_value(request: sheets.Request, fields: Entry) -> bool:
     """Whether the texts of a row are a value of the alphabet."""
     return bool(select_values(request.alphabet, [request.parse(fields)])[1][0])
 
@@ -324,10 +316,10 @@ def _fits(value: Any) -> bool:
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
-def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
+def _parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
     """Read a Parquet file as the texts that a CSV file would hold."""
-    types = require("pyarrow").types
-    with parquet_explained(path), require("pyarrow.parquet").ParquetFile(path) as file:
+    types = sheets.require("pyarrow").types
+    with sheets.parquet_explained(path), sheets.require("pyarrow.parquet").ParquetFile(path) as file:
         header = file.schema_arrow.names
         places = request.choose(path, header, has_lines=False)
         names, read = [header[place] for place in places.entry], 0
@@ -348,7 +340,7 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
                 if types.is_nested(plain.type):
                     raise DataFileError(
                         f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. "
-                        f"{KEEP_CURE}"
+                        f"{sheets.KEEP_CURE}"
                     )
                 kept.append(plain)
             lines = np.arange(read + 1, read + 1 + batch.num_rows)
@@ -358,12 +350,12 @@ def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
 
 def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
     """Return the distinct texts of a column, and which of them each row holds."""
-    arrow = require("pyarrow")
+    arrow = sheets.require("pyarrow")
     types = arrow.types
     # Times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing.
     if types.is_timestamp(column.type):
         # The clock first: an hour that a zone has twice cannot be rounded in that zone.
-        floor = require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
+        floor = sheets.require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
         column = floor.cast(arrow.timestamp("s"), safe=False)
     elif types.is_time64(column.type):
         column = column.cast(arrow.time64("us"), safe=False)
@@ -379,7 +371,7 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
         is_known = False
     if not is_known:
         raise DataFileError(
-            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
+            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {sheets.COLUMN_CURE}"
         )
     return list(map(_as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
