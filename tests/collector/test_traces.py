@@ -24,9 +24,8 @@ from typer.testing import CliRunner
 from confide.cli.main import app
 from confide.collector import postgresql
 from confide.collector.http import Application
-from confide.collector.lanes import GroupCommit
 from confide.collector.limits import LIMITS
-from confide.collector.service import Collector
+from confide.collector.service import Collector, GroupCommit
 from confide.collector.serving import Server
 from confide.collector.sqlite import SqliteStore
 from confide.collector.stores import (
@@ -281,7 +280,7 @@ def test_statements_are_limited_and_those_that_forget_are_not(database: str) -> 
 
 
 def test_who_ends_waits_for_a_store_that_is_gone_but_once(monkeypatch: pytest.MonkeyPatch, file_store: Store) -> None:
-    monkeypatch.setattr("confide.collector.lanes.LIMITS", replace(LIMITS, most_together=1))
+    monkeypatch.setattr("confide.collector.service.LIMITS", replace(LIMITS, most_together=1))
     tries = []
 
     def gone(batches: Any) -> list[Fate]:

@@ -29,10 +29,9 @@ from confide.cli.main import app
 from confide.cli.repetition import repetition_record
 from confide.collector import client
 from confide.collector.client import Receipt
-from confide.collector.lanes import Room
+from confide.collector.http import HTML, JSON, TEXT, home, require_method
 from confide.collector.readings import compute
-from confide.collector.replies import HTML, JSON, TEXT, home, require_method
-from confide.collector.service import Collector, Entry, Refusal, Settings
+from confide.collector.service import Collector, Entry, Refusal, Room, Settings
 from confide.collector.stores import Batch, StoredSurvey, add_up_batches, digest_invitation, open_store
 from confide.collector.wire import Wire
 from confide.data.counting import read_reports

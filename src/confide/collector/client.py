@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import ipaddress
 import json
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from threading import Lock, local
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -96,12 +97,23 @@ class Client:
     _is_told: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        parts = _split(self.url)
+        try:
+            parts = urlsplit(self.url)
+            host = parts.hostname or ""
+            is_good = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+            is_good = is_good and re.fullmatch("[!-~]*", parts.path) is not None
+            host.encode("idna")
+        except ValueError:  # also a port that is none, and a name that no machine has
+            is_good = False
+        if not is_good:
+            raise InvalidParameterError(f"A collector is at a URL such as http://127.0.0.1:8000; got {self.url!r}.")
         if parts.username or parts.password or parts.query:
             raise InvalidParameterError("A token does not belong into a URL. Set CONFIDE_TOKEN, or name a file of it.")
-        if self.token is not None and parts.scheme == "http" and not _is_here(parts.hostname or ""):
-            said = f"A token sent to {parts.hostname} over http could be read on its way. Use https."
-            raise InvalidParameterError(said)
+        is_here = host == "localhost"
+        with contextlib.suppress(ValueError):  # a name, and no address
+            is_here = is_here or ipaddress.ip_address(host).is_loopback
+        if self.token is not None and parts.scheme == "http" and not is_here:
+            raise InvalidParameterError(f"A token sent to {host} over http could be read on its way. Use https.")
         if self.token is not None and not re.fullmatch("[!-~]+", self.token):
             raise InvalidParameterError(  # which it does not show
                 "The token is empty, or holds a space, a line's end or a letter that no token has. Copy it again."
@@ -319,20 +331,6 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
     return CountsFile(heading, groups)
 
 
-def _split(url: str) -> SplitResult:
-    """Return the parts of a collector's URL, or refuse one that nothing can be asked at."""
-    try:
-        parts = urlsplit(url)
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        is_good = is_good and re.fullmatch("[!-~]*", parts.path) is not None
-        (parts.hostname or "").encode("idna")
-    except ValueError:  # also a port that is none, and a name that no machine has
-        is_good = False
-    if not is_good:
-        raise InvalidParameterError(f"A collector is at a URL such as http://127.0.0.1:8000; got {url!r}.")
-    return parts
-
-
 def _read_record(text: bytes, *needs: str) -> dict[str, Any]:
     """Read JSON that holds this; whatever else answers is no collector."""
     try:
@@ -391,15 +389,6 @@ def _explain(status: int, text: bytes, url: str) -> CollectorError:
     if code == "not-found" and urlsplit(url).path.strip("/"):
         message = f"There is a collector, but not at {url}: name its address alone, without /v1 or another path."
     return CollectorError(message, status, code)
-
-
-def _is_here(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def simulated_survey() -> Survey:

@@ -17,9 +17,8 @@ import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from confide.collector.http import Application
+from confide.collector.http import Application, Guest, Receive, Scope, Send, refuse
 from confide.collector.limits import LIMITS
-from confide.collector.replies import Guest, Receive, Scope, Send, refuse
 from confide.collector.service import Collector, Refusal, Settings
 from confide.collector.stores import Store, StoreError, open_store
 from confide.errors import InvalidParameterError

@@ -97,7 +97,13 @@ class Wire:
             text = texts[key] or accepted.get(key)
             if text is not None:  # two spellings of one report, as 7 and "7", are one
                 counts[text] = counts.get(text, 0) + number
-        self._remember(accepted)
+        if len(known) + len(accepted) > LIMITS.most_known:
+            known.clear()
+        for key, text in list(accepted.items())[: LIMITS.most_known]:
+            # As devices write it: there is no end of other spellings, and whoever made them up would fill the memory.
+            is_short = len(text) <= LIMITS.longest_known
+            if is_short and (key if isinstance(key, bytes) else _dumps(key)) == text.encode():
+                known[key] = text
         if not rejected:
             return Judged(counts, [])
         return Judged(counts, [(place, rejected[key]) for place, key in enumerate(keys) if key in rejected])
@@ -159,15 +165,6 @@ class Wire:
                     text = str(place)
                     sums[text] = sums.get(text, 0) + number
         return sums
-
-    def _remember(self, accepted: Mapping[Any, str]) -> None:
-        if len(self._known) + len(accepted) > LIMITS.most_known:
-            self._known.clear()
-        for key, text in list(accepted.items())[: LIMITS.most_known]:
-            # As devices write it: there is no end of other spellings, and whoever made them up would fill the memory.
-            is_short = len(text) <= LIMITS.longest_known
-            if is_short and (key if isinstance(key, bytes) else _dumps(key)) == text.encode():
-                self._known[key] = text
 
     def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:
         """Read reports that are not known yet; all at once, for an array of one costs as much as one of thousands."""
