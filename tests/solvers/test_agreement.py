@@ -25,8 +25,7 @@ from confide import (
 )
 from confide.channels import Dense, TwoSidedExponential
 from confide.evidence.evidence import Evidence
-from confide.solve.interior_point import DenseSystem, LineSystem, interior_point
-from confide.solve.maximum import SOLVERS, Solver, follow_path, is_line
+from confide.solve.maximum import SOLVERS, DenseSystem, LineSystem, Solver, follow_path, interior_point, is_line
 from confide.solve.search import Clock
 from confide.solve.support_newton import support_newton
 

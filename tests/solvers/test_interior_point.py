@@ -8,7 +8,7 @@ from tests.solvers.test_agreement import LINES, Build
 
 from confide.channels import TwoSidedExponential
 from confide.channels.two_sided_exponential import running_sums, sums_of_others
-from confide.solve.interior_point import DenseSystem, LineSystem
+from confide.solve.maximum import DenseSystem, LineSystem
 
 every_line = pytest.mark.parametrize("build", LINES.values(), ids=LINES.keys())
 
