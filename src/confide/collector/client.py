@@ -272,7 +272,16 @@ class Client:
                 # Whatever else comes on this connection may be late by one as well.
                 self.hang_up()
                 return CollectorError(f"{self.url} answers, but {error}", code=STRANGE), pause
-        failure = _explain(answer.status, text, self.url)
+        try:
+            error = json.loads(text)["error"]
+            code, message = str(error["code"]), str(error["message"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            code, message = STRANGE, f"{self.url} answered {answer.status}, which no collector does. Is it one?"
+        if code == "not-found" and self._parts.path.strip("/"):
+            message = (
+                f"There is a collector, but not at {self.url}: name its address alone, without /v1 or another path."
+            )
+        failure = CollectorError(message, answer.status, code)
         if answer.getheader("connection") == "close" or failure.code == STRANGE:
             self.hang_up()
         if answer.status not in AGAIN:
@@ -378,17 +387,6 @@ def _read_surveys(text: bytes) -> list[dict[str, Any]]:
     ):
         raise _StrangeError("not as a collector does. Is it one?")
     return found
-
-
-def _explain(status: int, text: bytes, url: str) -> CollectorError:
-    try:
-        error = json.loads(text)["error"]
-        code, message = str(error["code"]), str(error["message"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return CollectorError(f"{url} answered {status}, which no collector does. Is it one?", status, STRANGE)
-    if code == "not-found" and urlsplit(url).path.strip("/"):
-        message = f"There is a collector, but not at {url}: name its address alone, without /v1 or another path."
-    return CollectorError(message, status, code)
 
 
 def simulated_survey() -> Survey:

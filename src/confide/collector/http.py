@@ -33,6 +33,7 @@ Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]
 
 UNKEPT = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 JSON = [(b"content-type", b"application/json"), *UNKEPT]
+
 # Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
 POLICY = (
     b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
@@ -147,7 +148,18 @@ def _design() -> str:
 
 def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
     """Return the page at the root: what this is, where people take part, and a form that shows a survey's page."""
-    surveys = "".join(_survey(one, has_studio=has_studio) for one in entries)
+    surveys = ""
+    for entry in entries:
+        fingerprint, title = entry.stored.fingerprint, escape(entry.survey.title)
+        take = f'<p><a href="/take/{fingerprint}">Take part</a></p>' if has_studio else ""
+        surveys += (
+            f"<li><h3><bdi>{title}</bdi></h3>"
+            f"{'<p class=note>Answered by simulated people.</p>' if entry.stored.is_simulated else ''}"
+            f"{'<p class=note>Closed: no more reports are taken.</p>' if entry.stored.is_closed else take}"
+            f'<form method="post" action="/v1/surveys/{fingerprint}/page"><label>Token, to see its page'
+            '<input type="password" name="token" autocomplete="off"></label>'
+            f'<button aria-label="Show the page of {title}">Show</button></form></li>'
+        )
     listed = f"<h2>Surveys</h2><ul>{surveys}</ul>" if surveys else "<p>No survey has been added yet.</p>"
     studio = '<p><a href="/studio">The studio, for curators: design surveys and look</a></p>' if has_studio else ""
     return (
@@ -159,23 +171,7 @@ def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
     )
 
 
-def _survey(entry: Entry, *, has_studio: bool) -> str:
-    fingerprint, title = entry.stored.fingerprint, escape(entry.survey.title)
-    take = f'<p><a href="/take/{fingerprint}">Take part</a></p>' if has_studio else ""
-    return (
-        f"<li><h3><bdi>{title}</bdi></h3>"
-        f"{'<p class=note>Answered by simulated people.</p>' if entry.stored.is_simulated else ''}"
-        f"{'<p class=note>Closed: no more reports are taken.</p>' if entry.stored.is_closed else take}"
-        f'<form method="post" action="/v1/surveys/{fingerprint}/page"><label>Token, to see its page'
-        '<input type="password" name="token" autocomplete="off"></label>'
-        f'<button aria-label="Show the page of {title}">Show</button></form></li>'
-    )
-
-
 LOG = logging.getLogger("confide.collector")
-
-FIRST = 2**19
-"""Bytes that are unpacked before it is looked whether there are too many parts already."""
 
 
 class Application:
@@ -227,7 +223,18 @@ class Application:
         if is_refused:  # here, and not where the refusal is known: it knows the message, which would stay in memory
             await self._slow_down(call)
         origin = call.headers.get(b"origin")
-        sent = [*sent, *([] if origin is None else self._cross(origin)), (b"content-length", b"%d" % len(body))]
+        if origin is not None and origin.decode("latin-1") in self.collector.settings.origins:
+            # A page of a known web site may read the answer.
+            headers = b"content-type, content-encoding, authorization, confide-invitation"
+            sent = [
+                *sent,
+                (b"access-control-allow-origin", origin),
+                (b"access-control-allow-methods", b"GET, POST"),
+                (b"access-control-allow-headers", headers),
+                (b"access-control-expose-headers", b"retry-after"),
+                (b"access-control-max-age", b"600"),
+            ]
+        sent = [*sent, *([] if origin is None else [(b"vary", b"origin")]), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": sent})
         body = b"" if call.method == "HEAD" else body
         if len(body) > LIMITS.free:  # what was held is held until this is read: the second call waits for it
@@ -263,7 +270,12 @@ class Application:
         if call.path in ("/", "/healthz", "/metrics"):
             require_method(call.method, "GET")
             if call.path == "/healthz":
-                return await self._health()
+                if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
+                    self._looking = asyncio.create_task(asyncio.to_thread(self._look))
+                if not await asyncio.shield(self._looking):
+                    raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
+                strange = sorted(self.collector.unreadable)
+                return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
             if call.path == "/metrics":
                 return 200, self.readings.metrics().encode(), TEXT
             return 200, home(self.collector.entries.values(), has_studio=self.guest is not None).encode(), HTML
@@ -319,7 +331,15 @@ class Application:
             await asyncio.to_thread(self.collector.refresh)
             return 200, orjson.dumps({"survey": fingerprint, "is_closed": True}), JSON
         if what == "page" and call.method == "POST":  # a browser's form: a token in a body stays out of URLs
-            secret = await self._form_token(call)
+            form_type = b"application/x-www-form-urlencoded"
+            if call.headers.get(b"content-type", b"").partition(b";")[0].strip() != form_type:
+                raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
+            text = await self._body(call, 2**12)  # bytes: it has one field
+            try:
+                form = parse_qs(text.decode("utf-8", "replace"), max_num_fields=4)
+            except ValueError:
+                raise Refusal(400, "malformed", "A form has one field, token.") from None
+            secret = form.get("token", [None])[0]
         else:
             require_method(call.method, "GET")
             secret = call.secret
@@ -330,24 +350,6 @@ class Application:
         if call.headers.get(b"if-none-match") == tag:
             return 304, b"", sent
         return 200, body, sent
-
-    async def _form_token(self, call: Call) -> str | None:
-        if call.headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
-            raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-        body = await self._body(call, 2**12)  # bytes: it has one field
-        try:
-            form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=4)
-        except ValueError:
-            raise Refusal(400, "malformed", "A form has one field, token.") from None
-        return form.get("token", [None])[0]
-
-    async def _health(self) -> Reply:
-        if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
-            self._looking = asyncio.create_task(asyncio.to_thread(self._look))
-        if not await asyncio.shield(self._looking):
-            raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
-        strange = sorted(self.collector.unreadable)
-        return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
 
     def _look(self) -> bool:
         """Whether the store can be written to now; after a failure, whether it has room as well."""
@@ -458,20 +460,6 @@ class Application:
             cure = "If that is its name, start it with --allow-origin and that name, such as http://collector.lan:8000."
             raise Refusal(403, "host", f"This collector does not answer under the name {shown(host)}. {cure}")
 
-    def _cross(self, origin: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the headers that let a page of a known web site read the answer."""
-        if origin.decode("latin-1") not in self.collector.settings.origins:
-            return [(b"vary", b"origin")]
-        headers = b"content-type, content-encoding, authorization, confide-invitation"
-        return [
-            (b"access-control-allow-origin", origin),
-            (b"access-control-allow-methods", b"GET, POST"),
-            (b"access-control-allow-headers", headers),
-            (b"access-control-expose-headers", b"retry-after"),
-            (b"access-control-max-age", b"600"),
-            (b"vary", b"origin"),
-        ]
-
     # Beside requests.
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -544,12 +532,13 @@ def _too_large(most: int) -> Refusal:
 def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
     """Unpack gzip, no more than is allowed or was stated: a bomb is noticed before it goes off."""
     unpacker, limit = zlib.decompressobj(31), min(most, stated) + 1
+    first = 2**19  # bytes, after which it is looked whether there are too many parts already
     try:
-        whole = unpacker.decompress(body, min(limit, FIRST))
-        if len(whole) == FIRST < limit:
+        whole = unpacker.decompress(body, min(limit, first))
+        if len(whole) == first < limit:
             if most_parts and count_parts(whole, most_parts) > most_parts:
                 raise too_many_parts(most_parts)
-            whole += unpacker.decompress(unpacker.unconsumed_tail, limit - FIRST)
+            whole += unpacker.decompress(unpacker.unconsumed_tail, limit - first)
     except zlib.error:
         raise Refusal(400, "malformed", "The message is not sound gzip.") from None
     if len(whole) > most:
