@@ -32,10 +32,9 @@ from confide.collector import Client, write_message
 from confide.collector import http as http_module
 from confide.collector import serving as server_module
 from confide.collector.http import Call
-from confide.collector.limits import LIMITS
 from confide.collector.service import Collector, Lane, Refusal, Room, shown
 from confide.collector.stores import Store, StoreError, open_store
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.studio.jobs import MOST_EACH, MOST_JOBS, Job, Jobs
 from confide.surveys.survey import parse_survey
 

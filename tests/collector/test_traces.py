@@ -24,7 +24,6 @@ from typer.testing import CliRunner
 from confide.cli.main import app
 from confide.collector import postgresql
 from confide.collector.http import Application
-from confide.collector.limits import LIMITS
 from confide.collector.service import Collector, GroupCommit
 from confide.collector.serving import Server
 from confide.collector.sqlite import SqliteStore
@@ -39,7 +38,7 @@ from confide.collector.stores import (
     make_invitations,
     open_store,
 )
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import InvalidParameterError
 
 

@@ -23,8 +23,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.data.datasets import adult_ages
 from confide.data.files import Account, CountsFile, Heading, Key, Reason
 from confide.errors import ConfideError, DataFileError, InvalidParameterError

@@ -20,10 +20,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from confide.collector.limits import LIMITS
 from confide.collector.readings import Readings
 from confide.collector.service import Collector, Entry, Refusal, Room, count_parts, shown, too_many_parts
 from confide.collector.stores import ADMISSIONS, StoreError
+from confide.collector.wire import LIMITS
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.collector.client import STRANGE, Client, CollectorError, Receipt, write_message
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.data.files import Privatized, privatize_file, whole_file
 from confide.data.files.reading import csv_batches
 from confide.data.files.sheets import Request

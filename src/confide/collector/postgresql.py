@@ -8,8 +8,8 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
-from confide.collector.limits import LIMITS
 from confide.collector.stores import Batch, Fate, Store, explained
+from confide.collector.wire import LIMITS
 from confide.errors import InvalidParameterError, MissingExtraError
 
 try:

@@ -18,9 +18,9 @@ import orjson
 
 from confide.check.fit import fit
 from confide.collector.client import to_counts_file
-from confide.collector.limits import LIMITS
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED, split_cell
+from confide.collector.wire import LIMITS
 from confide.data.files import diagnosis_record, estimate_record, to_json
 from confide.data.files.records import plain
 from confide.errors import ConfideError

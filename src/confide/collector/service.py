@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import orjson
 
 from confide.collector import stores
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys.survey import Survey
 from confide.values.wording import counted

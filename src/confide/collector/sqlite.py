@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from confide.collector.limits import LIMITS
 from confide.collector.stores import Batch, Fate, Store, StoreError, UnavailableError, explained
+from confide.collector.wire import LIMITS
 
 FAILURES = (sqlite3.Error, OSError)
 

@@ -19,8 +19,7 @@ from datetime import date
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys.survey import Survey
 from confide.values import Indices

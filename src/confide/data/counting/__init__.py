@@ -19,8 +19,16 @@ from typing import Any, Literal, overload
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.query import Kind, Query
 from confide.data.counting.sources import PathLike, Tallied, format_of, is_paths
-from confide.data.files.counts_files import CountsFile, Heading, is_counts_file, read_counts
-from confide.data.files.groups import CountedReports, GroupedCounts, Pool, split_groups
+from confide.data.files.counts_files import (
+    CountedReports,
+    CountsFile,
+    GroupedCounts,
+    Heading,
+    Pool,
+    is_counts_file,
+    read_counts,
+    split_groups,
+)
 from confide.data.files.reading import read_report_rows
 from confide.data.files.rows import Account, Reject, fields_of, first_few
 from confide.data.files.sheets import STANDARD_STREAM, Request, name_of

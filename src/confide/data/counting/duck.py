@@ -16,7 +16,7 @@ from typing import Any
 from confide.data.counting import query as sql
 from confide.data.counting import sources
 from confide.data.files import counts_files, sheets
-from confide.data.files.groups import Key
+from confide.data.files.counts_files import Key
 from confide.data.files.reading import csv_batches
 from confide.data.files.rows import Account, Reason, Reject
 from confide.errors import ConfideError, DataFileError, InvalidParameterError

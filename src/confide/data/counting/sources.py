@@ -25,8 +25,7 @@ import numpy as np
 
 from confide.data.counting.query import ACCEPTED, Query, Relation, common_kinds
 from confide.data.files import sheets
-from confide.data.files.counts_files import is_counts_file
-from confide.data.files.groups import Key
+from confide.data.files.counts_files import Key, is_counts_file
 from confide.data.files.metadata import SUFFIX, Traces, content_digest, is_companion
 from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.errors import DataFileError

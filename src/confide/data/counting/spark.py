@@ -17,7 +17,7 @@ from typing import Any
 
 from confide.data.counting import query as sql
 from confide.data.counting.sources import Tallied, format_of, to_group_files
-from confide.data.files.groups import Key
+from confide.data.files.counts_files import Key
 from confide.data.files.metadata import Traces
 from confide.data.files.reading import find_fault
 from confide.data.files.rows import Reason, Reject

@@ -17,35 +17,33 @@ a value and how often it occurs. Every row that is read is either accepted, or r
 """
 
 from confide.data.files.counts_files import (
+    CountedReports,
     CountsFile,
+    GroupedCounts,
     Heading,
+    Key,
     is_counts_file,
+    label_group,
     load_counts,
     read_counts,
     read_heading,
     save_counts,
-    write_counts,
-)
-from confide.data.files.groups import (
-    CountedReports,
-    GroupAnswers,
-    GroupedCounts,
-    Key,
-    SurveyGroups,
-    ask_groups,
-    estimate_file,
-    label_group,
     shown_order,
+    write_counts,
 )
 from confide.data.files.metadata import Metadata, read_metadata
 from confide.data.files.privatizing import Privatized, privatize_file, shuffle
 from confide.data.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.data.files.records import (
+    GroupAnswers,
+    SurveyGroups,
     alphabet_record,
+    ask_groups,
     cross_csv,
     describe_left_out,
     diagnosis_record,
     estimate_csv,
+    estimate_file,
     estimate_geojson,
     estimate_record,
     group_reports_record,

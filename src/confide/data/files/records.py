@@ -5,27 +5,125 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from confide.check.fit import Fit
 from confide.check.uniformity import Uniformity
-from confide.data.files.groups import GroupAnswers, Key, SurveyGroups, label_group
+from confide.data.files.counts_files import CountsFile, Key, label_group
 from confide.data.files.rows import LIMITS
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
+from confide.errors import DataFileError
 from confide.estimates.comparisons import Outcome
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
 from confide.estimates.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates.estimate import Estimate
 from confide.estimates.explanations import describe_repetition
-from confide.estimates.groups import GroupReports
+from confide.estimates.groups import GroupEstimates, GroupReports, recover_pools
 from confide.estimates.inference import Band, CrossTable, Interval, Windows
+from confide.estimates.inference.inference import Question
 from confide.evidence.counts import Counts
+from confide.evidence.origins import Origin
+from confide.solve.methods import Method, Progress
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding
 from confide.values import Alphabet, Indices
+from confide.values.queries import Query, describe_query
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyGroups(GroupEstimates):
+    """Estimates of the groups of a survey.
+
+    Attributes
+    ----------
+    survey
+        What was asked.
+    by
+        The columns that name a group.
+    origin
+        Where the noise of their reports comes from; the sum of what the counts know, if left out.
+    files
+        How many files of reports were counted together; one person may be in each of them.
+    """
+
+    survey: Survey
+    by: tuple[str, ...]
+    origin: Origin = field(default_factory=Origin)
+    files: int = 1
+
+    @property
+    def ranked(self) -> list[Key]:
+        """The groups, those that differ first, then the largest."""
+        different = self.differences.different
+        return [*different, *(key for key in self.largest if not self.differences[key].is_different)]
+
+    def __post_init__(self) -> None:
+        if not self.origin.total:
+            parts = (part.origin for one in self.values() for part in one.groups.values())
+            object.__setattr__(self, "origin", sum(parts, Origin()))
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAnswers:
+    """Answers of all groups to questions beyond the distribution.
+
+    Attributes
+    ----------
+    questions
+        The answers to each question, by group: mean and median where values are numbers, and queries.
+    bands
+        An interval for every value of each group, where that was asked for.
+    """
+
+    questions: Mapping[str, Mapping[Key, Interval]] = field(default_factory=dict)
+    bands: Mapping[Key, Band] = field(default_factory=dict)
+
+    @property
+    def ordered(self) -> list[str]:
+        """The questions, shares first: these were asked for by name."""
+        asked = [name for name, found in self.questions.items() if next(iter(found.values())).is_share]
+        return list(dict.fromkeys([*asked, *self.questions]))
+
+    @property
+    def main(self) -> str | None:
+        """The question to show first; None where there is none."""
+        return next(iter(self.ordered), None)
+
+
+def estimate_file(
+    counts: CountsFile, survey: Survey, method: Method, *, progress: Progress | None = None
+) -> SurveyGroups:
+    """Estimate the distribution of every group in a file of counts."""
+    pools = counts.pools
+    if not pools:
+        raise DataFileError("The counts add up to 0; an estimate needs at least one report.")
+    found = recover_pools(pools, method, progress)
+    return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin, counts.heading.files)
+
+
+def ask_groups(
+    groups: SurveyGroups,
+    queries: Sequence[Query],
+    level: float,
+    *,
+    quantiles: Sequence[float] = (),
+    progress: Progress | None = None,
+) -> dict[str, dict[Key, Interval]]:
+    """Ask all groups for mean, median and further quantiles, where values are numbers, and for queries; in one go."""
+    questions: dict[str, Question] = {}
+    if groups.has_numbers:
+        if groups.first.alphabet.has_mean:
+            questions["mean"] = Question("mean")
+        for share in dict.fromkeys([0.5, *quantiles]):
+            name = "median" if share == 0.5 else f"quantile {share:g}"
+            questions[name] = Question("quantile", share=share)
+    for query in queries:
+        questions[describe_query(query)] = Question("query", query, groups.survey.name)
+    answers = groups.answer(list(questions.values()), level, progress=progress)
+    return dict(zip(questions, answers, strict=True))
 
 
 def plain(thing: Any) -> Any:
