@@ -14,11 +14,10 @@ import pytest
 from tests.collector.asking import Reply, Served, ages, serving
 
 from confide.collector import sqlite, stores
-from confide.collector.limits import LIMITS
 from confide.collector.outbox import Outbox
 from confide.collector.service import Settings
 from confide.collector.stores import Batch, Store, open_store
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.studio.jobs import Crew
 from confide.studio.serving import Studio
 from confide.surveys.survey import Survey

@@ -27,7 +27,7 @@ from confide.data.files import (
     read_heading,
     write_counts,
 )
-from confide.data.files.groups import natural_order
+from confide.data.files.counts_files import natural_order
 from confide.errors import DataFileError, InvalidParameterError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
