@@ -21,7 +21,7 @@ from confide.estimates.diagnosis.words import told_in_words, verdict_in_words
 from confide.estimates.estimate import Estimate
 from confide.estimates.explanations import describe_repetition
 from confide.estimates.groups import GroupReports
-from confide.estimates.inference import Band, CrossTable, Interval, Resolution, Windows
+from confide.estimates.inference import Band, CrossTable, Interval, Windows
 from confide.evidence.counts import Counts
 from confide.evidence.origins import Origin
 from confide.surveys.survey import Survey
@@ -374,7 +374,6 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "repetition": describe_repetition(survey),
         "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],
         "shape": None if diagnosis.shape_fit is None else _shape_record(diagnosis.estimate),
-        "resolution": None if diagnosis.resolution is None else _resolution(diagnosis.resolution),
         "windows": None if diagnosis.windows is None else windows_record(diagnosis.windows),
         "identification": _finding(diagnosis.identification),
         "consistency": {
@@ -431,13 +430,6 @@ def _inversion(error: InversionError) -> dict[str, Any]:
         "mean_squared_error": error.mean_squared,
         "reason": error.reason or None,
         "bound": told or None,
-    }
-
-
-def _resolution(found: Resolution) -> dict[str, Any]:
-    answers = _pick(found, "least_known", "not_told", "best", "worst")
-    return _pick(found, "width", "windows", "error", "level", "within") | {
-        name: None if one is None else answer_record(one) for name, one in answers.items()
     }
 
 
