@@ -45,7 +45,7 @@ from confide.theory.verdicts import Finding, remark_on
 from confide.values import Alphabet, PlaneGeometry
 from confide.values.checks import as_items, kind_of, read_only
 from confide.values.queries import Query
-from confide.values.wording import counted
+from confide.values.wording import Shown, counted
 
 CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
@@ -55,7 +55,7 @@ CURE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """The distribution that a method recovered, and how much it can be trusted.
 
     Attributes

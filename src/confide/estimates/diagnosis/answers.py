@@ -44,6 +44,7 @@ from confide.theory.spectra import LARGEST_DENSE
 from confide.theory.verdicts import Finding, Verdict
 from confide.values import Alphabet, LineGeometry, PlaneGeometry
 from confide.values.queries import Query, as_weights, describe_query
+from confide.values.wording import Shown
 
 BEYOND_DOUBT = 1e-3
 """P-value of the fit below which no windows are looked for: intervals would be of another mechanism's reports."""
@@ -159,7 +160,7 @@ def _why_slow(answer: Estimate) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """Findings on a mechanism and, where there are any, on reports; print it for all of it in words.
 
     Attributes
