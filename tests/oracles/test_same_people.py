@@ -164,7 +164,7 @@ def test_people_in_rows_are_people_in_counts(tmp_path: Path) -> None:
         privatize_file(tmp_path / name, tmp_path / f"r{name}", SHARP, keep=["town"], seed=1)
         for name in ("c.csv", "p.csv")
     ]
-    assert [(d.groups, d.alone, d.in_small_groups, d.account.people) for d in done][0] == (
+    assert (done[0].groups, done[0].alone, done[0].in_small_groups, done[0].account.people) == (
         done[1].groups, done[1].alone, done[1].in_small_groups, done[1].account.people,
     )  # fmt: skip
     assert sorted((tmp_path / "rc.csv").read_text().split()) == sorted((tmp_path / "rp.csv").read_text().split())
