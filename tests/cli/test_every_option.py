@@ -383,6 +383,10 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         typer.echo(f"{listening} {settings} window {opened.window()} {opened.surveys()}", err=True)
         opened.close()
 
+    def show(address: str) -> bool:
+        typer.echo(f"browser opened: {bool(address)}")
+        return True
+
     def bind(host: str, port: int) -> Any:
         return f"bound to {host}:{port}"
 
@@ -394,7 +398,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("confide.collector.serving.address_of", lambda _: "http://here")
     monkeypatch.setattr("confide.collector.client.simulate", lambda *_: Receipt(0))
     monkeypatch.setattr("confide.studio.workers.prepare", lambda: None)
-    monkeypatch.setattr("webbrowser.open", lambda _: typer.echo("browser opened") or True)
+    monkeypatch.setattr("webbrowser.open", show)
 
     def undivided(answer: Any, *, is_bidden: bool = False) -> str:
         typer.echo(f"{is_bidden=}", err=True)
@@ -424,7 +428,7 @@ def outcome(words: str, command: str, prepared: Path, place: Path) -> str:
     """Return all that came of a command: its exit code, what it said, and every file that is new or another one."""
     shutil.copytree(prepared, place)
     os.chdir(place)
-    os.urandom = np.random.default_rng(1).bytes  # type: ignore[assignment]
+    os.urandom = np.random.default_rng(1).bytes
     asked = shlex.split(words.replace("YESTERDAY", YESTERDAY).replace("CODE", CODE))
     ending = CliRunner().invoke(app, [command, *asked])
     if ending.exception is not None and not isinstance(ending.exception, SystemExit):

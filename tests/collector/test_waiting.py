@@ -154,11 +154,14 @@ def test_whoever_never_answered_is_given_up_sooner(clock: Clock, monkeypatch: py
 
 
 def test_answers_to_something_else_are_none(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = [GOOD | change for change in (
-        {"survey": "0" * 32}, {"batch": "0" * 32}, {"accepted": 2}, {"accepted": -1}, {"accepted": True},
-        {"rejected": []}, {"rejected": [{"position": 2, "reason": "odd"}]}, {"rejected": [{"position": 1}]},
+    changes: list[dict[str, Any]] = [
+        {"survey": "0" * 32},
+        {"batch": "0" * 32},
+        *({"accepted": number} for number in (2, -1, True)),
+        *({"rejected": some} for some in ([], [{"position": 2, "reason": "odd"}], [{"position": 1}])),
         {"rejected": [{"position": 1, "reason": 7}]},
-    )]  # fmt: skip
+    ]
+    wrong = [GOOD | change for change in changes]
     for one in [*wrong, b"<html>", [], {}]:
         client, line = reached(monkeypatch, Answer(200, one), Answer(200, GOOD))
         assert client.post(MESSAGE).accepted == 1, one
