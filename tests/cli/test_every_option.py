@@ -32,7 +32,8 @@ from confide.collector.client import Client, Receipt, to_counts_file
 from confide.collector.outbox import Outbox
 from confide.collector.stores import Store, make_token, open_store
 from confide.data.counting.duck import DuckLedger
-from confide.data.files import CountsFile
+from confide.data.files import Account, CountsFile
+from confide.data.files.groups import GroupedCounts
 from confide.estimates.diagnosis import why_undivided
 from confide.present.estimates import summarise_estimate
 
@@ -75,7 +76,7 @@ class Row:
     seen: str
 
     def __str__(self) -> str:
-        return f"{self.command} {self.option}"
+        return f"{self.command} {self.base} {self.option}"
 
 
 def table(command: str, rows: str) -> Iterator[Row]:
@@ -174,6 +175,36 @@ ROWS = [
         --all              | ages.toml r.csv --method mle           | --all                       | .
         --strict           | ages.toml unfit.csv --method mle       | --strict                    | code 8
         --json             | ages.toml r.csv --method mle           | --json                      | ^{"
+    """),
+    *table("estimate", r"""
+        --method           | ages.toml towns.parquet --json              | --method mle       | "settings": "MLE
+        --delta            | ages.toml towns.parquet --method ibu --json | --delta 50         | delta=50
+        --iteration-limit  | ages.toml towns.parquet --method ibu --json | --iteration-limit 1 | iteration_limit=1\b
+        --interval         | ages.toml towns.parquet --method mle --json | --interval 0.5     | "level": 0.5
+        --query            | ages.toml towns.parquet --method mle --json | --query age>=3     | "age>=3"
+        --quantile         | ages.toml towns.parquet --method mle --json | --quantile 90%     | "quantile 0.9"
+        --output           | ages.toml towns.parquet --method mle        | -o e.csv           | file e.csv
+        --output           | ages.toml towns.parquet --method mle        | -o e.json          | file e.json
+        --strict           | ages.toml oddtowns.parquet --method mle     | --strict           | code 8
+        --json             | ages.toml towns.parquet --method mle        | --json             | ^{"
+        --different-people | permanent.toml daytowns.parquet --method mle --json | --different-people | .
+        --truth            | ages.toml towns.parquet --method mle        | --truth v.csv      | code 2
+        --joint            | pair.toml pairs.csv --method mle --json --cross age,sex | --joint | "together": 6
+        --interval         | pair.toml pairs.csv --method mle --json --cross age,sex | --interval 0.5 | "level": 0.5
+        --interval         | ages.toml r.csv --method mle --json --query age>=3 | --interval 0.5 | "level": 0.5
+        --output           | pair.toml pairs.csv --method mle --cross age,sex -o e.json | -o e.csv | file e.age-sex.csv
+        --output           | ages.toml r.csv --method mle                | -o e.json          | file e.json
+        --column           | pair.toml pairs2.csv --method mle --column years | --column sexes | code 0
+    """),
+    *table("diagnose", r"""
+        --query            | ages.toml towns.parquet --json       | --query age>=3   | "age>=3"
+        --error            | ages.toml towns.parquet --json       | --error 40%      | "error": 0.4
+        --interval         | ages.toml towns.parquet --json       | --interval 0.5   | "level": 0.5
+        --shape            | ages.toml towns.parquet --json       | --shape falling  | "falling"
+        --output           | ages.toml towns.parquet              | -o d.json        | file d.json
+        --strict           | ages.toml oddtowns.parquet           | --strict         | code 8
+        --json             | ages.toml towns.parquet              | --json           | {.survey
+        --different-people | permanent.toml daytowns.parquet --json | --different-people | .
     """),
     *table("diagnose", r"""
         --query            | ages.toml r.csv --json      | --query age>=3            | "age>=3"
@@ -309,14 +340,25 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     secrets = [cf.Permanent(bytes([number]) * 16) for number in range(1, 21)]
     days = cf.tally(PERMANENT.privatize(ages, rng=secrets)).with_repeats(2)
     cf.save_counts(place / "days.parquet", days, PERMANENT)
+    for name, some, survey, repeats in (
+        ("towns", [ages, ages[:7]], AGES, 1),
+        ("oddtowns", [[0] * 500 + [4] * 500, [0] * 500 + [4] * 500], AGES, 1),
+        ("daytowns", [ages, ages[:7]], PERMANENT, 2),
+    ):
+        parts: dict[tuple[str, ...], cf.Counts] = {}
+        for town, values in zip(("Oslo", "Rome"), some, strict=True):
+            origin = cf.evidence.Origin(permanent=len(values) if survey is PERMANENT else 0)
+            parts[town,] = cf.tally(values).with_origin(origin).with_repeats(repeats)
+        cf.save_counts(place / f"{name}.parquet", GroupedCounts(("town",), parts, Account(27), repeats=repeats), survey)
+    (place / "pairs2.csv").write_text((place / "pairs.csv").read_text().replace("age,sex", "years,sexes"))
     with contextlib.closing(open_store(str(place / "kept.db"))) as store:
         store.add_survey(AGES)
         make_token(store, "administer", "curator")
-    values = place / "sent.csv"
-    values.with_name("sent.csv.sent").write_text(
+    sent = place / "sent.csv"
+    sent.with_name("sent.csv.sent").write_text(
         json.dumps(
             {
-                "values": hashlib.sha256(values.read_bytes()).hexdigest(),
+                "values": hashlib.sha256(sent.read_bytes()).hexdigest(),
                 "survey": AGES.fingerprint,
                 "to": "there",
                 "day": "2026-11-16",
