@@ -67,6 +67,13 @@ def own_kinds() -> Iterator[None]:
 gc.disable()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let laws whose cases stand in one test try the first of them, if a sample is asked for."""
+    from tests.cases import Extent
+
+    Extent.is_first_enough = bool(config.getoption("--quick"))
+
+
 def pytest_collection_finish() -> None:
     """Look for garbage from here on."""
     gc.enable()
@@ -116,9 +123,18 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _commands_built_once() -> Iterator[None]:
-    """Build the commands of a program once: typer's runner builds all of them for every call, 50 ms each time."""
+    """Build each command of a program once: typer's runner builds them for every call, 50 ms each time."""
+    from confide.cli.main import ExplainingGroup
+
+    build = ExplainingGroup.get_command
+
+    @cache
+    def built(name: str) -> Any:
+        return build(None, None, name)  # type: ignore[arg-type]  # it looks at neither
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("typer.testing._get_command", cache(typer.main.get_command))
+        patch.setattr(ExplainingGroup, "get_command", lambda _, __, name: built(name))
         yield
 
 
@@ -155,7 +171,7 @@ LAID_OUT = ("figures/", "pages/test_in_a_browser.py", "pages/test_design.py", "s
 def _without_layout(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave out where exactly the parts of a drawing stand, and ticks: two thirds of the time of a page.
 
-    Tests of figures, and those that measure a page in a browser, have pages as users have them; others read what it says.
+    Tests of figures, and those that measure a page in a browser, have pages as users have them.
     """
     with pytest.MonkeyPatch.context() as patch:
         place = request.path.relative_to(ROOT).as_posix().removeprefix("tests/")
