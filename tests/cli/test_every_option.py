@@ -33,7 +33,7 @@ from confide.collector.outbox import Outbox
 from confide.collector.stores import Store, make_token, open_store
 from confide.data.counting.duck import DuckLedger
 from confide.data.files import Account, CountsFile
-from confide.data.files.groups import GroupedCounts
+from confide.data.files.counts_files import GroupedCounts
 from confide.estimates.diagnosis import why_undivided
 from confide.present.estimates import summarise_estimate
 

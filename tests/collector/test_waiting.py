@@ -19,7 +19,6 @@ import pytest
 from tests.collector.asking import TODAY, ages
 
 from confide.collector.client import AGAIN, Client, CollectorError, Receipt, write_message
-from confide.collector.limits import LIMITS
 from confide.collector.stores import (
     Batch,
     digest_invitation,
@@ -28,7 +27,7 @@ from confide.collector.stores import (
     make_token,
     open_store,
 )
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import ConfideError, InvalidParameterError
 
 
