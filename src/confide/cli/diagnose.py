@@ -91,8 +91,8 @@ def diagnose(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Say what these reports tell, and whether any number of reports would reveal the distribution.
 
-    First what these reports tell: whether they fit the survey, the narrowest windows of values whose shares they give
-    within 5%, and what they know best and worst. Then whether infinitely many would reveal the truth. Below it
+    First what these reports tell: whether they fit the survey, and in how narrow windows of values they tell shares.
+    Then whether infinitely many would reveal the truth. Below it
     stands what it rests on, by the name of the theorem or the number that was measured. Where the reports have many
     best explanations, the lowest and highest share of each value among all of them is listed. Doubt is no error: the
     exit code is 0 whatever the verdict, unless --strict asks for another where the reports fit the mechanism, or the

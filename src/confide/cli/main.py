@@ -70,7 +70,7 @@ WENT = {
     },
     "diagnose": {
         "--html": "Write -o page.html.",
-        "--error": "In Python, diagnose(error=...).",
+        "--error": "Windows are as narrow as the reports tell.",
         "--within": "Write --query areas.geojson.",
     },
     "send": {
