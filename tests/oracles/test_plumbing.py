@@ -23,9 +23,9 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli import demo
-from confide.cli.audit import audit_record
 from confide.cli.datasets import dataset_record
 from confide.cli.main import app
+from confide.cli.show import audit_record
 from confide.cli.usage import repetition_record
 from confide.collector import client
 from confide.collector.client import Receipt

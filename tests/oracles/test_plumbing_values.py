@@ -18,7 +18,7 @@ from tests.plans.test_records import LINE, SHARES, expect, given
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli import answers, audit
+from confide.cli import answers, show
 from confide.cli.main import app
 from confide.collector.stores import open_store
 from confide.estimates import groups as grouping
@@ -179,7 +179,7 @@ def test_an_audit_has_ratio_and_bound_of_the_permanent_round() -> None:
     lasting = some(worst=worst, holds=True, faults=(), extent=some(value="every pair"))
     yes = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)
     found = replace(cf.audit(yes), lasting=lasting)
-    record = audit.audit_record(cf.Survey(yes, "answer", "A question"), found)["any_number_of_reports"]
+    record = show.audit_record(cf.Survey(yes, "answer", "A question"), found)["any_number_of_reports"]
     assert (record["holds"], record["log_ratio"], record["bound"]) == (True, 0.4, 0.5)
 
 

@@ -1,4 +1,4 @@
-"""confide count: files of reports, however large, become counts."""
+"""confide count and merge: files of reports, however large, become counts, and counts add up."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from confide.cli.usage import (
     Columns,
     SurveyPath,
     check_outputs,
+    describe_merged,
     promise_line,
     repetition_record,
     split_names,
@@ -32,14 +33,14 @@ from confide.cli.usage import (
 from confide.data.counting import (
     ENGINES,
     Request,
-    Tallied,
     head,
+    merge_files,
     name_source,
     open_ledger,
     plan_query,
     refuse_rejects,
 )
-from confide.data.counting.sources import search
+from confide.data.counting.sources import expand, search
 from confide.data.files import Account, Heading, name_columns, write_counts, write_rejects
 from confide.data.files.counts_files import Sums
 from confide.data.files.rows import first_few
@@ -48,12 +49,19 @@ from confide.present.summary import describe_noise
 from confide.surveys.survey import load_survey
 from confide.values.wording import counted
 
-EXAMPLES = (
-    "confide count survey.toml reports.csv -o counts.parquet",
-    "confide count survey.toml 'reports/*.parquet' --by city,week -o counts.parquet --rejects rejects.csv",
-    "zcat reports.csv.gz | confide count survey.toml - -o counts.parquet",
-    "confide count survey.toml --engine sql",
-)
+EXAMPLES = {
+    "count": (
+        "confide count survey.toml reports.csv -o counts.parquet",
+        "confide count survey.toml 'reports/*.parquet' --by city,week -o counts.parquet --rejects rejects.csv",
+        "zcat reports.csv.gz | confide count survey.toml - -o counts.parquet",
+        "confide count survey.toml --engine sql",
+    ),
+    "merge": (
+        "confide merge north.parquet south.parquet -o country.parquet",
+        "confide merge 'days/*.parquet' --strict -o week.parquet",
+        "confide merge careful.parquet trusting.parquet --pool -o all.parquet",
+    ),
+}
 
 By = Annotated[
     list[str] | None,
@@ -142,7 +150,10 @@ def count(  # noqa: PLR0913 - one argument an option
         groups = set[tuple[Any, ...]]()
         sums = write_counts(output, _watch(ledger.batches(), len(request.by), groups), heading)
         columns, notes = ledger.report_names, ledger.notes
-        left_out = f": see {rejects}" if rejects is not None else _left_out(account, ledger)
+        left_out = "" if rejects is None else f": see {rejects}"
+        if rejects is None and account.total_rejected:
+            listing = replace(account, first=first_few(ledger.rejects())).listing
+            left_out = f":\n{listing}\nKeep them all with --rejects rejects.csv."
     _summarize(heading, sums, len(groups), output, unknown, as_json=as_json)
     for note in notes:
         warn(note)
@@ -164,14 +175,6 @@ def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> 
         if depth:
             groups.update(zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True))
         yield batch
-
-
-def _left_out(account: Account, ledger: Tallied) -> str:
-    if not account.total_rejected:
-        return ""
-    return (
-        f":\n{replace(account, first=first_few(ledger.rejects())).listing}\nKeep them all with --rejects rejects.csv."
-    )
 
 
 def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown: list[str], *, as_json: bool) -> None:
@@ -203,3 +206,60 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
     ]
     pairs += [("Groups", f"{groups:,}, by {', '.join(heading.by)}")] if heading.by else []
     show_pairs(pairs, stderr=is_piped)
+
+
+def merge(
+    counts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COUNTS...",
+            help="Files that confide count wrote, or patterns in quotation marks.",
+            show_default=False,
+        ),
+    ],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the sum (.parquet).")],
+    pool: Annotated[
+        bool,
+        typer.Option(
+            "--pool", help="Keep counts of different surveys side by side, for one estimate from all of them."
+        ),
+    ] = False,
+    allow_copies: Annotated[
+        bool,
+        typer.Option(
+            "--allow-copies",
+            help="Also add files that hold the same counts, or have reports in common, if they count different people.",
+        ),
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Refuse more files than the survey's [limits] allow reports of one person (exit code 4)."
+        ),
+    ] = False,
+) -> None:
+    """Add up files of counts.
+
+    The files should be of different people: shards, towns, machines. Where one person reported in several of them, as
+    on several days, the promise to that person is the sum of all, which is shown, and the reports are not independent.
+
+    Counts that were made under different surveys do not add up and are refused: each file carries its survey. With
+    --pool they are kept side by side, if they are about the same values, and confide estimate then makes one estimate
+    from all of them.
+    """
+    if output.suffix.lower() != ".parquet":
+        raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")
+    url = next((one for one in counts if "://" in one), None)
+    if url is not None:
+        raise InvalidParameterError(f"{url} is no file. Get its counts first: confide pull {url} -o counts.parquet")
+    check_outputs([output], [Path(file) for one in counts for file in expand(one)])
+    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
+    warn_over_limit(heading)
+    warn_of_mixture(heading.origin(heading.rows.people))
+    say(f"Merged {counted(len(counts), 'file')} of counts into {output}.")
+    pairs = [("Behind them", str(heading.rows))]
+    pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
+    pairs += describe_noise(heading.origin(heading.rows.people))
+    pairs += [("Promise of the survey", describe_merged(heading))]
+    show_pairs(pairs)

@@ -21,7 +21,7 @@ from confide.values.checks import check_choice
 from confide.values.wording import counted
 
 if TYPE_CHECKING:
-    from confide.collector.stores import Store, StoredSurvey
+    from confide.collector.stores import Store
 
 EXAMPLES = (
     "confide curate confide.db",
@@ -34,7 +34,7 @@ EXAMPLES = (
 )
 
 
-def curate(  # noqa: C901, PLR0913 - one argument an option
+def curate(  # noqa: C901, PLR0912, PLR0913 - one argument an option
     store: Annotated[str, typer.Argument(metavar="STORE", help="The collector's store, as for serve.")] = STORE,
     *,
     token: Annotated[
@@ -83,7 +83,7 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
     Without an option it lists what there is; of tokens and invitations the store itself knows digests alone. A running
     collector notices changes within a second or two.
     """
-    from confide.collector.stores import ADMISSIONS, make_token, open_store
+    from confide.collector.stores import ADMISSIONS, make_invitations, make_token, open_store
 
     if (invite is not None and (output is None or survey is None)) or ((close or upload) and survey is None):
         raise InvalidParameterError("--invite, --upload and --close need --survey, and --invite a file with -o.")
@@ -94,9 +94,13 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
     if invite is not None and invite < 1:
         raise InvalidParameterError(f"--invite takes a number from 1; got {invite:,}.")
     _require_store(store)
-    meant = None if survey is None else _fingerprint(survey)
+    meant = survey
+    if survey is not None and (Path(survey).exists() or re.fullmatch("[0-9a-f]{32}", survey) is None):
+        meant = load_survey(Path(survey)).fingerprint  # a survey goes by its fingerprint, or by its file
     with needs_server(), contextlib.closing(open_store(store)) as opened:
-        found = None if meant is None else _find(opened, meant)
+        found = next((one for one in opened.surveys() if one.fingerprint == meant), None)
+        if found is None and meant is not None:
+            raise InvalidParameterError(f"The store has no survey {meant}. Serve it first.")
         fingerprint = "" if found is None else found.fingerprint
         if token is not None:
             called, secret = make_token(opened, token, name, fingerprint)
@@ -105,7 +109,10 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
             opened.revoke(revoke)
             say(f"Revoked {revoke}.")
         if invite is not None and output is not None and found is not None:
-            _invite(opened, found.number, invite, output)
+            check_outputs([output], [])
+            with whole_file(output, mode=0o600) as stream:
+                stream.write("".join(f"{code}\n" for code in make_invitations(opened, found.number, invite)).encode())
+            say(f"Wrote {counted(invite, 'invitation')} to {output}; each is for one report.")
         if upload is not None:
             opened.admit(fingerprint, upload)
             say(f"Uploads to {fingerprint}: {upload}.")
@@ -130,28 +137,6 @@ def _require_store(store: str) -> None:
                 f"{store} is no store of a collector. Name the one that confide serve was given, such as {STORE}; a "
                 f"survey is named by --survey."
             )
-
-
-def _fingerprint(named: str) -> str:
-    """Return the fingerprint of a survey that is named by it, or by its file."""
-    is_fingerprint = re.fullmatch("[0-9a-f]{32}", named) is not None and not Path(named).exists()
-    return named if is_fingerprint else load_survey(Path(named)).fingerprint
-
-
-def _find(opened: Store, fingerprint: str) -> StoredSurvey:
-    known = [one for one in opened.surveys() if one.fingerprint == fingerprint]
-    if not known:
-        raise InvalidParameterError(f"The store has no survey {fingerprint}. Serve it first.")
-    return known[0]
-
-
-def _invite(opened: Store, number: int, people: int, output: Path) -> None:
-    from confide.collector.stores import make_invitations
-
-    check_outputs([output], [])
-    with whole_file(output, mode=0o600) as stream:
-        stream.write("".join(f"{code}\n" for code in make_invitations(opened, number, people)).encode())
-    say(f"Wrote {counted(people, 'invitation')} to {output}; each is for one report.")
 
 
 def _set_days(opened: Store, window: str) -> None:

@@ -21,9 +21,6 @@ EXAMPLES = (
     "confide datasets manhattan --export checkins.csv",
 )
 
-LONGEST_LICENCE = 16
-BELOW = "see below"
-
 
 def datasets(
     name: Annotated[
@@ -76,22 +73,18 @@ def _list_all(*, as_json: bool) -> None:
     table.add_column("alphabet", no_wrap=True)
     table.add_column("what")
     table.add_column("licence", no_wrap=True)
+    # Longer licences stand below the table, each once.
+    below = dict.fromkeys(dataset.licence for dataset in known if len(dataset.licence) > 16)
     for dataset in known:
-        table.add_row(dataset.name, f"{dataset.total:,}", _brief(dataset), dataset.title, _short_licence(dataset))
+        brief = repr(dataset.alphabet).partition(", spacing")[0].partition(", unit")[0].rstrip(")") + ")"
+        licence = "see below" if dataset.licence in below else dataset.licence
+        table.add_row(dataset.name, f"{dataset.total:,}", brief, dataset.title, licence)
     show(table)
-    for licence in dict.fromkeys(dataset.licence for dataset in known if _short_licence(dataset) == BELOW):
+    for licence in below:
         say(f"{', '.join(one.name for one in known if one.licence == licence)}: {licence}")
         say()
     say("More about one:  confide datasets NAME")
     say("As a file:       confide datasets NAME --export values.csv")
-
-
-def _short_licence(dataset: Dataset) -> str:
-    return dataset.licence if len(dataset.licence) <= LONGEST_LICENCE else BELOW
-
-
-def _brief(dataset: Dataset) -> str:
-    return repr(dataset.alphabet).partition(", spacing")[0].partition(", unit")[0].rstrip(")") + ")"
 
 
 def _describe(dataset: Dataset, export: Path | None) -> None:

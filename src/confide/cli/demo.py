@@ -13,7 +13,6 @@ from confide.data.datasets import Dataset, adult_ages
 from confide.data.files import check_writable, write_text
 from confide.errors import MissingExtraError
 from confide.estimates.comparisons import Outcome, assess
-from confide.estimates.inference import Interval
 from confide.evidence.counts import Counts, tally
 from confide.mechanisms import TruncatedGeometric
 from confide.solve.methods import IBU, Inversion, Method, Stacked
@@ -49,7 +48,10 @@ def demo(
     survey = Survey(TruncatedGeometric(AGES, EPSILON), name="age", title="Ages, UCI Adult")
     with progress("Blurring each age", is_noted=True):
         counts = tally(survey.mechanism.privatize(people.values(), rng=SEED, taken=True))
-    outcomes = [_recover(counts, survey, people, method) for method in METHODS]
+    outcomes = []
+    for method in METHODS:
+        with progress(f"Recovering with {method.name}", is_noted=True) as monitor:
+            outcomes.append(assess(counts, survey.mechanism, method, truth=people.distribution, monitor=monitor))
     with progress("Finding intervals", is_noted=True):
         best = outcomes[0].estimate
         band, answer = best.interval(), best.query(QUESTION)
@@ -65,7 +67,12 @@ def demo(
     _introduce(people, survey)
     _show_table(survey, people, counts, outcomes)
     _explain(survey, outcomes)
-    _answer(people, answer)
+    truth = float(as_weights(QUESTION, people.alphabet) @ people.distribution)
+    say(
+        f"How many are 65 or older? {answer.estimate:.1%}, and with 95 % confidence between {answer.low:.1%} and "
+        f"{answer.high:.1%}. In truth it is {truth:.1%}."
+    )
+    say()
     if is_drawn:
         say_exactly(f"Wrote {output}. Open it in a browser:")
         say_exactly(f"  {output.resolve().as_uri()}")
@@ -92,11 +99,6 @@ def _introduce(people: Dataset, survey: Survey) -> None:
     say()
 
 
-def _recover(counts: Counts, survey: Survey, people: Dataset, method: Method) -> Outcome:
-    with progress(f"Recovering with {method.name}", is_noted=True) as monitor:
-        return assess(counts, survey.mechanism, method, truth=people.distribution, monitor=monitor)
-
-
 def _show_table(survey: Survey, people: Dataset, counts: Counts, outcomes: list[Outcome]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -112,20 +114,16 @@ def _show_table(survey: Survey, people: Dataset, counts: Counts, outcomes: list[
     distances = emd(noisy, truth, survey.alphabet), total_variation(noisy, truth)
     table.add_row("noisy reports", f"{distances[0]:.2f}", f"{distances[1]:.3f}", "-", "-", "-", style="dim")
     for outcome in outcomes:
-        table.add_row(*_cells(outcome))
+        answer = outcome.estimate
+        table.add_row(
+            answer.method.name,
+            "" if outcome.emd is None else f"{outcome.emd:.2f}",
+            "" if outcome.total_variation is None else f"{outcome.total_variation:.3f}",
+            f"{answer.log_likelihood:,.1f}",
+            f"{answer.iterations:,}" if answer.iterations else "none",
+            f"{answer.seconds * 1000:,.1f} ms",
+        )
     show(table)
-
-
-def _cells(outcome: Outcome) -> list[str]:
-    answer = outcome.estimate
-    return [
-        answer.method.name,
-        "" if outcome.emd is None else f"{outcome.emd:.2f}",
-        "" if outcome.total_variation is None else f"{outcome.total_variation:.3f}",
-        f"{answer.log_likelihood:,.1f}",
-        f"{answer.iterations:,}" if answer.iterations else "none",
-        f"{answer.seconds * 1000:,.1f} ms",
-    ]
 
 
 def _explain(survey: Survey, outcomes: list[Outcome]) -> None:
@@ -138,15 +136,6 @@ def _explain(survey: Survey, outcomes: list[Outcome]) -> None:
         f"EMD: how far people would have to be moved on average). Matrix inversion magnifies the chance part of the "
         f"noise: its answers lie {min(inversions) / best:.0f} and {max(inversions) / best:.0f} times as far from the "
         f"truth."
-    )
-    say()
-
-
-def _answer(people: Dataset, answer: Interval) -> None:
-    truth = float(as_weights(QUESTION, people.alphabet) @ people.distribution)
-    say(
-        f"How many are 65 or older? {answer.estimate:.1%}, and with 95 % confidence between {answer.low:.1%} and "
-        f"{answer.high:.1%}. In truth it is {truth:.1%}."
     )
     say()
 

@@ -47,9 +47,6 @@ EXAMPLES = (
 TIMED = 4
 """Surveys after which the time of all is told; every setting has as many."""
 
-WORTH_TELLING = 15.0
-"""Seconds below which nobody needs to be told."""
-
 
 def plan(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
@@ -140,9 +137,18 @@ def plan(  # noqa: PLR0913 - one argument an option
             span=limits,
             shape=choose_shape(contract, shape or []),
         )
-    _write(outputs, contract, made)
+    record = {"survey": {"name": contract.name, "title": contract.title}} | plan_record(made)
+    # All are rendered before the first is written, so that a missing package leaves none behind.
+    rendered = [_render(path, contract, made, record) for path in outputs]
+    for path, content in zip(outputs, rendered, strict=True):
+        if isinstance(content, str):
+            write_text(path, content)
+        else:
+            from confide.present.figures import to_png
+
+            to_png(content, path)
     if as_json:
-        show_json(_record(contract, made))
+        show_json(record)
         return
     say(contract.title, style="bold")
     summary = summarise_plan(contract, made)
@@ -180,7 +186,7 @@ class SurveyClock:
         if len(self.times) == TIMED:
             # The first one also sets everything up, which the others need not.
             seconds = self.surveys() * (self.times[-1] - self.times[1]) / (TIMED - 2)
-            if seconds >= WORTH_TELLING:
+            if seconds >= 15:  # below that, nobody needs to be told
                 say(f"This takes about {duration(seconds)}: {self.surveys():,} simulated surveys.", stderr=True)
 
 
@@ -195,28 +201,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.0f} hours"
 
 
-def _record(survey: Survey, made: Plan) -> dict[str, object]:
-    return {"survey": {"name": survey.name, "title": survey.title}} | plan_record(made)
-
-
-def _write(outputs: list[Path], survey: Survey, made: Plan) -> None:
-    """Write all outputs; all are rendered before the first is written, so that a missing package leaves none behind."""
-    rendered = [_render(path, survey, made) for path in outputs]
-    for path, content in zip(outputs, rendered, strict=True):
-        if isinstance(content, str):
-            write_text(path, content)
-        else:
-            from confide.present.figures import to_png
-
-            to_png(content, path)
-
-
-def _render(path: Path, survey: Survey, made: Plan) -> str | Figure:
+def _render(path: Path, survey: Survey, made: Plan, record: dict[str, object]) -> str | Figure:
     ending = path.suffix.lower()
     if ending == ".csv":
         return plan_csv(made)
     if ending == ".json":
-        return to_json(_record(survey, made)) + "\n"
+        return to_json(record) + "\n"
     if ending == ".png":
         from confide.present.figures import draw_tradeoff
 

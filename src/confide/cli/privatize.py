@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -36,25 +36,6 @@ GIVES_BACK = (
 )
 
 COARSER = "Keep fewer or coarser columns."
-
-SEEDED = (
-    "these reports were made with a seed. Anyone who knows it can undo the noise: they are for simulation and protect "
-    "nobody."
-)
-
-NO_METADATA = "carries no metadata: whoever reads these reports cannot know how they were made."
-
-
-NO_LEDGER = (
-    "The survey limits how much one person may report, and nothing counted it here: on a person's device, "
-    "--ledger FILE does."
-)
-
-NOISES = {
-    Noise.SECURE: "the operating system's secure generator",
-    Noise.SEEDED: "seed",
-    Noise.PERMANENT: "permanent, from the secret, the survey and the value: the same value gives the same report again",
-}
 
 
 def privatize(  # noqa: PLR0913 - one argument an option
@@ -164,10 +145,18 @@ def privatize(  # noqa: PLR0913 - one argument an option
     for text in _warnings(done, seed):
         warn(text)
     if ledger is None and seed is None and (contract.most_reports or contract.most_epsilon):
-        say(NO_LEDGER, stderr=True)
+        say(
+            "The survey limits how much one person may report, and nothing counted it here: on a person's device, "
+            "--ledger FILE does.",
+            stderr=True,
+        )
     if has_no_name(output):
-        say(f"{'Standard output' if str(output) == '-' else output} {NO_METADATA}", stderr=True)
-    noise = NOISES[done.noise] + (f" {seed}, for simulation only" if seed is not None else "")
+        where = "Standard output" if str(output) == "-" else output
+        say(f"{where} carries no metadata: whoever reads these reports cannot know how they were made.", stderr=True)
+    if done.noise is Noise.PERMANENT:
+        noise = "permanent, from the secret, the survey and the value: the same value gives the same report again"
+    else:
+        noise = "the operating system's secure generator" if seed is None else f"seed {seed}, for simulation only"
     if contract.simulated:
         noise = f"simulated: made-up people answer this survey, drawn from {contract.simulated}"
     _summarize(contract, done, output, noise, seed=seed, as_json=as_json)
@@ -186,7 +175,12 @@ def _read_secret(path: Path) -> Permanent:
 
 
 def _warnings(done: Privatized, seed: int | None) -> list[str]:
-    found = [SEEDED] if seed is not None else []
+    found = []
+    if seed is not None:
+        found.append(
+            "these reports were made with a seed. Anyone who knows it can undo the noise: they are for simulation and "
+            "protect nobody."
+        )
     if 10 * done.account.total_rejected > done.account.read:
         share = done.account.total_rejected / done.account.read
         found.append(
@@ -229,7 +223,9 @@ def _summarize(survey: Survey, done: Privatized, output: Path, noise: str, *, se
             "noise": str(done.noise),
             "guarantee": guarantee if is_protected else None,
         }
-        record |= {"order": done.order, "kept": _kept_record(done), "metadata": where_metadata_stand(output)}
+        kept = {"columns": list(done.kept), "is_blurred": False, "groups": done.groups}
+        kept |= {"people_alone": done.alone, "people_in_small_groups": done.in_small_groups}
+        record |= {"order": done.order, "kept": kept if done.kept else None, "metadata": where_metadata_stand(output)}
         show_json(record | {"is_protected": is_protected, "rows": rows.record})
         return
     is_piped = str(output) == "-"
@@ -254,15 +250,3 @@ def _describe_kept(done: Privatized) -> str:
     groups = f"more than {LIMITS.most_groups:,} groups" if done.groups is None else counted(done.groups, "group")
     are, about = "is" if len(done.kept) == 1 else "are", listed(done.account.columns)
     return f"{listed(done.kept)}, which {are} NOT blurred ({groups}); the promise is about {about} alone"
-
-
-def _kept_record(done: Privatized) -> dict[str, Any] | None:
-    if not done.kept:
-        return None
-    return {
-        "columns": list(done.kept),
-        "is_blurred": False,
-        "groups": done.groups,
-        "people_alone": done.alone,
-        "people_in_small_groups": done.in_small_groups,
-    }
