@@ -145,9 +145,9 @@ ROWS = [
         --query            | ages.toml r.csv --method mle --json    | --query age>=3              | "age>=3"
         --query            | city.toml cells.csv --method mle --json | --query halves.geojson     | "within North"
         --query            | ages.toml r.csv --method mle           | --query 'quantile 90%'      | quantile 0.9
-        --query | ages.toml r.csv --method mle --json --interval '95% joint' --query age>=3 | --query mean | "together": 2
-        --query | ages.toml r.csv --method mle --json --interval '95% joint' --query age>=3 | --query median | "together": 2
-        --interval | ages.toml r.csv --method mle --json --query age>=3 --query mean | --interval '0.95 joint' | "together": 2
+        --query | ages.toml r.csv --json --interval '95% joint' --query age>=3 | --query mean | "together": 2
+        --query | ages.toml r.csv --json --interval '95% joint' --query age>=3 | --query median | "together": 2
+        --interval | ages.toml r.csv --json --query age>=3 --query mean | --interval '0.95 joint' | "together": 2
         --show             | pair.toml pairs.csv --method mle --json | --show age                 | "marginals": {"age"
         --show | pair.toml pairs.csv --method mle --json | --show age,sex | "names": \["age", "sex"\]
         --show             | ages.toml r.csv --method mle           | --show all                  | .

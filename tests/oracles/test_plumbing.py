@@ -61,7 +61,7 @@ from confide.present.figures.panels import Panel, Role, share_label
 from confide.present.pages.markup import render
 from confide.present.plans import summarise_plan
 from confide.present.summary import Cell, Listing, Section
-from confide.studio import answers, jobs, looks, outlooks, previews, workers
+from confide.studio import answers, jobs, looks, previews, workers
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
 from confide.studio.jobs import Job
 from confide.studio.looks import look
@@ -465,7 +465,7 @@ def test_progress_tells_what_is_done() -> None:
     survey = {"name": "mark", "alphabet": {"kind": "integers", "low": 0, "high": 4}}
     draft = read_draft({"survey": survey, "epsilon": 1.0, "people": 100, "guess": "peaked"})
     told: list[tuple[int, int]] = []
-    made = outlooks._simulation(draft, choose_measure(draft.alphabet, None), lambda *said: told.append(said[:2]), 3)
+    made = answers._simulation(draft, choose_measure(draft.alphabet, None), lambda *said: told.append(said[:2]), 3)
     made.predict(draft.survey.mechanism, draft.people)
     assert told == [(0, 3), (1, 3), (2, 3)]
 

@@ -26,8 +26,7 @@ from confide.estimates.groups import GroupEstimates, GroupReports
 from confide.estimates.inference import Band, CrossTable
 from confide.evidence.shapes import Shape
 from confide.plans import Curve, Guess
-from confide.plans.flattery import Flattery
-from confide.plans.planning import Outlook
+from confide.plans.planning import Flattery, Outlook
 from confide.plans.records import plan_csv, plan_record, range_cell, remarks
 from confide.present.estimates import tabulate_cross
 from confide.present.figures import draw_ranges, draw_residuals

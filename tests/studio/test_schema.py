@@ -16,11 +16,10 @@ from tests.studio.schema import faults
 from tests.studio.test_serving import AGES
 
 import confide as cf
-from confide.studio.answers import expect, play
+from confide.studio.answers import expect, plan, play
 from confide.studio.drafts import templates
 from confide.studio.jobs import Job
 from confide.studio.looks import look
-from confide.studio.outlooks import plan
 from confide.studio.previews import preview
 
 WEB = Path(__file__).parents[2] / "web"

@@ -8,12 +8,10 @@ True
 """
 
 from confide.plans.curves import Curve, Halving, Obstacle, Slope
-from confide.plans.flattery import Flattery
-from confide.plans.guesses import Guess, as_guess
+from confide.plans.guesses import SHAPES, Guess, as_guess
 from confide.plans.measures import Distance, Measure, Prediction, QueryWidth
-from confide.plans.planning import METHOD, REPEATS, SHAPE_REPEATS, Outlook, Plan, plan
+from confide.plans.planning import METHOD, REPEATS, SHAPE_REPEATS, Flattery, Outlook, Plan, plan
 from confide.plans.searches import Answer
-from confide.plans.shapes import SHAPES
 from confide.plans.simulations import Cache, Simulation, usual_cache
 
 __all__ = [

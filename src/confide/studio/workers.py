@@ -74,7 +74,7 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
     import orjson
 
     # What answers take is loaded here, in the process, and not in the server.
-    from confide.studio import answers, looks, outlooks, previews
+    from confide.studio import answers, looks, previews
 
     kinds: dict[str, Callable[[dict[str, Any], Tell], Any]] = {
         "preview": previews.preview,
@@ -82,7 +82,7 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
         "expect": answers.expect,
         "look": looks.look,
         "play": answers.play,
-        "plan": outlooks.plan,
+        "plan": answers.plan,
         "simulate": answers.simulate,
         "counts": answers.counts_file,
     }
