@@ -9,6 +9,7 @@ import gzip
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from confide.collector.service import Collector, Days, Refusal, Settings
 from confide.collector.stores import Store, open_store
 from confide.collector.wire import Wire
 from confide.studio.jobs import MOST_KEPT, Jobs
+from confide.studio.serving import MOST_SIMULATED, Studio
 
 KNOWN = "https://known.example"
 PLAIN = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -233,3 +235,26 @@ def test_a_token_has_so_many_jobs_and_all_together_so_many() -> None:
     several = [f"{number % 4}" for number in range(MOST_JOBS + 1)]
     assert asyncio.run(fill(several)) == [True] * MOST_JOBS + [False]
     assert asyncio.run(fill([""] * (MOST_JOBS + 1))) == [True] * MOST_JOBS + [False]
+
+
+@pytest.mark.parametrize("most", [1, MOST_SIMULATED - 1, MOST_SIMULATED, MOST_SIMULATED + 1, 10**9])
+def test_a_trial_promises_as_many_people_as_may_be_asked_for(
+    most: int, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = replace(ages(), simulated="two humps")
+
+    async def draft(*_: object) -> bytes:
+        return json.dumps({"document": made.to_json(), "most": most}).encode()
+
+    monkeypatch.setattr(Studio, "_draft", draft)
+    with serving(store) as served:
+        served.app.guest = studio = Studio(served.app.collector)
+        allowed = {"authorization": f"Bearer {served.tokens['administer']}", "content_type": "application/json"}
+        reply = served.ask("POST", "/studio/v1/trials", b"{}", **allowed)
+        assert (reply.status, reply.json["survey"]) == (201, made.fingerprint)
+        entry = served.app.collector.entry(made.fingerprint)
+        assert reply.json["most"] == min(most, MOST_SIMULATED)
+        studio._simulation(entry, reply.json["most"])
+        with pytest.raises(Refusal):
+            studio._simulation(entry, MOST_SIMULATED + 1)
+        studio.close()
