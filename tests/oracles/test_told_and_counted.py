@@ -42,24 +42,22 @@ def reaches_its_end(told: list[tuple[int, int]]) -> None:
     assert set(done) <= set(range(of.pop() + 1))
 
 
-def test_a_look_has_as_many_steps_as_it_says() -> None:
-    for more in (
-        {},
-        {"band": True},
-        {"groups": True},
-        {"diagnosis": True},
-        {"band": True, "groups": True, "diagnosis": True},
-    ):
-        for queries, methods in (
-            ([], []),
-            (["age >= 5"], ["mle"]),
-            (["age >= 5", "age <= 3"], ["mle", "inversion-raw"]),
-        ):
-            told: list[tuple[int, int]] = []
-            work = asked(AGES, [2, 3, 3, 5] * 20, 1, ("A", "B")) | more | {"queries": queries, "methods": methods}
-            look(work, lambda done, of, *_: told.append((done, of)))  # noqa: B023 (called before the next turn)
-            reaches_its_end(told)
-            assert [one[0] for one in told] == list(range(told[0][1])), (more, queries, methods)
+@pytest.mark.parametrize(
+    ("more", "queries", "methods"),
+    [
+        ((), [], []),
+        (("band",), ["age >= 5"], []),
+        (("groups",), [], ["mle"]),
+        (("diagnosis",), ["age >= 5", "age <= 3"], ["mle", "inversion-raw"]),
+        (("band", "groups", "diagnosis"), ["age >= 5"], ["mle"]),
+    ],
+)
+def test_a_look_has_as_many_steps_as_it_says(more: tuple[str, ...], queries: list[str], methods: list[str]) -> None:
+    told: list[tuple[int, int]] = []
+    work = asked(AGES, [2, 3, 3, 5] * 20, 1, ("A", "B")) | dict.fromkeys(more, True)
+    look(work | {"queries": queries, "methods": methods}, lambda done, of, *_: told.append((done, of)))
+    reaches_its_end(told)
+    assert [one[0] for one in told] == list(range(told[0][1]))
 
 
 @pytest.mark.parametrize("kind", ["estimate", "questions", "intervals"])
