@@ -239,6 +239,7 @@ ROWS = [
     """),
     *table("send", r"""
         --to            | ages.toml v.csv                          | --to http://127.0.0.1:9        | url http://127.0.0.1:9
+        --to            | ages.toml v.csv                          | --to http://127.0.0.1:9        | "to": "http://127.0.0.1:9"
         --column        | ages.toml named.csv --to http://localhost:1 | --column years              | posted
         --rejects       | ages.toml odd.csv --to http://localhost:1 | --rejects x.csv               | file x.csv
         --force         | pay.toml high.csv --to http://localhost:1 | --force                       | posted

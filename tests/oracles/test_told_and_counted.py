@@ -20,6 +20,7 @@ import confide as cf
 from confide.collector.outbox import Outbox, receipts_of
 from confide.data.files import ask_groups, estimate_file
 from confide.data.files.counts_files import CountsFile, Heading
+from confide.data.files.groups import natural_order
 from confide.data.files.rows import Account
 from confide.errors import LimitError
 from confide.studio import answers
@@ -128,6 +129,23 @@ def test_an_outbox_holds_people_whether_they_stand_in_rows_or_in_counts(size: in
         (line,) = receipts_of(values).read_text().splitlines()
         receipt = json.loads(line)
         assert (receipt["reports"], receipt["survey"], receipt["to"]) == (7, ages().fingerprint, ""), name
+
+
+@pytest.mark.parametrize(
+    "ordered",
+    [
+        ["9", "10"],
+        ["week 9", "week 10"],
+        ["2026-W02", "2026-W10"],
+        ["Q4 2025", "Q1 2026"],
+        ["Monday", "Friday"],
+        ["A", "b"],
+    ],
+)
+def test_a_group_without_a_name_comes_first_whatever_the_others_are(ordered: list[str]) -> None:
+    expected = [("",), *((one,) for one in ordered)]
+    assert natural_order(expected) == natural_order(expected[::-1]) == expected
+    assert natural_order([("x", *one) for one in expected[::-1]]) == [("x", *one) for one in expected]
 
 
 def test_made_up_people_are_as_many_as_were_asked_for() -> None:
