@@ -82,7 +82,7 @@ def test_groups_of_several_names_are_kept_by_their_names_in_any_order(tmp_path: 
                 expected[tuple(groups[name] for name in values)] += size
         record = served.read("counts").json
     store.close()
-    assert record["by"] == list(values)
+    assert sorted(record["by"]) == sorted(values)
     for by in ((), ("town",), ("sex",), ("sex", "town"), ("town", "age", "sex"), ("day", "age")):
         found = {key: parts[0].total for key, parts in to_counts_file(survey, record, by).groups.items()}
         sums: Counter[tuple[str, ...]] = Counter()
