@@ -35,14 +35,16 @@ UNKEPT = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff
 JSON = [(b"content-type", b"application/json"), *UNKEPT]
 
 # Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
-POLICY = (
-    b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
-    b"frame-ancestors 'none'; base-uri 'none'"
-)
 HTML = [
     (b"content-type", b"text/html; charset=utf-8"),
     *UNKEPT,
-    (b"content-security-policy", POLICY),
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+            b"frame-ancestors 'none'; base-uri 'none'"
+        ),
+    ),
     (b"referrer-policy", b"no-referrer"),
 ]
 TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache-control", b"no-store")]
@@ -256,7 +258,6 @@ class Application:
         if scope["query_string"] and b"token" in scope["query_string"].lower():
             raise Refusal(400, "token-in-url", "A token belongs into the header Authorization, never into a URL.")
         if call.path == "/v1/reports" and call.method == "POST":
-            _require_json(call.headers)
             invitation, take = call.header(b"confide-invitation"), self.collector.take
             body = await self._body(call, most_parts=self.collector.settings.most_parts)
             return 200, await take(body, call.secret, invitation, call.address), JSON
@@ -286,16 +287,12 @@ class Application:
             return await self._survey(entry, parts[3] if len(parts) == 4 else "", call)
         if self.guest is None:
             raise not_found()
-        return await self.guest.answer(call, lambda: self._json_body(call))
-
-    async def _json_body(self, call: Call) -> bytes:
-        _require_json(call.headers)
-        return await self._body(call)
+        return await self.guest.answer(call, lambda: self._body(call))
 
     async def _surveys(self, call: Call) -> Reply:
         if call.method == "POST":
             self.collector.require("administer", call.secret)
-            document = (await self._json_body(call)).decode("utf-8", "replace")
+            document = (await self._body(call)).decode("utf-8", "replace")
             admission = call.header(b"confide-admission") or "open"
             if admission not in ADMISSIONS:
                 raise Refusal(422, "admission", f"Confide-Admission is one of {', '.join(ADMISSIONS)}.")
@@ -334,7 +331,7 @@ class Application:
             form_type = b"application/x-www-form-urlencoded"
             if call.headers.get(b"content-type", b"").partition(b";")[0].strip() != form_type:
                 raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-            text = await self._body(call, 2**12)  # bytes: it has one field
+            text = await self._body(call, 2**12, is_json=False)  # bytes: it has one field
             try:
                 form = parse_qs(text.decode("utf-8", "replace"), max_num_fields=4)
             except ValueError:
@@ -364,8 +361,14 @@ class Application:
 
     # Messages.
 
-    async def _body(self, call: Call, most: int = 0, most_parts: int = 0) -> bytes:
-        """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large."""
+    async def _body(self, call: Call, most: int = 0, most_parts: int = 0, *, is_json: bool = True) -> bytes:
+        """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large.
+
+        Other types than JSON are refused: a foreign page could send those without the browser asking us first.
+        """
+        kind = call.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if is_json and kind != b"application/json":
+            raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")
         most = min(most or self.collector.settings.most_bytes, self.collector.settings.most_bytes)
         stated = call.headers.get(b"content-length", b"0")
         encoding = call.headers.get(b"content-encoding", b"identity").strip().lower()
@@ -546,10 +549,3 @@ def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise Refusal(400, "malformed", "The message is not one whole piece of gzip.")
     return whole
-
-
-def _require_json(headers: Headers) -> None:
-    """Refuse other types: a foreign page could send those without the browser asking us first."""
-    stated = headers.get(b"content-type", b"")
-    if stated != b"application/json" and stated.partition(b";")[0].strip().lower() != b"application/json":
-        raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")

@@ -18,7 +18,7 @@ from confide.data.counting import sources
 from confide.data.files import counts_files, sheets
 from confide.data.files.counts_files import Key
 from confide.data.files.reading import csv_batches
-from confide.data.files.rows import Account, Reason, Reject
+from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.origins import Origin
 from confide.mechanisms import Mechanism
@@ -36,10 +36,6 @@ DUCK = sql.Dialect(
     },
 )
 
-BATCH_ROWS = 100_000
-"""Rows of an Arrow batch that DuckDB hands over."""
-
-COUNTING = "The reports cannot be counted"
 
 TABLE = "the table"
 """Name of a table that is no file, in messages."""
@@ -113,11 +109,11 @@ class DuckLedger(sources.Tallied):
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
         return self._connection.sql(
             f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sql.ACCEPTED}' ORDER BY {order}"
-        ).to_arrow_reader(BATCH_ROWS)
+        ).to_arrow_reader(LIMITS.arrow_rows)
 
     def group_files(self) -> dict[Key, int]:
         """Read once more, and return in how many files each group occurs."""
-        with _explained(COUNTING, self._streams):
+        with _explained(self._streams):
             return sources.to_group_files(_execute(self._connection, sql.count_files(self._relations())).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
@@ -195,7 +191,7 @@ class DuckLedger(sources.Tallied):
 
     def _count(self, found: list[sql.Relation]) -> None:
         views = self._plan(found)
-        with _explained(COUNTING, self._streams):
+        with _explained(self._streams):
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW reports AS {views}")
             _execute(self._connection, f"CREATE OR REPLACE TEMP TABLE counted AS {self.query.text}")
         sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
@@ -209,13 +205,13 @@ class DuckLedger(sources.Tallied):
         return self.account.read == streamed + quick
 
     def _describe(self, source: str) -> dict[str, str]:
-        with _explained(COUNTING, self._streams):
+        with _explained(self._streams):
             found = self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         return {name: kind for name, kind, *_ in found}
 
 
 @contextlib.contextmanager
-def _explained(what: str, streams: Sequence[_Stream] = ()) -> Iterator[None]:
+def _explained(streams: Sequence[_Stream] = (), what: str = "The reports cannot be counted") -> Iterator[None]:
     """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
     duckdb = sheets.require("duckdb")
     try:
@@ -247,7 +243,7 @@ def _as_table(source: Any) -> Any:
     if module == "pyarrow":
         return source
     if module in ("duckdb", "_duckdb"):
-        return source.to_arrow_reader(BATCH_ROWS)
+        return source.to_arrow_reader(LIMITS.arrow_rows)
     raise InvalidParameterError(
         f"source must be a path, several paths, or a table of Arrow, pandas, polars, DuckDB or Spark; got "
         f"{type(source).__name__}. Count reports that are in memory with confide.tally(reports)."
@@ -445,7 +441,7 @@ def merge_files(
             f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
             f"allows {merged.limit}. Merge without --strict if they are of different people."
         )
-    with _connection() as connection, _explained(f"{name_some(list(headings))} cannot be added up"):
+    with _connection() as connection, _explained(what=f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
         names = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1])
@@ -454,7 +450,7 @@ def merge_files(
         sums = f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names}"
         _execute(connection, f"CREATE TEMP TABLE merged AS {sums}")
         order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
-        batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
+        batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(LIMITS.arrow_rows)
         written = counts_files.write_counts(output, batches, merged)
     return replace(merged, rows=replace(merged.rows, people=written.people))
 
@@ -492,7 +488,7 @@ def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -
         pass
     names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
     source = f"read_parquet({path_literal(file)})"
-    with _explained(f"{file} cannot be added up"):
+    with _explained(what=f"{file} cannot be added up"):
         repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
         is_repeated = _execute(connection, repeated).fetchone() is not None
     if is_repeated:

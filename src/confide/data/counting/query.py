@@ -88,9 +88,8 @@ class Query:
         numerals, readings = list[str](), list[str]()  # first the numbers out of texts, then values out of numbers
         for field, kind, place in self._parts():
             if kind == "text" and field.kind != "text":
-                numerals.append(
-                    f"{_extract(f'part{place}', WHOLE if field.kind == 'whole' else REAL)} AS numeral{place}"
-                )
+                text = _extract(f"part{place}", WHOLE if field.kind == "whole" else REAL)
+                numerals.append(f"NULLIF({text}, '') AS numeral{place}")
             if field.kind == "real":
                 numerals.append(f"{_finite_number(f'part{place}', kind)} AS number{place}")
             readings.append(f"{_value(field, kind, place)} AS value{place}")
@@ -254,7 +253,7 @@ def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
         elif field.kind == "real":
             clause = f"number{place} IS NOT NULL", "FALSE"
         elif kind == "text":
-            clause = f"numeral{place} IS NOT NULL", f"REGEXP_EXTRACT({part}, {_pattern(NUMBER_LIKE)}, 1) <> ''"
+            clause = f"numeral{place} IS NOT NULL", f"{_extract(part, NUMBER_LIKE)} <> ''"
         elif kind == "integer":
             clause = "TRUE", "TRUE"
         else:
@@ -269,18 +268,17 @@ def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
 
 
 def _finite_number(column: str, kind: Kind) -> str:
-    number = f"TRY_CAST({_extract(column, REAL)} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
+    text = f"NULLIF({_extract(column, REAL)}, '')"
+    number = f"TRY_CAST({text} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
     return f"CASE WHEN {_is_finite(number)} THEN {number} END"
 
 
 def _extract(column: str, pattern: str) -> str:
-    """Return the number within a text that is sound, without the blanks around it, else nothing."""
-    return f"NULLIF(REGEXP_EXTRACT({column}, {_pattern(pattern)}, 1), '')"
+    """Return what a pattern holds of a whole text, or an empty one.
 
-
-def _pattern(pattern: str) -> str:
-    """Return a pattern for a whole text. It ends in blanks, so that a $ before a last line end does no harm."""
-    return _literal(f"^{pattern}$")
+    The pattern ends in blanks, so that a $ before a last line end does no harm.
+    """
+    return f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 1)"
 
 
 def _literal(member: int | str) -> str:

@@ -174,11 +174,12 @@ def label_group(key: Key) -> str:
     return ", ".join(part or "(none)" for part in key)
 
 
-_MONTHS = "january february march april may june july august september october november december"
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 NUMBERED = {
     word: str(number)
-    for names in (_MONTHS, _DAYS)
+    for names in (
+        "january february march april may june july august september october november december",
+        "monday tuesday wednesday thursday friday saturday sunday",
+    )
     for number, name in enumerate(names.split(), 1)
     for word in (name, name[:3])
 }

@@ -24,8 +24,8 @@ class FileLimits:
     ----------
     block
         Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory.
-    parquet_rows
-        Rows of a Parquet file that are read at a time.
+    parquet_rows, arrow_rows
+        Rows of a Parquet file that are read at a time, and those of a batch that DuckDB hands over.
     shown_rejects, longest_shown
         Rejected rows that a message names, and characters of each; a file of them names all.
     largest_part
@@ -55,6 +55,7 @@ class FileLimits:
 
     block: int = 2**22
     parquet_rows: int = 2**20
+    arrow_rows: int = 100_000
     shown_rejects: int = 10
     longest_shown: int = 80
     largest_part: int = 2**20
