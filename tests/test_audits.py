@@ -39,7 +39,7 @@ from confide import (
     TruncatedTaxicab,
     audit,
 )
-from confide.channels import Dense, Embedded, TwoSidedExponential
+from confide.channels import Channel
 from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.mechanisms import Facts
 from confide.mechanisms.audits import Extent
@@ -344,8 +344,8 @@ class Sharp(Geometric):
 class Loud(Rappor):
     """Flips all bits but one together."""
 
-    def _draw_vectors(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
-        vectors = self.report_alphabet.unpack(super()._draw_vectors(indices, bits))
+    def _blurred(self, is_set: NDArray[np.bool_], bits: Bits) -> NDArray[np.int64]:
+        vectors, indices = self.report_alphabet.unpack(super()._blurred(is_set, bits)), is_set.argmax(axis=1)
         own = vectors[np.arange(indices.size), indices]
         vectors[:] = vectors[:, :1] & (indices != 0)[:, None]
         vectors[np.arange(indices.size), indices] = own
@@ -563,7 +563,7 @@ def test_a_report_that_is_no_output_is_found() -> None:
 def test_a_channel_that_is_another_is_found() -> None:
     class Blurred(TruncatedGeometric):
         @cached_property
-        def channel(self) -> TwoSidedExponential | Embedded | Dense:
+        def channel(self) -> Channel:
             return TruncatedGeometric(self.alphabet, 0.999 * self.epsilon).channel
 
     found = audit(Blurred(Integers(0, 9), 1.0))
@@ -604,7 +604,7 @@ def test_cells_of_laplace_noise_on_a_huge_line_are_drawn_as_declared(epsilon: fl
 def test_a_laplace_sampler_that_stays_as_seldom_as_geometric_noise_is_found() -> None:
     class Geometrically(TruncatedLaplace):
         def _noise(self, count: int, bits: Bits) -> Indices:
-            return GeometricNoise(self._half_ratio**2).draw(count, bits)
+            return GeometricNoise(self._ratio**2).draw(count, bits)
 
     assert not audit(Geometrically(Integers(0, 10**12), 1.0)).draws.agree
 

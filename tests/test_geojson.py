@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from confide.errors import DataFileError
-from confide.values.geojson import read_areas, read_lines
-from confide.values.polygons import Area
+from confide.values.geojson import Area, read_areas, read_lines
 
 SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
 HOLE = [[1, 1], [1, 2], [2, 2], [2, 1], [1, 1]]

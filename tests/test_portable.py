@@ -59,9 +59,6 @@ VARYING = {
 }
 """Of math and numpy: functions whose last bit depends on the processor, the C library or the order of a sum."""
 
-ALLOWED = {("planar.py", name) for name in ("exp", "hypot", "@")}
-"""Evidence of scattered reports, which no device sees."""
-
 
 def calls_of(path: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -76,7 +73,7 @@ def calls_of(path: Path) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("path", MAKERS, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_modules_that_make_tables_call_no_function_that_differs_between_machines(path: Path) -> None:
-    found = {f"line {line}: {name}" for line, name in calls_of(path) if (path.name, name) not in ALLOWED}
+    found = {f"line {line}: {name}" for line, name in calls_of(path)}
     assert not found
 
 

@@ -329,11 +329,14 @@ def test_windows_under_a_shape_are_of_values() -> None:
     assert "if the shares fall from 10 on" in windows.answers[-1].rests_on
 
 
-def test_many_shapes_in_one_have_no_resolution() -> None:
+def test_many_shapes_in_one_have_no_windows() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), epsilon=1.0)
     counts = mechanism.simulate_counts([900, 700, 500, 300, 200], rng=1)
     with pytest.raises(InvalidParameterError, match="Say where"):
-        recover([(counts, mechanism)], cf.MLE(), shape="one peak").resolution(0.1)
+        recover([(counts, mechanism)], cf.MLE(), shape="one peak").windows()
+    diagnosis = cf.diagnose(counts, mechanism, shape="one peak")
+    assert diagnosis.windows is None
+    assert "many shapes in one" in diagnosis.why_no_windows
 
 
 def test_bands_under_a_shape_are_of_values() -> None:

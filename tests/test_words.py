@@ -13,8 +13,8 @@ from tests.cli.conftest import Call, assert_refused, call, folder  # noqa: F401 
 
 import confide as cf
 from confide.data.files import read_report_rows, read_values
+from confide.values.categories import fold_word
 from confide.values.queries import as_weights
-from confide.values.words import fold_word
 
 CITIES = cf.Categories(
     ["Paris", "Lyon", "Saint-Étienne", "elsewhere"],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from confide.channels.kernels.planar import NODES, interval_rule, sum_rule, tail_integral_rule, tail_sum_rule
+from confide.channels.kernels import NODES, interval_rule, sum_rule, tail_integral_rule, tail_sum_rule
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 6, 10, 24])

@@ -40,9 +40,6 @@ class OptimizedUnary(cf.mechanisms.UnaryEncoding):
     alphabet: cf.Alphabet
     epsilon: float
 
-    def __post_init__(self) -> None:
-        self._check()
-
     @property
     def keep(self) -> Fraction:
         return Fraction(1, 2)

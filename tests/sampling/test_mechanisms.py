@@ -28,7 +28,7 @@ from confide import (
     TruncatedGeometric,
     TruncatedTaxicab,
 )
-from confide.mechanisms.line import LARGEST_TABLE
+from confide.mechanisms.base import LARGEST_TABLE
 from confide.mechanisms.sampling import SecureBits
 from confide.values.limits import MOST_STORED
 

@@ -289,7 +289,7 @@ def test_a_crowd_with_an_outlier_is_convolved_where_the_crowd_is(monkeypatch: py
     counts = far_and_near(mechanism, 10**7)
     part = likely_subset(counts, mechanism).alphabet
     stored = mechanism.observe_within(counts, part)
-    monkeypatch.setattr(planar_noise, "LARGEST_SCATTER", 50_000)
+    monkeypatch.setattr(planar_noise, "LARGEST_STORED", 5_000)
     monkeypatch.setattr(planar_noise, "LARGEST_WINDOW", 300)
     convolved = mechanism.observe_within(counts, part)
     assert type(convolved.channel) is not type(stored.channel)

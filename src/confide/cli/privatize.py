@@ -20,8 +20,8 @@ from confide.mechanisms.sampling import Permanent
 from confide.mechanisms.sampling.permanent import NEW_SECRET
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey, load_survey
+from confide.values.categories import COUNTED_AS
 from confide.values.wording import counted, listed
-from confide.values.words import COUNTED_AS
 
 EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",

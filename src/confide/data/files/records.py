@@ -403,8 +403,7 @@ def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any
 
 def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
     """Return everything that a diagnosis found, ready for :func:`confide.data.files.to_json`."""
-    counts, found, error = diagnosis.counts, diagnosis.resolution, diagnosis.inversion
-    numbers = ("width", "windows", "error", "level", "within", "least_known", "not_told", "best", "worst")
+    counts, error = diagnosis.counts, diagnosis.inversion
     bound = None
     if error.bound is not None:
         bound = {"kind": error.bound.kind, "times_reports": error.bound.per_report}
@@ -416,7 +415,6 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         "repetition": describe_repetition(survey),
         "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],
         "shape": None if diagnosis.shape_fit is None else _shape_record(diagnosis.estimate),
-        "resolution": None if found is None else _pick(found, *numbers),
         **_pick(diagnosis, "windows", "identification"),
         "consistency": _pick(diagnosis.consistency, "verdict", "continuity", "dominance"),
         "fit": plain(diagnosis.fit),
