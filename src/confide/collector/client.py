@@ -70,7 +70,7 @@ class _StrangeError(Exception):
 
 
 @dataclass
-class Client:
+class Client(contextlib.AbstractContextManager["Client"]):
     """A collector, as devices and curators reach it.
 
     Attributes
@@ -118,9 +118,6 @@ class Client:
                 "The token is empty, or holds a space, a line's end or a letter that no token has. Copy it again."
             )
         self._parts = parts
-
-    def __enter__(self) -> Client:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.hang_up()

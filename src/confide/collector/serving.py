@@ -59,7 +59,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Who comes when even files are scarce is told at once, whether or not they ask.
         super().connection_made(transport)
-        self._wait()
+        self._size, self._since = 0, self.loop.time()
         if len(self.connections) > self.most_connections + LIMITS.spare_files // 2:
             self._refuse(FULL)
 
@@ -115,7 +115,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self._first, self._is_inside = self._chunk, False
         if self._since is None:
-            self._wait()
+            self._size, self._since = 0, self.loop.time()
 
     def on_headers_complete(self) -> None:
         if self._refused is not None:
@@ -174,9 +174,6 @@ class GuardedProtocol(HttpToolsProtocol):
         elif self._since is not None and now - self._since > LIMITS.header_seconds and self._is_answered:
             self.transport.close()
 
-    def _wait(self) -> None:
-        self._size, self._since = 0, self.loop.time()
-
     @property
     def _is_answered(self) -> bool:
         """Whether nobody works on a request that came before."""
@@ -192,7 +189,7 @@ class GuardedProtocol(HttpToolsProtocol):
         # What comes next, or the rest of a message, has to come in time.
         super().on_response_complete()
         if self._is_answered and self._since is None:
-            self._wait()
+            self._size, self._since = 0, self.loop.time()
         self._say_refused()
 
     def _say_refused(self) -> None:

@@ -251,14 +251,13 @@ def _as_table(source: Any) -> Any:
 
 
 def _grouped(shards: Iterable[sources.Shard]) -> list[list[sources.Shard]]:
-    """Return files of one shape together."""
-
-    def shape(shard: sources.Shard) -> tuple[Any, ...]:
+    """Return files of one shape together, always in the same order."""
+    groups: dict[tuple[Any, ...], list[sources.Shard]] = {}
+    for shard in shards:
         is_packed = shard.path.lower().endswith(".gz")
-        return (shard.format, is_packed, shard.delimiter, shard.lines_above, shard.places, shard.types)
-
-    ordered = sorted(shards, key=lambda shard: repr(shape(shard)))
-    return [list(group) for _, group in itertools.groupby(ordered, key=shape)]
+        shape = (shard.format, is_packed, shard.delimiter, shard.lines_above, shard.places, shard.types)
+        groups.setdefault(shape, []).append(shard)
+    return [groups[shape] for shape in sorted(groups, key=repr)]
 
 
 def path_literal(path: str) -> str:

@@ -225,8 +225,11 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
     texts = [text for text in dict.fromkeys(column) if text]
     if texts and all(parse_real(text) is not None for text in texts):
         return {text: (cast("float", parse_real(text)) if text else -math.inf,) for text in column}
-    numbers = {text: [float(run) for run in re.findall("[0-9]+", _numbered(text))] for text in texts}
-    heads = {re.split("[0-9]", _numbered(text), maxsplit=1)[0] for text in texts}
+    # The names of months and days of the week count as numbers.
+    words = {text: re.split("([a-z]+)", text.lower()) for text in texts}
+    numbered = {text: "".join(NUMBERED.get(word, word) for word in parts) for text, parts in words.items()}
+    numbers = {text: [float(run) for run in re.findall("[0-9]+", shown)] for text, shown in numbered.items()}
+    heads = {re.split("[0-9]", shown, maxsplit=1)[0] for shown in numbered.values()}
     if not texts or len(heads) > 1 or not all(numbers.values()):
         return None
     # Years first: a quarter or a day may stand before its year. Days stand before months where both do, but in America.
@@ -237,12 +240,6 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
         before = runs[:-1] if is_american else runs[-2::-1]
         ranks[text] = (runs[-1], *before) if has_year_last else tuple(runs)
     return ranks
-
-
-def _numbered(text: str) -> str:
-    """Return a text in small letters, with the names of months and days of the week as numbers."""
-    words = re.split("([a-z]+)", text.lower())
-    return "".join(NUMBERED.get(word, word) for word in words)
 
 
 METADATA = b"confide.counts"

@@ -213,13 +213,9 @@ class _Source:
                 "a column of secrets nor a seed."
             )
         self._secret, self._column, self._seen, self._ledger = secret, column, set[bytes](), ledger
-
-    @property
-    def noise(self) -> Noise:
-        """What metadata say of the noise."""
-        if self._secret is not None or self._column:
-            return Noise.PERMANENT
-        return Noise.SECURE if self.generator is None else Noise.SEEDED
+        self.noise = Noise.SECURE if seed is None else Noise.SEEDED
+        if secret is not None or column:
+            self.noise = Noise.PERMANENT
 
     def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
         """Return the rows without their secrets, and the secrets; each may stand in one row alone."""
@@ -431,7 +427,7 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
     return shuffled
 
 
-class Shuffler:
+class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
     """Rows that come in one order and leave in another, drawn uniformly from all orders.
 
     Every row goes into one of 256 buckets drawn for itself, and every bucket is put into an order of its own when it
@@ -455,9 +451,6 @@ class Shuffler:
         self._bytes: NDArray[np.float64] = np.zeros(BUCKETS)
         self._held = 0.0
         self._file: BinaryIO | None = None
-
-    def __enter__(self) -> Shuffler:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:

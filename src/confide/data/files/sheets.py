@@ -258,7 +258,7 @@ class CsvSheet:
                 rest = itertools.chain([block], self.blocks)
                 yield from self._quoted(rest, line - blank, blank, places, kept)
                 return
-            text = "\n" * blank + _with_plain_ends(block)
+            text = "\n" * blank + block.replace("\r\n", "\n").replace("\r", "\n")
             filled = text.rstrip("\n")
             first = line - blank
             line = first + text.count("\n") + (not text.endswith("\n"))
@@ -436,12 +436,8 @@ def describe_misfit(found: int, expected: int) -> str:
 
 def split_lines(block: str) -> list[str]:
     """Split where CSV files end lines and nowhere else; :meth:`str.splitlines` knows more line ends."""
-    lines = _with_plain_ends(block).split("\n")
+    lines = block.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines[:-1] if not lines[-1] else lines
-
-
-def _with_plain_ends(block: str) -> str:
-    return block.replace("\r\n", "\n").replace("\r", "\n") if "\r" in block else block
 
 
 def _is_rectangular(text: str, delimiter: str, width: int) -> bool:
