@@ -130,6 +130,7 @@ def count(  # noqa: PLR0913 - one argument an option
             f"survey must be a Survey, its file or a mechanism; got {type(survey).__name__}. The source comes first."
         )
     loaded = load_survey(survey) if isinstance(survey, str | Path) else survey
+    # A mechanism alone names no limits; metadata are then compared by the mechanism.
     contract = Survey(loaded) if isinstance(loaded, Mechanism) else loaded
     request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
     with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
@@ -249,6 +250,7 @@ def read_reports(
         surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
         return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
+        # In Python, so that whoever has no DuckDB can estimate all the same.
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
         rows.account.require_any(rows.alphabet)
@@ -291,6 +293,7 @@ def open_ledger(
     check_choice("engine", engine, ENGINES)
     kind: type[Tallied] = DuckLedger
     if engine == "spark" or type(source).__module__.startswith("pyspark."):
+        # Most people have no Spark, and nothing of it is loaded for them.
         from confide.data.counting.spark import SparkLedger
 
         kind = SparkLedger
@@ -302,6 +305,7 @@ def open_ledger(
 def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
     """Return the query that would count these files; without any, that for a table with columns of the right types."""
     if not paths:
+        # A warehouse has columns of the right types, where files of text have none.
         natural: dict[str, Kind] = {"whole": "integer", "real": "real", "text": "text"}
         kinds = tuple(natural[field.kind] for field in fields_of(request.alphabet))
         return Query(request.alphabet, kinds, None, len(request.by))

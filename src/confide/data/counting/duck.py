@@ -64,6 +64,7 @@ class DuckLedger(sources.Tallied):
         Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care.
         """
         if not sources.is_paths(source):
+            # DuckDB reads a table where it lies.
             self._connection.register("frame", _as_table(source))
             types = self._describe("frame")
             places = self._request.choose(TABLE, list(types), has_lines=False)
@@ -106,6 +107,7 @@ class DuckLedger(sources.Tallied):
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
         columns = self.query.grouped_columns
+        # The order in which counts are kept, so that nobody has to sort them again.
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
         return self._connection.sql(
             f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sql.ACCEPTED}' ORDER BY {order}"
@@ -152,6 +154,7 @@ class DuckLedger(sources.Tallied):
                 yield Reject(name, line, sql.shown_text(texts, Reason(outcome)), Reason(outcome))
 
     def _relations(self) -> list[sql.Relation]:
+        # Python reads these, for DuckDB would have to guess at quotation marks.
         odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
         objects = _grouped(shard for shard in self._shards if shard.format == "json")
         self._streams = [_JsonStream(f"lines{place}", group) for place, group in enumerate(objects)]
@@ -333,6 +336,7 @@ class _CsvStream(_Stream):
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         with sheets.open_sheet(shard.path) as sheet:
             for chunk in sheet.chunks(shard.places.all):
+                # A row of the wrong width cannot be handed over in columns.
                 self.strays.update(Reason.MISSHAPEN if text else Reason.MISSING for text in chunk.strays.values())
                 keys = [key for place, key in enumerate(chunk.keys) if place not in chunk.strays]
                 columns = _columns(keys, len(shard.places.all))

@@ -289,6 +289,7 @@ def _literal(member: int | str) -> str:
     """
     if isinstance(member, int):
         return str(member)
+    # A backslash is an escape on Spark alone, and a control character looks like nothing.
     runs = itertools.groupby(member, key=lambda mark: mark in "'\\" or ord(mark) < 32 or 127 <= ord(mark) <= 160)
     pieces = [
         " || ".join(f"CHR({ord(mark)})" for mark in run) if by_number else f"'{''.join(run)}'"
@@ -354,6 +355,7 @@ class Relation:
         given = [*zip(self.parts, self.kinds, strict=False)]
         names = [f"part{place}" for place in range(len(self.parts))]
         if len(kinds) > len(given):
+            # Files with and without counts may be counted together.
             given.append(("1", "integer") if self.count is None else (self.count, self.kinds[-1]))
             names.append("weight")
         columns = [
@@ -389,6 +391,7 @@ def typed_relation(
     """Return a table whose columns have types."""
     names = [places.header[place] for place in places.entry]
     kinds = tuple(dialect.kind(one, types[one], name) for one in names)
+    # Names of columns come from files, and are quoted where they enter SQL.
     columns = [dialect.quoted(one) for one in names]
     texts = [one if kind != "text" else f"CAST({one} AS STRING)" for one, kind in zip(columns, kinds, strict=True)]
     by = tuple(f"CAST({dialect.quoted(places.header[place])} AS STRING)" for place in places.by)

@@ -105,6 +105,7 @@ def expand(path: str) -> list[str]:
     """Return the file of this name; only where there is none is the name a pattern, and the files are what matches."""
     if Path(path).exists() or not any(mark in path for mark in "*?["):
         return [path]
+    # As the shell has it, where the shell did not do it: patterns in quotation marks, and in Python.
     found = glob.glob(path, recursive=True)  # noqa: PTH207
     matches = sorted(one for one in found if Path(one).is_file() and not is_companion(one))
     if not matches:
@@ -284,6 +285,7 @@ def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[s
         what = f"{known.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
         raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
     # Files must call the report alike: what stands in the other column may be the true values.
+    # The file that has the usual name is right, and the others are measured by it.
     first = next((shard for shard in shards if shard.places.names == request.candidates[0]), shards[0])
     for shard in shards:
         if shard.places.names != first.places.names:
@@ -414,6 +416,7 @@ class Tallied(ABC):
 
     def _plan(self, relations: Sequence[Relation]) -> str:
         """Choose the query, and return SQL for all rows as it expects them."""
+        # One query for all files: what is text in one of them is text in all.
         kinds, parts = common_kinds(relations), len(self._request.alphabet.field_names)
         weight = kinds[parts] if len(kinds) > parts else None
         self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
@@ -422,6 +425,7 @@ class Tallied(ABC):
     def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
         """Draw up the account: rows and people of each outcome, and rows that no engine was shown."""
         found = [(outcome, int(rows), int(people)) for outcome, rows, people in sums]
+        # A cluster and a stream set rows aside before the query sees them; the account has them too.
         rows = Counter({outcome: number for outcome, number, _ in found})
         rows.update(strays)
         self.account = Account(

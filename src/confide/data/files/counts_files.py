@@ -161,6 +161,7 @@ def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
     if len(arrays) == 1:
         return arrays[0]
     if alphabet.attributes is not None and len({array.dtype.kind for array in arrays}) > 1:
+        # Stacked as they are, numpy would make texts of the numbers.
         arrays = [array.astype(object) for array in arrays]
     return np.stack(arrays, axis=-1)
 
@@ -208,6 +209,7 @@ def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
     >>> shown_order([("Rome",), ("Oslo",)])
     [('Rome',), ('Oslo',)]
     """
+    # Cities have no order of their own: those that rank first then stay first.
     has_order = any(_sequence(column) for column in zip(*ranked, strict=True))
     return natural_order(ranked[:most]) if has_order else list(ranked[:most])
 
@@ -288,6 +290,7 @@ class Heading:
     group_files: Mapping[Key, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Of how many nothing is known, the counts say: see `origin`.
         known = self.origins or (Origin(),) * len(self.surveys)
         object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
         taken = {*writing.report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
@@ -345,6 +348,7 @@ class Heading:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the file."""
+        # Counts of one survey need no number of it.
         middle = (SURVEY_COLUMN,) if self.is_pooled else ()
         return (*self.by, *middle, *writing.report_columns(self.survey), COUNT_COLUMN)
 
@@ -372,6 +376,7 @@ class Heading:
     def origin(self, people: float, number: int | None = None) -> Origin:
         """Return the origin of this many reports: of all in the file, or of those of one survey."""
         known = sum(self.origins, Origin()) if number is None else self.origins[number]
+        # More proofs than reports: counts were lost on the way, or the heading is of another file.
         if known.total > people:
             raise DataFileError(f"The counts have {people:,.10g} reports, and say of {known.total:,.10g} how. {AGAIN}")
         return replace(known, unknown=people - known.total)
@@ -576,13 +581,16 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     require_kinds(save_counts, locals())
     groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
+    # Counts that were tallied in Python have no rows behind them but their reports.
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
     by = counts.by if isinstance(counts, GroupedCounts) else ()
     of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
     heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups)
     for one in groups.values():
+        # Expected counts of a plan are fractions, and nobody reported them.
         if (one.counts != np.floor(one.counts)).any():
             raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
+        # Of another survey they would be read back as damaged.
         writing.refuse_outside(one.reports, survey)
     if counts.origin.is_simulated:
         writing.warn_simulated(path)
@@ -637,6 +645,7 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
         if file.schema_arrow.names != schema.names or file.schema_arrow.types != schema.types:
             told = ", ".join(f"{field.name} ({field.type})" for field in schema)
             raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
+        # Batch by batch, so that counts need not fit into memory.
         sums = Sums()
         for batch in file.iter_batches():
             fault = _find_batch_fault(batch, heading)
@@ -715,6 +724,7 @@ def _words(column: Any) -> NDArray[np.uint64]:
     """Return a column of numbers or texts as words of 64 bits; a group without a name may be empty or nothing."""
     if not require("pyarrow").types.is_string(column.type):
         return np.ascontiguousarray(column.to_numpy()).view(np.uint64)
+    # Few texts stand in many rows: each is digested once.
     coded = column.fill_null("").dictionary_encode()
     known = [int(digest(text), 16) for text in coded.dictionary.to_pylist()]
     words: NDArray[np.uint64] = np.array(known, dtype=np.uint64)[coded.indices.to_numpy()]

@@ -378,6 +378,7 @@ def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
 
 def _add_to(counter: Counter[tuple[Any, ...]], columns: Sequence[list[Any]], people: list[int] | None) -> None:
     """Count rows by what stands in columns, each as often as it has people."""
+    # Counter.update counts in C, where every row is one person.
     keys = zip(*columns, strict=True)
     if people is None:
         counter.update(keys)
@@ -420,6 +421,7 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
         array: Values = np.asarray(reports)
     except ValueError:
         array = np.zeros(())
+    # A number, a text, or lists of several lengths: nothing that has an order.
     if array.ndim == 0:
         raise InvalidParameterError(f"reports must be a list of reports, alike in shape; got {kind_of(reports)}.")
     shuffled: Values = array[permutation(len(array), as_bits(rng))]
@@ -481,6 +483,7 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
             return
         columns = _join(self._waiting)
         count = len(columns[0])
+        # Many at a time: a bucket for each row alone would be drawn in Python.
         order, ends = scatter(count, self._bits)
         columns, sizes = _reorder(columns, order), np.diff(ends, prepend=0)
         for bucket in np.flatnonzero(sizes).tolist():

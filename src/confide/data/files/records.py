@@ -100,6 +100,7 @@ def estimate_file(
     pools = counts.pools
     if not pools:
         raise DataFileError("The counts add up to 0; an estimate needs at least one report.")
+    # All groups in one go, which is faster than one by one.
     found = recover_pools(pools, method, progress)
     return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin, counts.heading.files)
 
@@ -117,6 +118,7 @@ def ask_groups(
     if groups.has_numbers:
         if groups.first.alphabet.has_mean:
             questions["mean"] = Question("mean")
+        # The median is always asked for; once, if somebody names it as well.
         for share in dict.fromkeys([0.5, *quantiles]):
             name = "median" if share == 0.5 else f"quantile {share:g}"
             questions[name] = Question("quantile", share=share)
@@ -137,6 +139,7 @@ def plain(thing: Any) -> Any:
         case Finding():
             found = _pick(thing, "verdict", "reason", "source") | {"numbers": dict(thing.numbers)}
         case Fit():
+            # The fields are what was measured; what they mean is computed from them.
             found = asdict(thing) | {"verdict": thing.verdict, "words": str(thing)}
         case Uniformity():
             found = {"words": str(thing)} | _pick(thing, *UNIFORMITY, "epsilon")
@@ -218,6 +221,7 @@ def shown_values(alphabet: Alphabet) -> list[list[Any]]:
     values = as_lists(alphabet.decode(np.arange(alphabet.size)))
     if alphabet.has_labels:
         values = [[*value, label] for value, label in zip(values, alphabet.labels(), strict=True)]
+    # Values are all of one kind, so that the first tells whether any is a text.
     has_texts = bool(values) and any(isinstance(part, str) for part in values[0])
     return [list(map(as_shown, value)) for value in values] if has_texts else values
 
@@ -235,6 +239,7 @@ def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str
     rows: list[tuple[Any, ...]] = []
     for key, one in groups.estimates.items():
         values, band = shown_values(one.alphabet), found.bands.get(key)
+        # Reports may be fractions, as expectations are; 17 digits give each back exactly.
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
         answers_of = [by_group[key] for by_group in found.questions.values()]
         told = [number for each in answers_of for number in (each.estimate, each.low, each.high)]
@@ -269,6 +274,7 @@ def estimate_record(
         "repeats": {"most_of_one_person": answer.repeats, "words": answer.dependence or None},
         "choices": [asdict(choice) for choice in answer.choices],
         **_pick(answer, "iterations", "seconds", "log_likelihood"),
+        # Only a maximum of the likelihood is certified; of other answers the number would mean nothing.
         "certificate": answer.certificate if answer.method.seeks_maximum else None,
         **_pick(answer, "identification", "fit"),
         "shape": _shape_record(answer),
@@ -343,6 +349,7 @@ def tables_record(
 def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> dict[str, Any]:
     """Return everything that is known about the estimates, ready for :func:`confide.data.files.to_json`."""
     survey, first = groups.survey, groups.first
+    # Without an end to the values, each group lists those that it considered.
     values = listed_values(first.alphabet) if survey.alphabet.is_finite else {"values": None}
     return {
         **_head(survey, alphabet_record(survey.alphabet) | values, groups, first),
@@ -462,6 +469,7 @@ def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     own = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in type(alphabet).__name__)
     return {
         "kind": vars(type(alphabet)).get("kind") or own.lstrip("-"),
+        # Readers of JSON hold whole numbers in 64 bits, and products of attributes outgrow them.
         "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),

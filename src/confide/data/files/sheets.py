@@ -107,6 +107,7 @@ class Request:
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by_cure = "Name the ones that tell groups apart, with --by on the command line."
         by = tuple(_find(source, name, header, by_cure) for name in self.by)
+        # A column that was named for something else is no count, whatever it is called.
         counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
         kept = tuple(_find(source, name, header, KEEP_CURE) for name in self.keep)
         for place in set(kept) & {*parts, *counts}:
@@ -143,6 +144,7 @@ class Request:
     def _looks_like_a_value(self, text: str) -> bool:
         if text.lower() in ("", "na", "n/a", "null", "none"):
             return True
+        # Any number looks like one, nan and infinity too.
         with contextlib.suppress(ValueError):
             return float(text) is not None
         if len(self.names[0]) > 1:
@@ -186,6 +188,7 @@ class ColumnPlaces:
 
 
 def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
+    # Which of the two is meant, nobody can tell.
     if list(header).count(name) > 1:
         raise DataFileError(f"{source} has several columns called {name!r}. Rename all but one.")
     if name not in header:
@@ -280,6 +283,7 @@ class CsvSheet:
         numbers = np.arange(first, first + len(lines))
         if width > 1:
             return self._pick([line.split(self.delimiter) for line in lines], numbers, places, kept)
+        # Each distinct line is looked at once: a column of ages has a hundred.
         bad = {
             line: self._misfit(line.split(self.delimiter)) for line in set(lines) if not line or self.delimiter in line
         }
@@ -329,6 +333,7 @@ def open_sheet(path: str) -> Iterator[CsvSheet]:
             above += 1
         else:
             raise DataFileError(f"{source} is empty; it should hold a header line and one row a person.")
+        # Whichever stands in the header: a German spreadsheet writes semicolons.
         delimiter = next((mark for mark in ",;\t" if mark in first), ",")
         # A name in quotation marks may go on in the next line; without any, the line is the header.
         lines = itertools.chain([first], iter(stream.readline, "") if '"' in first else ())
@@ -346,6 +351,7 @@ def name_of(path: str) -> str:
 def opened(path: str) -> Iterator[TextIO]:
     """Open a file, compressed or not, or standard input; a byte order mark is dropped and line ends are left alone."""
     if path == STANDARD_STREAM:
+        # In UTF-8 as files are, whatever encoding the terminal has.
         stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
         try:
             yield stream
