@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.cli.surveys import FINITE, survey
 from tests.counting.conftest import AGES, Save
 
@@ -49,7 +50,7 @@ def keep(path: Path, reports: list[int], contract: cf.Survey = AGES, towns: list
     return path
 
 
-@pytest.mark.parametrize("name", FINITE)
+@each("name", FINITE)
 def test_a_survey_comes_back_from_its_text(name: str) -> None:
     contract = survey(FINITE[name])
     again = cf.parse_survey(contract.text())
