@@ -483,7 +483,7 @@ class Application:
                     self.guest.close()
                 await asyncio.to_thread(self.collector.commits.finish)
                 self.readings.close()
-                self.collector.lane.close()
+                self.collector.thread.shutdown(wait=False)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 

@@ -85,27 +85,6 @@ class Room:
                 future.set_result(None)
 
 
-class Lane:
-    """One thread for work that would hold up the event loop: one piece at a time, addresses in turn."""
-
-    def __init__(self) -> None:
-        self._turn = Room(1, 1)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="confide-parse")
-
-    async def do(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Do this in the thread when it is this address's turn; `TimeoutError` where too many wait for theirs."""
-        await self._turn.enter(address, 1)
-        try:
-            call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names
-            return await asyncio.get_running_loop().run_in_executor(self._thread, call)
-        finally:
-            self._turn.leave(address, 1)
-
-    def close(self) -> None:
-        """End the thread, when its work is done."""
-        self._thread.shutdown(wait=False)
-
-
 @dataclass
 class Tallies:
     """Numbers of what one process has done since it began, for operators; nothing of any survey or sender."""
@@ -388,7 +367,8 @@ class Collector:
         self.began = time.time()
         self._begun, self._ended, self._looking, self._one = 0, 0, asyncio.Lock(), threading.Lock()
         self._tickets, self._drawn = float(self.settings.most_a_second), time.monotonic()
-        self.lane = Lane()
+        # One thread for work that would hold up the event loop: one piece at a time, addresses in turn.
+        self.turn, self.thread = Room(1, 1), ThreadPoolExecutor(1, thread_name_prefix="confide-parse")
 
     def refresh(self) -> None:
         """Look again at surveys, tokens and the horizon: another process may have changed them."""
@@ -443,7 +423,7 @@ class Collector:
     ) -> bytes:
         """Count a message, and return the answer to it when its reports are durable.
 
-        What takes a while is done in the lane, where addresses take turns.
+        What takes a while is done in one thread, where addresses take turns.
         """
         if len(self.commits.waiting) >= self.settings.most_waiting:
             raise Refusal(429, "busy", "Too many batches wait. Send this one again later.", retry_after=1)
@@ -470,12 +450,17 @@ class Collector:
         return prepared.answer
 
     async def do_in_turn(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Do this in the lane, unless too many wait there."""
+        """Do this in the thread when it is this address's turn, unless too many wait there."""
         try:
-            return await self.lane.do(address, work, *given, **named)
+            await self.turn.enter(address, 1)
         except TimeoutError:
             said = "Too many messages wait to be read. Send this one again later."
             raise Refusal(429, "busy", said, retry_after=1) from None
+        try:
+            call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names
+            return await asyncio.get_running_loop().run_in_executor(self.thread, call)
+        finally:
+            self.turn.leave(address, 1)
 
     def prepare(
         self, body: bytes, secret: str | None, invitation: str | None, *, is_quick: bool = False
