@@ -308,17 +308,18 @@ class CsvSheet:
         lines = itertools.chain.from_iterable(io.StringIO(block, newline="") for block in blocks)
         # A strict reader refuses an open quotation mark, which would swallow every row after it.
         reader = csv.reader(itertools.chain(["\n"] * blank, lines), delimiter=self.delimiter, strict=True)
-        starts, rows = [0], list[list[str]]()
-        for row in reader:
-            rows.append(row)
-            starts.append(reader.line_num)
-            # With many more lists alive, Python keeps searching them. Blank rows wait for one behind them.
-            if len(rows) >= 2**11 and row:
-                yield self._pick(rows, np.array(starts[:-1], dtype=np.int64) + first, places, kept)
-                starts, rows = starts[-1:], []
-        filled = next((place for place in range(len(rows), 0, -1) if rows[place - 1]), 0)
-        if filled:
-            yield self._pick(rows[:filled], np.array(starts[:filled], dtype=np.int64) + first, places, kept)
+        # The number of lines above each row is asked for before the row is read.
+        numbered = zip(iter(lambda: int(reader.line_num), -1), reader, strict=False)
+        held: list[tuple[int, list[str]]] = []
+        # With many more lists alive, Python keeps searching them.
+        while batch := list(itertools.islice(numbered, 2**11)):
+            held += batch
+            # Blank rows wait for one behind them.
+            filled = next((place for place in range(len(held), 0, -1) if held[place - 1][1]), 0)
+            ready, held = held[:filled], held[filled:]
+            if ready:
+                numbers = np.array([start for start, _ in ready], dtype=np.int64) + first
+                yield self._pick([row for _, row in ready], numbers, places, kept)
 
 
 @contextlib.contextmanager
