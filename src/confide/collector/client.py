@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from threading import Lock, local
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from confide.collector.wire import LIMITS, Wire
+from confide.collector.wire import LIMITS, Wire, today
 from confide.data.datasets import adult_ages
 from confide.data.files import Account, CountsFile, Heading, Key, Reason
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
@@ -297,7 +297,7 @@ def write_message(
 ) -> bytes:
     """Return a message with a fresh batch id, ready to be sent as often as it takes."""
     message = {"survey": survey.fingerprint, "batch": secrets.token_hex(16)}
-    more: dict[str, Any] = {"day": day or datetime.now(UTC).date().isoformat(), "reports": reports}
+    more: dict[str, Any] = {"day": day or today().isoformat(), "reports": reports}
     more |= {"groups": dict(groups)} if groups else {}
     return json.dumps(message | more, ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -11,12 +11,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from confide.collector.client import STRANGE, Client, CollectorError, Receipt, write_message
-from confide.collector.wire import LIMITS, Wire
+from confide.collector.wire import LIMITS, Wire, today
 from confide.data.files import Privatized, privatize_file, whole_file
 from confide.data.files.reading import csv_batches
 from confide.data.files.sheets import Request
@@ -45,14 +44,10 @@ class Outbox:
     """Random, and written beside what was sent: what was sent of another outbox says nothing of this one."""
 
     @property
-    def _mark(self) -> Path:
-        return self.path.with_name(self.path.name + ".sent")
-
-    @property
     def sent(self) -> int:
         """How many messages were answered."""
         try:
-            name, number = self._mark.read_text().split()
+            name, number = receipts_of(self.path).read_text().split()
             return int(number) if name == self.name else 0
         except (OSError, ValueError):
             return 0
@@ -138,16 +133,16 @@ class Outbox:
                         if not (told := self._cure(error, number)):
                             raise
                         raise CollectorError(f"{error} {told}", error.status, error.code) from None
-                    self._mark.write_text(f"{self.name} {number + 1}")
+                    receipts_of(self.path).write_text(f"{self.name} {number + 1}")
                 if tell is not None:
                     tell(number + 1)
         if receipts is not None:
             line: dict[str, object] = {"values": self.values, "survey": self.survey, "to": self.to}
-            line |= {"reports": self.reports, "day": _today()}
+            line |= {"reports": self.reports, "day": today().isoformat()}
             with os.fdopen(os.open(receipts, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a") as stream_out:
                 stream_out.write(json.dumps(line) + "\n")
         self.path.unlink()
-        self._mark.unlink(missing_ok=True)
+        receipts_of(self.path).unlink(missing_ok=True)
         return found
 
     def _cure(self, error: CollectorError, number: int) -> str:
@@ -198,7 +193,7 @@ class Outbox:
 
 
 def receipts_of(values: Path) -> Path:
-    """Return where it is written down what was sent of a file of values."""
+    """Return where it is written down what was sent of a file of values, or of an outbox."""
     return values.with_name(values.name + ".sent")
 
 
@@ -216,7 +211,7 @@ def require_unsent(values: Path, survey: Survey) -> None:
         except (ValueError, KeyError, TypeError):
             continue  # of somebody else's making
         # With permanent noise the same value is reported anew every day, and tells no more than on the first.
-        if known == (digest, survey.fingerprint) and (day == _today() or not survey.needs_secret):
+        if known == (digest, survey.fingerprint) and (day == today().isoformat() or not survey.needs_secret):
             raise DataFileError(
                 f"{values} was sent to {place} before, says {receipts_of(values)}; sent again, everybody in it would "
                 f"be counted twice. If that is meant: --again."
@@ -230,13 +225,9 @@ def _digest(values: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
-
-
 def _messages(path: Path, survey: Survey, groups: tuple[str, ...], batch_size: int) -> Iterator[bytes]:
     """Return reports as messages, those of one group together."""
-    wire, day = Wire.of(survey), _today()
+    wire, day = Wire.of(survey), today().isoformat()
     waiting: dict[tuple[str, ...], list[object]] = {}
     for rows in csv_batches(str(path), Request(wire.alphabet, keep=groups)):
         keys = zip(*(column.tolist() for column in rows.kept), strict=True) if groups else [()] * len(rows.values)

@@ -11,13 +11,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import orjson
 
 from confide.collector import stores
-from confide.collector.wire import LIMITS, Wire
+from confide.collector.wire import LIMITS, Wire, today
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys.survey import Survey
 from confide.values.wording import counted
@@ -277,11 +277,6 @@ class Entry:
         return cls(stored, survey, Wire.of(survey))
 
 
-def today() -> date:
-    """Return the day, in universal time."""
-    return datetime.now(UTC).date()
-
-
 @dataclass
 class Days:
     """Days that reports may be of now, by their texts: a window that moves on by itself and never back."""
@@ -303,17 +298,13 @@ class Days:
         if now - self._looked > 1:
             self._looked = now
             # A day ahead, for where the sun rises early it is tomorrow already.
-            first, last = self.first.toordinal(), self.clock().toordinal() + 1
+            last = self.clock().toordinal() + 1
+            first = max(last - 1 - self.window, self.horizon, 1)
             self._known = {date.fromordinal(day).isoformat(): day for day in range(first, last + 1)}
         found = self._known.get(text) if isinstance(text, str) else None
         if found is None:
             raise self.refuse(text)
         return found
-
-    @property
-    def first(self) -> date:
-        """The first day of the window."""
-        return date.fromordinal(max(self.clock().toordinal() - self.window, self.horizon, 1))
 
     def refuse(self, text: Any) -> Refusal:
         """Return why a day is not taken."""

@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,6 +130,11 @@ class Judged(NamedTuple):
 
     counts: dict[str, int] | Indices
     rejected: list[tuple[int, Reason]]
+
+
+def today() -> date:
+    """Return the day, in universal time."""
+    return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True, eq=False)

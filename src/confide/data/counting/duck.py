@@ -362,7 +362,8 @@ class _JsonStream(_Stream):
         number = 0
         with sheets.explained(shard.path), sheets.opened(shard.path) as stream:
             for block in sheets.text_blocks(stream):
-                lines = sheets.split_lines(block)
+                # Where CSV files end lines and nowhere else; str.splitlines knows more line ends.
+                lines = block.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
                 filled = [(line, str(place)) for place, line in enumerate(lines, number + 1) if line.strip()]
                 number += len(lines)
                 yield _columns(filled, 2)

@@ -366,16 +366,6 @@ class Relation:
         return f"SELECT {', '.join([*self.groups, *columns, *lines])} FROM {self.source}"
 
 
-def common_kinds(relations: Sequence[Relation]) -> tuple[Kind, ...]:
-    """Return what the parts, and the count if any relation has one, are in all relations; text where they differ."""
-    found = [{relation.kinds[place] for relation in relations} for place in range(len(relations[0].parts))]
-    counts: set[Kind] = {relation.kinds[-1] for relation in relations if relation.count is not None}
-    if counts:
-        is_mixed = any(relation.count is None for relation in relations)
-        found.append(counts | {"integer"} if is_mixed else counts)
-    return tuple("text" if len(kinds) > 1 else next(iter(kinds)) for kinds in found)
-
-
 def text_relation(source: str, places: ColumnPlaces, shown: Callable[[str], str], line: str = "NULL") -> Relation:
     """Return columns that hold nothing but text."""
     by, parts, counts = (

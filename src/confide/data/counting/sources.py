@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from confide.data.counting.query import ACCEPTED, Query, Relation, common_kinds
+from confide.data.counting.query import ACCEPTED, Kind, Query, Relation
 from confide.data.files import sheets
 from confide.data.files.counts_files import Key, is_counts_file
 from confide.data.files.metadata import SUFFIX, Traces, content_digest, is_companion
@@ -416,8 +416,14 @@ class Tallied(ABC):
 
     def _plan(self, relations: Sequence[Relation]) -> str:
         """Choose the query, and return SQL for all rows as it expects them."""
-        # One query for all files: what is text in one of them is text in all.
-        kinds, parts = common_kinds(relations), len(self._request.alphabet.field_names)
+        # One query for all files: a part or a count that is not alike in all of them is text in all.
+        parts = len(relations[0].parts)
+        found = [{relation.kinds[place] for relation in relations} for place in range(parts)]
+        counts: set[Kind] = {relation.kinds[-1] for relation in relations if relation.count is not None}
+        if counts:
+            is_mixed = any(relation.count is None for relation in relations)
+            found.append(counts | {"integer"} if is_mixed else counts)
+        kinds: tuple[Kind, ...] = tuple("text" if len(some) > 1 else next(iter(some)) for some in found)
         weight = kinds[parts] if len(kinds) > parts else None
         self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)

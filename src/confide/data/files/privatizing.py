@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import pickle
 import tempfile
@@ -469,14 +470,17 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
         """Hand out all rows in their new order, many at a time."""
         self._scatter()
         ready, size = list[Columns](), 0.0
-        for part in self._shuffled():
-            ready.append(part)
-            size += sum(map(_size, part))
-            if _are_many(ready, size):
-                yield _widen(_join(ready))
+        for part in itertools.chain(self._shuffled(), [None]):
+            if part is not None:
+                ready.append(part)
+                size += sum(map(_size, part))
+            if ready and (part is None or _are_many(ready, size)):
+                # Whole numbers as numpy has them elsewhere.
+                yield tuple(
+                    one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype.kind == "i" else one
+                    for one in _join(ready)
+                )
                 ready, size = [], 0.0
-        if ready:
-            yield _widen(_join(ready))
 
     def _scatter(self) -> None:
         if not self._waiting:
@@ -562,13 +566,6 @@ def _narrow(column: Any) -> Any:
     low, high = int(column.min()), int(column.max())
     kinds = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max)
     return column.astype(next(kinds, np.int64), copy=False)
-
-
-def _widen(columns: Columns) -> Columns:
-    """Return whole numbers as numpy has them elsewhere."""
-    return tuple(
-        one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype.kind == "i" else one for one in columns
-    )
 
 
 def _size(column: Any) -> float:

@@ -441,12 +441,6 @@ def describe_misfit(found: int, expected: int) -> str:
     return f"({counted(found, 'field')} where {expected} {'is' if expected == 1 else 'are'} expected)"
 
 
-def split_lines(block: str) -> list[str]:
-    """Split where CSV files end lines and nowhere else; :meth:`str.splitlines` knows more line ends."""
-    lines = block.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines[:-1] if not lines[-1] else lines
-
-
 def _is_rectangular(text: str, delimiter: str, width: int) -> bool:
     """Whether every line has as many fields as the header: each run of delimiters ends with a line end, and in time."""
     marks = np.frombuffer((text + "\n").encode(), dtype=np.uint8)
