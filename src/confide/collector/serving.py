@@ -228,7 +228,19 @@ class Server(uvicorn.Server):
         settings = Settings()
         if isinstance(self._application, Application):  # benchmarks serve less
             settings = self._application.collector.settings
-        GuardedProtocol.most_connections = _raise_limit(settings.most_connections)
+        connections = settings.most_connections
+        with contextlib.suppress(ImportError):  # Windows has no such limit
+            import resource
+
+            # Raise the limit on open files as far as is allowed; fewer files leave room for fewer connections.
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            wanted = connections + LIMITS.spare_files
+            if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
+                soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            if soft != resource.RLIM_INFINITY:
+                connections = min(connections, soft - LIMITS.spare_files)
+        GuardedProtocol.most_connections = connections
         await super().startup(sockets)
         self._checking = asyncio.create_task(self._check())
         # What is there now stays: looking through it again and again cost a twentieth of all the time.
@@ -255,20 +267,6 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         if self._checking is not None:
             self._checking.cancel()
-
-
-def _raise_limit(connections: int) -> int:
-    """Raise the limit on open files as far as is allowed, and return how many connections there may be then."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return connections
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + LIMITS.spare_files
-    if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return connections if soft == resource.RLIM_INFINITY else min(connections, soft - LIMITS.spare_files)
 
 
 def bind(host: str, port: int) -> socket.socket:

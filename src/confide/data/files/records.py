@@ -411,7 +411,16 @@ def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any
 def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
     """Return everything that a diagnosis found, ready for :func:`confide.data.files.to_json`."""
     counts, error = diagnosis.counts, diagnosis.inversion
-    bound = None
+    parts, best, partition, maximum, bound = diagnosis.partition, diagnosis.known_maximum, None, None, None
+    if parts is not None:
+        classes = None if parts.is_trivial else [parts.alphabet.decode(members).tolist() for members in parts.classes]
+        told = {"classes": classes, "shares": plain(diagnosis.class_shares)}
+        partition = _pick(parts, "size", "is_trivial") | told | _pick(parts, "identification")
+    # The bounds of every value, unless the estimate is unique without them, or there are no reports.
+    if best is not None:
+        maximum = _pick(best, "dimension", "certificate", "point")
+        if best.is_small:
+            maximum |= _pick(best, "is_exact") | listed_values(best.alphabet) | _pick(best, "lowest", "highest")
     if error.bound is not None:
         bound = {"kind": error.bound.kind, "times_reports": error.bound.per_report}
         bound |= _pick(error.bound, "proposition", "holds", "condition")
@@ -425,10 +434,10 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         **_pick(diagnosis, "windows", "identification"),
         "consistency": _pick(diagnosis.consistency, "verdict", "continuity", "dominance"),
         "fit": plain(diagnosis.fit),
-        "partition": _partition(diagnosis),
+        "partition": partition,
         "strict_concavity": plain(diagnosis.concavity),
         "uniqueness": plain(diagnosis.uniqueness),
-        "maximum_set": _maximum_set(diagnosis),
+        "maximum_set": maximum,
         "inversion": {
             "mean_squared_error_times_reports": error.per_report,
             "mean_squared_error": error.mean_squared,
@@ -441,26 +450,6 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
             for one in answers
         ],
     }
-
-
-def _partition(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    parts = diagnosis.partition
-    if parts is None:
-        return None
-    classes = None if parts.is_trivial else [parts.alphabet.decode(members).tolist() for members in parts.classes]
-    told = {"classes": classes, "shares": plain(diagnosis.class_shares)}
-    return _pick(parts, "size", "is_trivial") | told | _pick(parts, "identification")
-
-
-def _maximum_set(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    """Return the bounds of every value; None where the estimate is unique without them, or there are no reports."""
-    best = diagnosis.known_maximum
-    if best is None:
-        return None
-    record = _pick(best, "dimension", "certificate", "point")
-    if best.is_small:
-        record |= _pick(best, "is_exact") | listed_values(best.alphabet) | _pick(best, "lowest", "highest")
-    return record
 
 
 def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
