@@ -179,9 +179,9 @@ LOG = logging.getLogger("confide.collector")
 class Application:
     """Collector as an ASGI application."""
 
-    def __init__(self, collector: Collector, readings: Readings | None = None, guest: Guest | None = None) -> None:
+    def __init__(self, collector: Collector, guest: Guest | None = None) -> None:
         self.collector = collector
-        self.readings = readings or Readings(collector)
+        self.readings = Readings(collector)
         self.guest = guest
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
