@@ -19,16 +19,8 @@ from typing import Any, Literal, overload
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.query import Kind, Query
 from confide.data.counting.sources import PathLike, Tallied, format_of, is_paths
-from confide.data.files.counts_files import (
-    CountedReports,
-    CountsFile,
-    GroupedCounts,
-    Heading,
-    Pool,
-    is_counts_file,
-    read_counts,
-    split_groups,
-)
+from confide.data.files import counts_files
+from confide.data.files.counts_files import CountedReports, CountsFile, GroupedCounts, Heading, Pool
 from confide.data.files.reading import read_report_rows
 from confide.data.files.rows import Account, Reject, fields_of, first_few
 from confide.data.files.sheets import STANDARD_STREAM, Request, name_of
@@ -39,20 +31,6 @@ from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, load_survey
 from confide.values.checks import as_items, check_choice, require_kinds
 from confide.values.wording import counted
-
-__all__ = [
-    "ENGINES",
-    "Query",
-    "ReportInput",
-    "Request",
-    "Tallied",
-    "count",
-    "head",
-    "merge_files",
-    "open_ledger",
-    "plan_query",
-    "read_reports",
-]
 
 Engine = Literal["duckdb", "spark"]
 
@@ -237,8 +215,8 @@ def read_reports(
     Counts(3 reports, 2 distinct)
     """
     require_kinds(read_reports, locals())
-    if is_counts_file(path):
-        file = read_counts(path, survey)
+    if counts_files.is_counts_file(path):
+        file = counts_files.read_counts(path, survey)
         if rejects is not None and beside:
             write_rejects(rejects, beside)
         if file.heading.by:
@@ -326,7 +304,7 @@ def refuse_rejects(ledger: Tallied) -> None:
 
 def _to_file(ledger: Tallied, heading: Heading) -> CountsFile:
     table = ledger.batches().read_all().rename_columns(list(heading.columns))
-    return CountsFile(heading, split_groups(table, heading))
+    return CountsFile(heading, counts_files.split_groups(table, heading))
 
 
 def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
