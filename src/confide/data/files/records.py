@@ -132,6 +132,8 @@ def plain(thing: Any) -> Any:
     """Return a finding, a fit, an answer, an array or a tuple as JSON has it; numbers, texts and None stay."""
     found = thing
     match thing:
+        case float() | int() | str() | None:
+            pass  # as nearly always
         case np.ndarray():
             found = thing.tolist()
         case tuple():
