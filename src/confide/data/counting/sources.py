@@ -289,12 +289,12 @@ def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[s
     first = next((shard for shard in shards if shard.places.names == request.candidates[0]), shards[0])
     for shard in shards:
         if shard.places.names != first.places.names:
-            known, other = (
+            one, other = (
                 f"{'column' if len(names) == 1 else 'columns'} {' and '.join(map(repr, names))}"
                 for names in (first.places.names, shard.places.names)
             )
             raise DataFileError(
-                f"The reports of {first.name} stand in {known}, but {shard.name} has no such column; its "
+                f"The reports of {first.name} stand in {one}, but {shard.name} has no such column; its "
                 f"{other} may hold something else. Name the column that all files have, with --column on the "
                 f"command line, or leave this file out."
             )
