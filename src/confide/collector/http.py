@@ -122,30 +122,28 @@ def require_method(method: str, *known: str) -> None:
         raise refusal
 
 
-# What the design of all pages does not have: one narrow column, and a row for each survey.
-STYLE = """
-body { margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
-  background: var(--page); color: var(--ink); font: var(--text)/var(--leading) var(--font); overflow-wrap: anywhere; }
-h1 { font-size: var(--text-title); line-height: 1.2; margin: 0 0 var(--space-3); }
-h2 { font-size: var(--text-heading); margin: var(--space-8) 0 var(--space-3); }
-ul { list-style: none; margin: 0; padding: 0; display: grid; gap: var(--space-3); }
-li { background: var(--card); border: 1px solid var(--rule); border-radius: var(--radius); padding: var(--space-4); }
-li h3 { font-size: var(--text-lead); margin: 0; }
-p { margin: var(--space-2) 0; }
-p.note, label { color: var(--faint); font-size: var(--text-small); }
-a { color: var(--stacked); display: inline-block; padding: var(--space-2) 0; }
-form { display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: end; }
-label { flex: 1 1 12em; display: grid; gap: var(--space-1); }
-input, button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--truth);
-  border-radius: var(--radius-small); padding: var(--space-2) var(--space-3);
-  min-height: 44px; box-sizing: border-box; }
-button { font-weight: 600; cursor: pointer; }
-"""
-
-
 @cache
 def _design() -> str:
-    return (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
+    """Return the design of all pages, and what it does not have: one narrow column, and a row for each survey."""
+    shared = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
+    return f"""{shared}
+body {{ margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
+  background: var(--page); color: var(--ink); font: var(--text)/var(--leading) var(--font); overflow-wrap: anywhere; }}
+h1 {{ font-size: var(--text-title); line-height: 1.2; margin: 0 0 var(--space-3); }}
+h2 {{ font-size: var(--text-heading); margin: var(--space-8) 0 var(--space-3); }}
+ul {{ list-style: none; margin: 0; padding: 0; display: grid; gap: var(--space-3); }}
+li {{ background: var(--card); border: 1px solid var(--rule); border-radius: var(--radius); padding: var(--space-4); }}
+li h3 {{ font-size: var(--text-lead); margin: 0; }}
+p {{ margin: var(--space-2) 0; }}
+p.note, label {{ color: var(--faint); font-size: var(--text-small); }}
+a {{ color: var(--stacked); display: inline-block; padding: var(--space-2) 0; }}
+form {{ display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: end; }}
+label {{ flex: 1 1 12em; display: grid; gap: var(--space-1); }}
+input, button {{ font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--truth);
+  border-radius: var(--radius-small); padding: var(--space-2) var(--space-3);
+  min-height: 44px; box-sizing: border-box; }}
+button {{ font-weight: 600; cursor: pointer; }}
+"""
 
 
 def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
@@ -166,7 +164,7 @@ def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
     studio = '<p><a href="/studio">The studio, for curators: design surveys and look</a></p>' if has_studio else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>confide collector</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_design()}{STYLE}</style></head>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_design()}</style></head>'
         "<body><main><h1>A confide collector</h1>"
         "<p>Devices send blurred reports here. No address, no time finer than the day and no order is kept.</p>"
         f"{studio}{listed}</main></body></html>"
