@@ -46,7 +46,7 @@ MAKERS = sorted(
     for pattern in PATTERNS
     for path in SOURCE.glob(pattern)
     # Which pairs of values a page tells of, which cells a question about a circle means, and how far apart answers are.
-    if path.name not in ("pairs.py", "circles.py", "distances.py")
+    if path.name != "distances.py"
 )
 """Modules that make what a fingerprint, a table or a draw depends on."""
 
