@@ -28,8 +28,7 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import COMMANDS, app
-from confide.collector.client import Client, Receipt, to_counts_file
-from confide.collector.outbox import Outbox
+from confide.collector.client import Client, Outbox, Receipt, to_counts_file
 from confide.collector.stores import Store, make_token, open_store
 from confide.data.counting.duck import DuckLedger
 from confide.data.files import Account, CountsFile

@@ -14,8 +14,7 @@ import pytest
 from tests.collector.asking import TODAY, ages, serving
 
 import confide as cf
-from confide.collector.client import Client, Receipt, to_counts_file
-from confide.collector.outbox import Outbox, receipts_of, require_unsent
+from confide.collector.client import Client, Outbox, Receipt, receipts_of, require_unsent, to_counts_file
 from confide.collector.stores import Store, open_store
 from confide.errors import DataFileError
 
