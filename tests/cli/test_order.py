@@ -36,7 +36,7 @@ AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05), name="
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two buckets, memory for nothing, and buckets that are split again: every path of the shuffler, on a few rows."""
-    monkeypatch.setattr("confide.mechanisms.sampling.bits.BUCKETS", 2)
+    monkeypatch.setattr("confide.mechanisms.sampling.BUCKETS", 2)
     monkeypatch.setattr(privatizing, "BUCKETS", 2)
     monkeypatch.setitem(vars(LIMITS), "memory", 0)
     monkeypatch.setitem(vars(LIMITS), "piece", 2)

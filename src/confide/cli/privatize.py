@@ -16,8 +16,7 @@ from confide.data.files.limits import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.evidence.origins import Noise
-from confide.mechanisms.sampling import Permanent
-from confide.mechanisms.sampling.permanent import NEW_SECRET
+from confide.mechanisms.sampling import NEW_SECRET, Permanent
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey, load_survey
 from confide.values.wording import counted, listed

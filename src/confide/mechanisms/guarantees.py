@@ -20,12 +20,6 @@ from confide.values.checks import check_count, check_positive, is_number
 from confide.values.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, cut
 from confide.values.wording import all_of, listed
 
-LARGEST_LOG_RATIO = 100.0
-"""A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip."""
-
-SMALLEST_LOG_RATIO = 1e-9
-"""Below it a report says nothing that any number of people on earth could make up for."""
-
 
 class Guarantee(ABC):
     """A bound on how much any report can tell two values apart."""
@@ -268,9 +262,12 @@ def check_epsilon(epsilon: object, step: float = 1.0) -> None:
     """
     check_positive("epsilon", epsilon)
     log_ratio = float(epsilon) * step  # type: ignore[arg-type]
-    if not SMALLEST_LOG_RATIO <= log_ratio <= LARGEST_LOG_RATIO:
+    # A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip. Below 1e-9 a report
+    # says nothing that any number of people on earth could make up for.
+    smallest, largest = 1e-9, 100.0
+    if not smallest <= log_ratio <= largest:
         raise InvalidParameterError(
             f"epsilon={epsilon!r} bounds the log-ratio between neighbouring values by {log_ratio:.3g}, which is "
             f"{'no protection' if log_ratio > 1 else 'pure noise'}. Useful values lie between "
-            f"{SMALLEST_LOG_RATIO / step:.3g} and {LARGEST_LOG_RATIO / step:.3g}; typical ones below {10 / step:.3g}."
+            f"{smallest / step:.3g} and {largest / step:.3g}; typical ones below {10 / step:.3g}."
         )

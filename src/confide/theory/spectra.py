@@ -83,7 +83,12 @@ class Spectrum:
     def of(cls, matrix: FloatArray, digits: float = GIVEN) -> Spectrum:
         """Compute all singular values of a stored matrix whose entries are known to this share of themselves."""
         rows, columns = matrix.shape
-        singular = np.linalg.svd(_without_width(matrix), compute_uv=False).astype(np.float64)
+        square = matrix
+        if columns > 2 * rows:  # a square matrix with the same singular values, where there are far more columns
+            from scipy.linalg import qr
+
+            square = np.asarray(qr(matrix.T, mode="r", check_finite=False)[0][:rows].T, dtype=np.float64)
+        singular = np.linalg.svd(square, compute_uv=False).astype(np.float64)
         found = cls(read_only(singular), rows, columns, digits=digits)
         if columns < rows or found.smallest > found.rounding:
             return found  # independent, or dependent by count: nothing hangs on what looks like zero
@@ -178,7 +183,8 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
     most = int(np.clip(WORK // size, FEWEST_STEPS, MOST_STEPS))
     diagonal: list[float] = []
     beside: list[float] = []
-    vector, previous, norm = _start(size), np.zeros(size), 0.0
+    start = np.random.default_rng(0).standard_normal(size)
+    vector, previous, norm = start / np.linalg.norm(start), np.zeros(size), 0.0
     ends, is_settled, next_look = (0.0, 0.0), False, FIRST_LOOK
     for step in range(1, most + 1):
         image = pull(push(vector)) - norm * previous
@@ -207,11 +213,6 @@ def steps_to_find(share: float, size: int) -> float:
     return math.log(400 * size / share**2) / (4 * share) if share > 0 else math.inf
 
 
-def _start(size: int) -> FloatArray:
-    vector = np.random.default_rng(0).standard_normal(size)
-    return vector / np.linalg.norm(vector)
-
-
 def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
     """Return the square roots of the largest and the smallest eigenvalue of Lanczos's tridiagonal matrix."""
     from scipy.linalg import eigvalsh_tridiagonal
@@ -220,35 +221,19 @@ def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
     return math.sqrt(max(float(values[-1]), 0.0)), math.sqrt(max(float(values[0]), 0.0))
 
 
-def _without_width(matrix: FloatArray) -> FloatArray:
-    """Return a square matrix with the same singular values and left vectors, where there are far more columns."""
-    rows, columns = matrix.shape
-    if columns <= 2 * rows:
-        return matrix
-    from scipy.linalg import qr
-
-    factor = qr(matrix.T, mode="r", check_finite=False)[0][:rows].T
-    return np.asarray(factor, dtype=np.float64)
-
-
 def left_vectors(matrix: FloatArray, digits: float = GIVEN) -> tuple[FloatArray, Spectrum]:
     """Return the left singular vectors of a matrix as columns, those of dependent rows last, and its spectrum."""
-    left, singular, right = _decompose(matrix.astype(np.float64))
-    rows, columns = matrix.shape
-    found = Spectrum(read_only(singular), rows, columns, digits=digits)
-    return left, replace(found, misfit=_misfit(matrix, left, singular, right, found.rank))
-
-
-def _decompose(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return all left vectors, the singular values and their right vectors, through a square factor if it is wide."""
     rows, columns = matrix.shape
     if columns <= 2 * rows:
-        return np.linalg.svd(matrix, full_matrices=True)
-    from scipy.linalg import qr
+        left, singular, right = np.linalg.svd(matrix.astype(np.float64), full_matrices=True)
+    else:  # through a square factor, as it is wide
+        from scipy.linalg import qr
 
-    orthonormal, factor = qr(matrix.T, mode="economic", check_finite=False)
-    left, singular, right = np.linalg.svd(factor.T)
-    return left, singular, np.asarray(right @ orthonormal.T, dtype=np.float64)
+        orthonormal, factor = qr(matrix.astype(np.float64).T, mode="economic", check_finite=False)
+        left, singular, right = np.linalg.svd(factor.T)
+        right = np.asarray(right @ orthonormal.T, dtype=np.float64)
+    found = Spectrum(read_only(singular), rows, columns, digits=digits)
+    return left, replace(found, misfit=_misfit(matrix, left, singular, right, found.rank))
 
 
 def _misfit(matrix: FloatArray, left: FloatArray, singular: FloatArray, right: FloatArray, rank: int) -> float:
@@ -292,40 +277,31 @@ def find_classes(channel: Channel) -> list[Indices]:
     for weights in np.random.default_rng(0).uniform(0.5, 1.0, (PROBES, channel.shape[1])):
         if len(groups) == channel.shape[0]:
             break
-        products = channel.pull(weights)
-        groups = [part for group in groups for part in _split_by(products, group)]
+        # Split candidates where their products differ by more than products of equal rows can.
+        products, parts = channel.pull(weights), []
+        tolerance = 1e-12 * float(np.abs(products).max())
+        for group in groups:
+            if group.size == 1:
+                parts.append(group)
+                continue
+            order = group[np.argsort(products[group], kind="stable")]
+            breaks = np.flatnonzero(np.diff(products[order]) > tolerance) + 1
+            parts += [np.sort(part) for part in np.split(order, breaks)]
+        groups = parts
     confirmed = [part for group in groups for part in _confirm(channel, group)]
     return sorted(confirmed, key=lambda group: int(group[0]))
 
 
-def _split_by(products: FloatArray, group: Indices) -> list[Indices]:
-    """Split candidates where their products differ by more than products of equal rows can."""
-    if group.size == 1:
-        return [group]
-    order = group[np.argsort(products[group], kind="stable")]
-    tolerance = 1e-12 * float(np.abs(products).max())
-    breaks = np.flatnonzero(np.diff(products[order]) > tolerance) + 1
-    return [np.sort(part) for part in np.split(order, breaks)]
-
-
 def _confirm(channel: Channel, group: Indices) -> list[Indices]:
     """Compare the rows of candidates, and take apart those that only looked alike."""
-    parts = []
+    parts, step = [], max(1, COMPARED // channel.shape[1])
+    tolerance = 2 * GIVEN if channel.is_stored else COMPUTED
     while group.size:
         first, rest = group[:1], group[1:]
-        same = _equals(channel, first, rest) if rest.size else np.zeros(0, dtype=bool)
+        same = np.zeros(rest.size, dtype=bool)
+        for start in range(0, rest.size, step):
+            rows, row = channel.select(rest[start : start + step]), channel.select(first)
+            same[start : start + step] = np.all(np.abs(rows - row) <= tolerance * np.maximum(rows, row), axis=1)
         parts.append(np.concatenate([first, rest[same]]))
         group = rest[~same]
     return parts
-
-
-def _equals(channel: Channel, first: Indices, others: Indices) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    step = max(1, COMPARED // channel.shape[1])
-    row, tolerance = channel.select(first), 2 * GIVEN if channel.is_stored else COMPUTED
-    chunks = [channel.select(others[start : start + step]) for start in range(0, others.size, step)]
-    return np.concatenate([_is_same(rows, row, tolerance) for rows in chunks])
-
-
-def _is_same(rows: FloatArray, row: FloatArray, tolerance: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    differences: FloatArray = np.abs(rows - row)
-    return np.asarray(np.all(differences <= tolerance * np.maximum(rows, row), axis=1))
