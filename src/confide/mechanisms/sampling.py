@@ -663,6 +663,9 @@ class PlanarGeometricNoise:
 # than one. Nothing is stored for it but the secret. What goes into the bytes is specified (docs/device.md).
 
 
+NEW_SECRET = "python -c 'import secrets; print(secrets.token_hex(32))'"  # noqa: S105 (a command that makes one)
+
+
 @dataclass(frozen=True, repr=False, init=False)
 class Permanent:
     """Noise from a secret of one person, in place of ``rng=``: the same report for the same value, every time.
@@ -703,7 +706,7 @@ class Permanent:
                 raise InvalidParameterError(wrong) from None
         if not isinstance(content, bytes):
             raise InvalidParameterError(f"A secret must be bytes or a text; got {type(secret).__name__}.")
-        make = "Make one with: python -c 'import secrets; print(secrets.token_hex(32))'"
+        make = f"Make one with: {NEW_SECRET}"
         if len(content) < 16:  # 128 bits, which nobody can try out
             raise InvalidParameterError(
                 f"A secret needs at least 16 bytes, or 32 hexadecimal digits; got {counted(len(content), 'byte')}. "

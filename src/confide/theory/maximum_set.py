@@ -421,25 +421,33 @@ def _free_values(evidence: Evidence, point: FloatArray, seen: Indices) -> tuple[
     """Return the values that are not proven to be zero in all estimates, and their rows.
 
     With delta = mu_point / mu - 1, the certificate bounds sum q delta^2 by 4 certificate / n, so by Cauchy and Schwarz
-    the true gain is within 2 sqrt(certificate / n) sqrt(sum_z q_z (G_xz / mu_z)^2) of the one computed here. As
-    q_z G_xz / mu_z <= g_x, the last factor is at most g_x / sqrt(min q): by that alone values are chosen first, where
-    the rows of all would not fit.
+    the true gain is within 2 sqrt(certificate / n) sqrt(sum_z q_z (G_xz / mu_z)^2) of the one computed here.
     """
     outputs = evidence.channel.push(point)
     gain, shares = evidence.gain(outputs), evidence.frequencies[seen]
     gap = evidence.certificate_of(gain) / evidence.total
-    chosen, most = np.arange(gain.size), min(LARGEST_DENSE, LARGEST_MATRIX // shares.size)
-    if gain.size > most:
-        error = 2 * math.sqrt(gap / float(shares.min())) if is_trusted(gap, shares) else math.inf
-        chosen = np.flatnonzero(gain * (1 + error + 1e-13) >= 1)
-    if chosen.size > most:
-        raise InvalidParameterError(
-            f"After {TIME_LIMIT:g} seconds of search {chosen.size:,} values may still be positive in a best "
-            f"explanation of {shares.size:,} distinct reports, too many to look at all. Ask on a smaller alphabet."
-        )
+    chosen = _looked_at(gain, gap, shares)
     rows = evidence.channel.select(chosen)[:, seen]
     if not is_trusted(gap, shares):
         return chosen, rows
     length = np.sqrt(rows**2 @ (shares / outputs[seen] ** 2))
     is_free = gain[chosen] + 2 * math.sqrt(gap) * length + 1e-13 * gain[chosen] >= 1
     return chosen[is_free], rows[is_free]
+
+
+def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:
+    """Return the values whose rows are computed: all while they fit, else those whose gain may be 1.
+
+    As q_z G_xz / mu_z <= g_x, the length in the bound on the error of a gain is at most g_x / sqrt(min q).
+    """
+    most = min(LARGEST_DENSE, LARGEST_MATRIX // shares.size)
+    if gain.size <= most:
+        return np.arange(gain.size)
+    error = 2 * math.sqrt(gap / float(shares.min())) if is_trusted(gap, shares) else math.inf
+    near = np.flatnonzero(gain * (1 + error + 1e-13) >= 1)
+    if near.size > most:
+        raise InvalidParameterError(
+            f"After {TIME_LIMIT:g} seconds of search {near.size:,} values may still be positive in a best explanation "
+            f"of {shares.size:,} distinct reports, too many to look at all. Ask on a smaller alphabet."
+        )
+    return near
