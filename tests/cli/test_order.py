@@ -22,7 +22,7 @@ import confide as cf
 from confide.data.files import privatize_file, privatizing, read_report_rows
 from confide.data.files.privatizing import Shuffler, folder_beside
 from confide.data.files.rows import LIMITS
-from confide.evidence.origins import noise_of
+from confide.evidence.counts import noise_of
 from confide.mechanisms.sampling import as_bits
 
 FloatArray = NDArray[np.float64]

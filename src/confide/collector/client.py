@@ -27,7 +27,7 @@ from confide.collector.wire import LIMITS, Wire
 from confide.data.datasets import adult_ages
 from confide.data.files import Account, CountsFile, Heading, Key, Reason
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Origin
 from confide.mechanisms import TruncatedGeometric
 from confide.surveys.survey import Survey
 from confide.values import Integers, Values

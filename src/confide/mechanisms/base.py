@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
-from confide.evidence.counts import Counts, add_up, as_histogram, tally
+from confide.evidence.counts import Counts, Noise, Origin, add_up, as_histogram, mark, tally
 from confide.evidence.evidence import Evidence
-from confide.evidence.origins import Noise, Origin, mark
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.guarantees import Guarantee, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (
