@@ -25,7 +25,7 @@ from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
 from confide.mechanisms.rounds import rounded_rows
 from confide.mechanisms.sampling import log_of
-from confide.values import Alphabet, Indices, Selection
+from confide.values import Alphabet, Selection
 from confide.values.checks import check_count
 from confide.values.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.values.wording import Shown, counted, label_value
@@ -165,8 +165,12 @@ def audit(mechanism: Mechanism, *, reports: int = 500_000) -> Audit:
     middle = min(last, last // 2 + math.isqrt(last) // 2)  # half a row further: the middle of a square, not its border
     key_values = np.unique(np.array([0, last, middle, worst.left, worst.right]))
     draws = count_draws(mechanism, key_values, reports)
-    if not _draws_from_weights(mechanism, key_values):
-        draws = replace(draws, p_value=0.0)
+    kind = type(mechanism)
+    if kind._draw is Mechanism._draw and kind._report is Mechanism._report:
+        # The rows that reports are drawn from must be the weights to the unit, where that is how they are drawn.
+        drawn, probed = mechanism._rows.cumulative, probed_values(mechanism, key_values).tolist()
+        if not all(drawn[number] == tuple(accumulate(mechanism.weights(number))) for number in probed):
+            draws = replace(draws, p_value=0.0)
     rounds = mechanism.facts.rounds
     lasting = None if rounds is None else audit(rounds[0], reports=reports)
     error = _channel_error(mechanism, rows)
@@ -401,16 +405,6 @@ def _own_output(mechanism: Mechanism, value: int) -> int:
     """Return the number of the report that names a value itself, or of the first report."""
     outputs = mechanism.report_alphabet
     return max(0, int(outputs.locate(outputs.as_array(mechanism.alphabet.decode([value])))[0]))
-
-
-def _draws_from_weights(mechanism: Mechanism, key_values: Indices) -> bool:
-    """Whether the rows that reports are drawn from, where that is how they are drawn, are the weights to the unit."""
-    kind = type(mechanism)
-    if kind._draw is not Mechanism._draw or kind._report is not Mechanism._report:
-        return True
-    drawn = mechanism._rows.cumulative
-    probed = probed_values(mechanism, key_values).tolist()
-    return all(drawn[number] == tuple(accumulate(mechanism.weights(number))) for number in probed)
 
 
 def _channel_error(mechanism: Mechanism, rows: Rows) -> float | None:

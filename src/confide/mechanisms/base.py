@@ -109,8 +109,9 @@ class Mechanism(ABC):
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """Alphabet of the reports; that of the values unless the mechanism says otherwise."""
-        return self.alphabet
+        """Alphabet of the reports; `outputs` where the mechanism names them, else that of the values."""
+        outputs: Alphabet | None = getattr(self, "outputs", None)
+        return self.alphabet if outputs is None else outputs
 
     @property
     def facts(self) -> Facts:

@@ -205,11 +205,6 @@ unit = "km"
         return self.mechanism.alphabet
 
     @property
-    def report_alphabet(self) -> Alphabet:
-        """See :attr:`Mechanism.report_alphabet`."""
-        return self.outputs
-
-    @property
     def guarantee(self) -> Guarantee:
         """See :attr:`Mechanism.guarantee`."""
         return self.mechanism.guarantee

@@ -200,13 +200,6 @@ class Pool:
         reports = float(people[:last].sum())
         return float(chances[:last] @ people[:last]) / reports, int(reports), int(own[:last].sum())
 
-    def smallest_epsilon(self, level: float) -> float:
-        """Return by which share a larger epsilon is found at a level: with (1 + d) epsilon they grow by d variances."""
-        from scipy.special import ndtri
-
-        found = self.is_tested and self.is_epsilon
-        return float(ndtri(1 - MISSED) - ndtri(level / 2)) / math.sqrt(self.variance) if found else math.inf
-
 
 Pools = dict[Part, Pool]
 """Reports of all values, by attribute."""
@@ -221,6 +214,8 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
     >>> count_draws(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), np.array([0, 5]), 20_000).agree
     True
     """
+    from scipy.special import ndtri
+
     others = np.setdiff1d(probed_values(mechanism, values), values)
     turns = [one for one in (values, others) if one.size]
     most = min(reports, MOST_DRAWN // max(1, mechanism.report_alphabet.parts))
@@ -249,8 +244,11 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
         shares = {(people, chance) for chance, people, _ in some}
         return max((smallest_truth(*one, level) for one in shares), default=math.inf)
 
+    # With (1 + d) epsilon the scores grow by d variances.
+    reach = float(ndtri(1 - MISSED) - ndtri(level / 2))
+    epsilons = [reach / math.sqrt(one.variance) if one.is_tested and one.is_epsilon else math.inf for one in batches]
     sensitivity = Sensitivity(
-        max((pool.smallest_epsilon(level) for pool in batches), default=math.inf),
+        max(epsilons, default=math.inf),
         truth(pool.truths for pool in batches),
         truth(one for pool in batches for one in pool.told),
         truth(pool.truths for pool in singles),

@@ -79,8 +79,21 @@ class Guarantee(ABC):
         return math.exp(bound) if bound < 700 else math.inf
 
 
+class EpsilonGuarantee(Guarantee):
+    """A promise that is proportional to one epsilon."""
+
+    epsilon: float
+
+    def _times(self, reports: int) -> Guarantee:
+        product = self.epsilon * reports
+        # A promise that is rounded down would be broken.
+        is_short = math.isfinite(product) and Fraction(product) < Fraction(self.epsilon) * reports
+        more: Guarantee = replace(self, epsilon=math.nextafter(product, math.inf) if is_short else product)  # type: ignore[type-var]
+        return more
+
+
 @dataclass(frozen=True)
-class LocalDP(Guarantee):
+class LocalDP(EpsilonGuarantee):
     """Local differential privacy: one bound for every two values.
 
     >>> print(LocalDP(2.0))
@@ -112,9 +125,6 @@ class LocalDP(Guarantee):
         """See :attr:`Guarantee.terms`."""
         return "no local differential privacy" if math.isinf(self.epsilon) else f"epsilon {self.epsilon:.4g}"
 
-    def _times(self, reports: int) -> LocalDP:
-        return LocalDP(_multiple(self.epsilon, reports))
-
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
             return "no local differential privacy: some reports rule some values out altogether"
@@ -126,7 +136,7 @@ class LocalDP(Guarantee):
 
 
 @dataclass(frozen=True)
-class MetricPrivacy(Guarantee):
+class MetricPrivacy(EpsilonGuarantee):
     """Metric privacy (d-privacy): the bound grows with the distance between the values.
 
     >>> MetricPrivacy(0.05).bound(30, 40)
@@ -160,9 +170,6 @@ class MetricPrivacy(Guarantee):
     def terms(self) -> str:
         """See :attr:`Guarantee.terms`."""
         return f"{self.epsilon:.4g} per {self.unit or 'unit of distance'}"
-
-    def _times(self, reports: int) -> MetricPrivacy:
-        return replace(self, epsilon=_multiple(self.epsilon, reports))
 
     def __str__(self) -> str:
         return (
@@ -246,13 +253,6 @@ class ProductGuarantee(Guarantee):
         each = "; ".join(f"for {name} {part}" for name, part in zip(self.names, self.parts, strict=True))
         whole = "the factors multiply" if self.together is None else str(self.together)
         return f"{each}; for {all_of(len(self.parts))} together {whole}"
-
-
-def _multiple(epsilon: float, reports: int) -> float:
-    """Return a float64 of at least `reports` times epsilon: a promise that is rounded down would be broken."""
-    product = epsilon * reports
-    is_short = math.isfinite(product) and Fraction(product) < Fraction(epsilon) * reports
-    return math.nextafter(product, math.inf) if is_short else product
 
 
 def check_epsilon(epsilon: object, step: float = 1.0) -> None:

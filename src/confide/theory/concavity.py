@@ -30,15 +30,12 @@ from confide.mechanisms.base import Mechanism
 from confide.mechanisms.sampling import log_of
 from confide.theory.identification import Identification, identification
 from confide.theory.maximum_set import MaximumSet, maximum_set
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, ends_of
+from confide.theory.spectra import LIMITS, Spectrum, ends_of
 from confide.theory.verdicts import Finding, Verdict
 from confide.values.checks import SUM_TOLERANCE, check_count
 
 THEOREM = "theorem strictconcavity"
 SLACKNESS = "complementary slackness"
-
-MOST_PEOPLE = 10**15
-"""People up to whom it is asked how many are enough."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +125,12 @@ def concavity_chance(mechanism: Mechanism, people: int) -> float:
 def people_for_concavity(mechanism: Mechanism, probability: float = 0.99) -> int | None:
     """Return how many people make the likelihood of bit vectors strictly concave with at least this probability.
 
-    None where even `MOST_PEOPLE` are not known to be enough: under a large epsilon hardly any bit is flipped.
+    None where even `LIMITS.people` are not known to be enough: under a large epsilon hardly any bit is flipped.
     """
     low, high = 0, mechanism.alphabet.size
     while concavity_chance(mechanism, high) < probability:
         low, high = high, 2 * high
-        if low >= MOST_PEOPLE:
+        if low >= LIMITS.people:
             return None
     while high - low > 1:
         middle = (low + high) // 2
@@ -165,7 +162,7 @@ def _spectrum_with_ones(evidence: Evidence, seen: Indices) -> Spectrum:
     """Return the singular values of [G 1], with all columns brought to the same length."""
     channel = evidence.channel
     values = channel.shape[0]
-    if values <= LARGEST_DENSE and values * seen.size <= LARGEST_MATRIX:
+    if values <= LIMITS.dense and values * seen.size <= LIMITS.matrix:
         columns = channel.dense()[:, seen]
         scaled = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(np.float64).tiny)
         return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]), channel.rounding)

@@ -20,14 +20,11 @@ from confide.channels.base import Channel, FloatArray
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.theory.identification import Identification, identification
-from confide.theory.spectra import COMPARED
+from confide.theory.spectra import LIMITS
 from confide.theory.verdicts import Finding, Verdict, all_of
 from confide.values import Alphabet
 
 THEOREM = "theorem mlconsistencygen"
-
-MOST_ENTRIES = 100_000_000
-"""Entries of a matrix up to which all are looked at, block by block: a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +95,10 @@ def is_positive(mechanism: Mechanism) -> bool | None:
 def column_ends(channel: Channel) -> tuple[FloatArray, FloatArray] | None:
     """Return the smallest and the largest entry of each column, from blocks of rows; None if there are too many."""
     values, outputs = channel.shape
-    if values * outputs > MOST_ENTRIES:
+    if values * outputs > LIMITS.entries:
         return None
     lowest, highest = np.full(outputs, np.inf), np.zeros(outputs)
-    step = max(1, COMPARED // outputs)
+    step = max(1, LIMITS.compared // outputs)
     for start in range(0, values, step):
         rows = channel.select(np.arange(start, min(start + step, values)))
         lowest, highest = np.minimum(lowest, rows.min(axis=0)), np.maximum(highest, rows.max(axis=0))

@@ -51,18 +51,12 @@ from confide.evidence.counts import Counts, add_up, require_counts
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
-from confide.theory.spectra import LARGEST_MATRIX
+from confide.theory.spectra import LIMITS
 from confide.values import Alphabet, Grid, Indices, LineGeometry, Selection, Values
 from confide.values.geometry import LARGEST_LATTICE
 
 Groups = Mapping[Mechanism, Counts]
 """Counts by mechanism: the reports of people with one mechanism each, over one alphabet."""
-
-LONGEST_RANGE = 100_000
-"""Values up to which the range of the reports is taken whole, gaps and all."""
-
-SPARSEST = 100
-"""Values of a range for each one next to a report, up to which a longer range is taken whole as well."""
 
 
 @dataclass(frozen=True)
@@ -165,16 +159,26 @@ def likely_subset_of(groups: Groups) -> LikelySubset:
     whole = next(iter(seen)).alphabet
     premises = {mechanism.facts.premise for mechanism in seen}
     if premises == {Premise.OWN_VALUE}:
-        return _reported(whole, seen)
-    if isinstance(whole.geometry, LineGeometry) and premises <= {Premise.LINE, Premise.OWN_VALUE}:
-        return _on_line(whole, _peaks(seen)[:, 0], is_exponential=all(one.facts.decay is not None for one in seen))
-    if whole.geometry.dimensions == 2 and premises <= {Premise.COORDINATES, Premise.DISTANCE, Premise.OWN_VALUE}:
+        for mechanism, counts in seen.items():
+            mechanism.refuse_strays(counts)
+        places = np.unique(np.concatenate([whole.encode(counts.reports) for counts in seen.values()]))
+        reason = (
+            f"the {places.size:,} values that were reported: no other explains any report better (proposition "
+            f"likelykrr)"
+        )
+        return _kept(whole, places, "likelykrr", reason)
+    is_line = isinstance(whole.geometry, LineGeometry) and premises <= {Premise.LINE, Premise.OWN_VALUE}
+    on_plane = {Premise.COORDINATES, Premise.DISTANCE, Premise.OWN_VALUE}
+    if is_line or (whole.geometry.dimensions == 2 and premises <= on_plane):
+        peaks = np.concatenate([mechanism.peaks(counts) for mechanism, counts in seen.items()])
+        decays = [one.facts.decay for one in seen if one.facts.decay is not None]
+        if is_line:
+            return _on_line(whole, peaks[:, 0], is_exponential=len(decays) == len(seen))
         is_euclidean = premises == {Premise.DISTANCE}
         if whole.grid is not None:
-            return likely_in_grid(whole.grid, _peaks(seen), is_euclidean=is_euclidean)
-        decays = [one.facts.decay for one in seen if one.facts.decay is not None]
+            return likely_in_grid(whole.grid, peaks, is_euclidean=is_euclidean)
         shared = len(premises) == 1 and len(decays) == len(seen)
-        return likely_on_lattice(whole, _peaks(seen), decay=min(decays) if shared else None, is_euclidean=is_euclidean)
+        return likely_on_lattice(whole, peaks, decay=min(decays) if shared else None, is_euclidean=is_euclidean)
 
     parts = next(iter(seen)).facts.parts
     if len(seen) == 1 and parts is not None:
@@ -188,20 +192,6 @@ def _seen(counts: Counts) -> Counts:
     if not seen.any():
         raise InvalidCountsError("There are no reports to estimate from; give at least one.")
     return counts if seen.all() else Counts(counts.reports[seen], counts.counts[seen])
-
-
-def _peaks(groups: Groups) -> NDArray[np.float64]:
-    return np.concatenate([mechanism.peaks(counts) for mechanism, counts in groups.items()])
-
-
-def _reported(whole: Alphabet, groups: Groups) -> LikelySubset:
-    for mechanism, counts in groups.items():
-        mechanism.refuse_strays(counts)
-    places = np.unique(np.concatenate([whole.encode(counts.reports) for counts in groups.values()]))
-    reason = (
-        f"the {places.size:,} values that were reported: no other explains any report better (proposition likelykrr)"
-    )
-    return _kept(whole, places, "likelykrr", reason)
 
 
 def _of_parts(mechanism: Mechanism, counts: Counts, named: Mapping[str, Mechanism]) -> LikelySubset:
@@ -225,7 +215,7 @@ def _of_parts(mechanism: Mechanism, counts: Counts, named: Mapping[str, Mechanis
 def _pruned(whole: Alphabet, groups: Groups) -> LikelySubset:
     evidence = Evidence.pool([mechanism.observe(counts) for mechanism, counts in groups.items()])
     # 3000: values up to which all pairs are compared: a table of 9 million truth values.
-    if whole.size > 3000 or whole.size * evidence.channel.shape[1] > LARGEST_MATRIX:
+    if whole.size > 3000 or whole.size * evidence.channel.shape[1] > LIMITS.matrix:
         reason = f"all values: {whole.size:,} are too many to compare each with each, and nothing else is known of them"
         return LikelySubset(whole, whole, "", reason)
     kept = np.flatnonzero(~is_unlikely(evidence.channel.dense()[:, evidence.seen]))
@@ -257,7 +247,7 @@ def _on_line(whole: Alphabet, peaks: NDArray[np.float64], *, is_exponential: boo
     near = np.unique(np.concatenate([np.floor(peaks), np.ceil(peaks)]).astype(np.int64))
     # 4_000_000: values past which only those next to a report are taken; a vector over the range would take 32 MB.
     length = high - low + 1
-    is_too_long = length > 4_000_000 or (length > LONGEST_RANGE and length > SPARSEST * near.size)
+    is_too_long = length > 4_000_000 or (length > LIMITS.longest_range and length > LIMITS.sparsest_range * near.size)
     if not whole.is_finite and is_exponential and is_too_long:
         reason = (
             f"{near.size:,} values next to a report: those beyond the reports explain each of them less well "
@@ -296,15 +286,6 @@ def is_unlikely(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
 Points = NDArray[np.float64]
 Cells = NDArray[np.int64]
 
-LARGEST_BOX = 20_000
-"""Cells up to which the box of the reports is taken whole."""
-
-SPARSEST_BOX = 20
-"""Cells of a box for each one near a report, up to which a larger box is taken whole as well."""
-
-LARGEST_REGION = 2_000_000
-"""Cells past which no likely subset is given, for nothing could be estimated on it."""
-
 
 def likely_in_grid(whole: Grid, peaks: Points, *, is_euclidean: bool) -> LikelySubset:
     """Return the box of the peaks, without corners outside the widened hull; all that no other rules out, with holes.
@@ -336,10 +317,10 @@ def likely_on_lattice(whole: Alphabet, peaks: Points, *, decay: float | None, is
     """
     first, last = _corners(peaks)
     size = float(np.prod((last - first + 1).astype(np.float64)))
-    is_grid = size <= LARGEST_REGION and first.min() >= -LARGEST_LATTICE
-    is_small = is_grid and size <= LARGEST_BOX
+    is_grid = size <= LIMITS.region and first.min() >= -LARGEST_LATTICE
+    is_small = is_grid and size <= LIMITS.largest_box
     few = None if is_small or decay is None else _near_cells(peaks, decay, is_euclidean=is_euclidean)
-    if few is not None and not (is_grid and SPARSEST_BOX * few.shape[0] >= size):
+    if few is not None and not (is_grid and LIMITS.sparsest_box * few.shape[0] >= size):
         where = "near a report" if is_euclidean else "in a row and a column next to a report's"
         reason = (
             f"{few.shape[0]:,} cells {where}: those farther out explain each report less well than a mixture of these, "
@@ -351,7 +332,7 @@ def likely_on_lattice(whole: Alphabet, peaks: Points, *, decay: float | None, is
         (south, west), (north, east) = first.tolist(), last.tolist()
         raise InvalidParameterError(
             f"The reports lie too far apart, and too many, for an estimate on {whole!r}: rows {south} to {north}, "
-            f"columns {west} to {east}, and more than {LARGEST_REGION:,} cells could matter. Estimate over "
+            f"columns {west} to {east}, and more than {LIMITS.region:,} cells could matter. Estimate over "
             f"Grid(rows, columns, first_row=..., first_column=...) that holds everyone; the reports need not be made "
             f"again."
         )
@@ -390,7 +371,7 @@ def _near_cells(peaks: Points, decay: float, *, is_euclidean: bool) -> Cells | N
     first, last = _corners(peaks)
     if not is_euclidean:
         rows, columns = crossings(peaks)
-        if rows.size * columns.size > LARGEST_REGION:
+        if rows.size * columns.size > LIMITS.region:
             return None
         return np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
     # 50_000_000: cells within reach of reports, each counted for every report, up to which they are listed.
@@ -399,7 +380,7 @@ def _near_cells(peaks: Points, decay: float, *, is_euclidean: bool) -> Cells | N
         return None
     cells = cells_within(peaks, reach(decay))
     inside: Cells = cells[((cells >= first) & (cells <= last)).all(axis=1)]
-    return inside if inside.shape[0] <= LARGEST_REGION else None
+    return inside if inside.shape[0] <= LIMITS.region else None
 
 
 def _corners(peaks: Points) -> tuple[Cells, Cells]:

@@ -32,7 +32,7 @@ from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.solve.methods import MLE
 from confide.theory.likely_subsets import LikelySubset
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, PROBES, ROUNDING, Spectrum, find_classes, left_vectors
+from confide.theory.spectra import LIMITS, ROUNDING, Spectrum, find_classes, left_vectors
 from confide.values import Alphabet
 from confide.values.checks import as_distribution, read_only
 from confide.values.queries import Query, as_weights
@@ -68,16 +68,6 @@ class FlatDirections:
     error: FloatArray
     spectrum: Spectrum
     twins: tuple[Indices, ...] = ()
-
-    @property
-    def dimension(self) -> int:
-        """Number of independent directions."""
-        return int(self.basis.shape[0])
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether they are beyond doubt; if not, there may be fewer."""
-        return self.spectrum.is_sharp
 
 
 def flat_directions(
@@ -164,10 +154,6 @@ def _error(kept: FloatArray, weighted: FloatArray, scale: FloatArray, gap: float
     return np.asarray(2 * math.sqrt(gap) * widths + LEAST_ERROR)
 
 
-TIME_LIMIT = 20.0
-"""Seconds that the maximum may take; what is left of its certificate then counts against the precision."""
-
-
 @dataclass(frozen=True, eq=False)
 class MaximumSet:
     """The set of maximum-likelihood estimates.
@@ -196,7 +182,7 @@ class MaximumSet:
     @property
     def dimension(self) -> int:
         """Number of independent directions; 0 where the estimate is unique."""
-        return self.flat.dimension
+        return int(self.flat.basis.shape[0])
 
     @property
     def spectrum(self) -> Spectrum:
@@ -206,7 +192,7 @@ class MaximumSet:
     @property
     def is_settled(self) -> bool:
         """Whether the directions are beyond doubt; if not, there may be fewer."""
-        return self.flat.is_settled
+        return self.flat.spectrum.is_sharp
 
     @cached_property
     def is_exact(self) -> bool:
@@ -259,7 +245,7 @@ class MaximumSet:
         """
         if self.dimension == 0:
             return 0.0
-        weights = np.random.default_rng(0).standard_normal((PROBES, self.alphabet.size))
+        weights = np.random.default_rng(0).standard_normal((LIMITS.probes, self.alphabet.size))
         if not self.is_small:
             return max(self._walk(self.flat.basis @ one[self.free]) for one in weights)
         return max(float(np.abs(self.furthest(one) - self.furthest(-one)).max()) for one in weights)
@@ -404,7 +390,7 @@ def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
     """Return the same from counts that were laid against the channel already."""
     # 2e-15: nats per report that are asked of the maximum's certificate, a few times what float64 resolves.
     tolerance = max(2e-15 * evidence.total, 2 * evidence.resolution)
-    found = MLE(tolerance=tolerance, time_limit=TIME_LIMIT).solve(evidence).distribution
+    found = MLE(tolerance=tolerance, time_limit=LIMITS.seconds).solve(evidence).distribution
     seen = np.flatnonzero(evidence.counts > 0)
     free, rows = _free_values(evidence, found, seen)
     # Without the dust that a solver leaves on values that are zero in every estimate.
@@ -440,14 +426,14 @@ def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:
 
     As q_z G_xz / mu_z <= g_x, the length in the bound on the error of a gain is at most g_x / sqrt(min q).
     """
-    most = min(LARGEST_DENSE, LARGEST_MATRIX // shares.size)
+    most = min(LIMITS.dense, LIMITS.matrix // shares.size)
     if gain.size <= most:
         return np.arange(gain.size)
     error = 2 * math.sqrt(gap / float(shares.min())) if is_trusted(gap, shares) else math.inf
     near = np.flatnonzero(gain * (1 + error + 1e-13) >= 1)
     if near.size > most:
         raise InvalidParameterError(
-            f"After {TIME_LIMIT:g} seconds of search {near.size:,} values may still be positive in a best explanation "
-            f"of {shares.size:,} distinct reports, too many to look at all. Ask on a smaller alphabet."
+            f"After {LIMITS.seconds:g} seconds of search {near.size:,} values may still be positive in a best "
+            f"explanation of {shares.size:,} distinct reports, too many to look at all. Ask on a smaller alphabet."
         )
     return near
