@@ -46,8 +46,7 @@ from confide.mechanisms.audits import Extent
 from confide.mechanisms.draws import chi_square, count_draws
 from confide.mechanisms.guarantees import Guarantee
 from confide.mechanisms.promises import worst_ratio
-from confide.mechanisms.sampling import Bits, GeometricNoise, SecureBits, WeightRows, ratio_above
-from confide.mechanisms.sampling.permanent import PermanentBits
+from confide.mechanisms.sampling import Bits, GeometricNoise, PermanentBits, SecureBits, WeightRows, ratio_above
 from confide.values import Alphabet, Indices
 from confide.values.metrics import Discrete
 

@@ -28,7 +28,7 @@ from confide.data.files import records
 from confide.data.files.counts_files import GroupedCounts, Heading, load_counts, read_heading, save_counts, write_counts
 from confide.data.files.metadata import Metadata, read_metadata
 from confide.data.files.rows import Account, Reason
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Noise, Origin
 from confide.evidence.shapes import Shape
 from confide.plans.records import prediction_record
 from confide.studio import answers as studio_answers

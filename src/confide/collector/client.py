@@ -37,7 +37,7 @@ from confide.data.files import Account, CountsFile, Heading, Key, Privatized, Re
 from confide.data.files.reading import csv_batches
 from confide.data.files.sheets import Request
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Origin
 from confide.mechanisms import TruncatedGeometric
 from confide.surveys.ledgers import lock_file
 from confide.surveys.survey import Survey

@@ -20,7 +20,7 @@ from confide.data.files.counts_files import Key
 from confide.data.files.reading import csv_batches
 from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Origin
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values.columns import is_missing

@@ -27,8 +27,7 @@ from confide.data.files.metadata import record_digest
 from confide.data.files.rows import Account, Reason, fields_of
 from confide.data.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
-from confide.evidence.counts import Counts, merge, require_counts, tally
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values import Alphabet, Values

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from confide.data.files.rows import fields_of, name_columns
 from confide.data.files.sheets import JSON_LINES, PARQUET, explained, parquet_explained, require, resolved
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Noise, Origin
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values.wording import digest, name_some

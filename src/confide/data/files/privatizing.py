@@ -27,7 +27,7 @@ from confide.data.files.reading import Rows, read_value_batches
 from confide.data.files.rows import LIMITS, Account
 from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
 from confide.errors import DataFileError, InvalidParameterError
-from confide.evidence.origins import Noise, mark, noise_of
+from confide.evidence.counts import Noise, mark, noise_of
 from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey

@@ -24,8 +24,7 @@ from confide.estimates.explanations import describe_repetition
 from confide.estimates.groups import GroupEstimates, GroupReports, recover_pools
 from confide.estimates.inference import Band, CrossTable, Interval, Windows
 from confide.estimates.inference.inference import Question
-from confide.evidence.counts import Counts
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Counts, Origin
 from confide.solve.methods import Method, Progress
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding

@@ -27,7 +27,7 @@ from confide.data.files import sheets
 from confide.data.files.metadata import PARQUET_KEY, Metadata, Order, companion_of, drop_companions
 from confide.data.files.rows import LIMITS, Reject
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
-from confide.evidence.origins import Noise, noise_of
+from confide.evidence.counts import Noise, noise_of
 from confide.mechanisms.sampling import SecureBits, permutation
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Values
