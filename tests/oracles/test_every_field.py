@@ -21,7 +21,7 @@ from tests.collector.asking import ages
 from tests.plans.test_records import given
 
 import confide as cf
-from confide.collector.outbox import Outbox
+from confide.collector.client import Outbox
 from confide.collector.stores import StoredSurvey, StoredToken, digest_secret, make_token, open_store
 from confide.data.counting.duck import merge_files
 from confide.data.files import records
