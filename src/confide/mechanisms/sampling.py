@@ -760,6 +760,7 @@ class PermanentBits(Bits):
             blocks.append(hmac.digest(self._secret, message, "sha256"))
             self._counter += 1
         tape = b"".join(blocks)
+        # What is left of the last block comes first the next time, as on a device.
         self._rest = tape[count:]
         return np.frombuffer(tape[:count], dtype=np.uint8)
 
