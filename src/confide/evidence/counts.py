@@ -172,6 +172,7 @@ def noise_of(reports: Any) -> Noise:
             _, noise, sums = known
             # One that is simulated stays so, whatever becomes of it.
             return noise if noise is Noise.SEEDED or sums == _sums(place) else Noise.UNKNOWN
+        # A view has the array that it looks at as its base.
         place = getattr(place, "base", None)
     return Noise.UNKNOWN
 

@@ -92,7 +92,16 @@ class Term:
             if kind == "nobody where":
                 return cls(kind, query=found[1])
             return cls(kind, None if found[1] is None else int(found[1].replace(",", "").replace("_", "")))
-        raise InvalidParameterError(f"{text!r} is no shape that is known here{_meant(plain)}. Known: {KNOWN}.")
+        import difflib  # only where something is refused
+
+        meant = "; of several terms, give each as a text of its own" if "," in plain or " and " in plain else ""
+        number = next(iter(re.findall(r"\d[\d.]*", plain)), "50")
+        alone = ("falling", "rising", "one peak", "convex")
+        named = ("falling from", "rising to", "one peak at", "convex from", "nobody below", "nobody above", "smooth =")
+        near = difflib.get_close_matches(plain.lower(), [*(f"{one} {number}" for one in named), *alone], 1)
+        if not meant and near and near[0] != plain.lower():
+            meant = f" (did you mean {near[0]!r}?)"
+        raise InvalidParameterError(f"{text!r} is no shape that is known here{meant}. Known: {KNOWN}.")
 
     @property
     def text(self) -> str:
@@ -123,23 +132,6 @@ class Term:
 def _number(width: float) -> str:
     """Return a width as short as it goes, so that reading it gives the same width."""
     return f"{width:g}" if float(f"{width:g}") == width else repr(width)
-
-
-def _meant(text: str) -> str:
-    """Return what a text that cannot be read may have been meant for.
-
-    >>> _meant("faling from 65")
-    " (did you mean 'falling from 65'?)"
-    """
-    import difflib  # only where something is refused
-
-    if "," in text or " and " in text:
-        return "; of several terms, give each as a text of its own"
-    number = next(iter(re.findall(r"\d[\d.]*", text)), "50")
-    alone = ("falling", "rising", "one peak", "convex")
-    named = ("falling from", "rising to", "one peak at", "convex from", "nobody below", "nobody above", "smooth =")
-    near = difflib.get_close_matches(text.lower(), [*(f"{one} {number}" for one in named), *alone], 1)
-    return f" (did you mean {near[0]!r}?)" if near and near[0] != text.lower() else ""
 
 
 @dataclass(frozen=True)

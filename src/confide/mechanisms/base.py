@@ -247,6 +247,7 @@ class Mechanism(ABC):
         """Lay counted reports against the channel, refusing reports that no value can produce."""
         per_output = self.lay_out(counts)
         values = self.alphabet.size
+        # A uniform distribution reaches every output that some value can produce.
         reachable = self.channel.push(np.full(values, 1.0 / values)) > 0
         impossible = np.flatnonzero((per_output > 0) & ~reachable)
         if impossible.size:
@@ -301,6 +302,7 @@ class Mechanism(ABC):
                 f"{type(self).__name__} keeps a round of noise for good, from a secret of the person. Call "
                 f"survey.privatize(values, rng=Permanent(secret)), or give a seed to simulate."
             )
+        # Before values are looked at: what cannot be drawn from is refused whatever they are.
         bits = None if people else as_bits(rng)
         indices = self.alphabet.encode(values if taken else self.alphabet.take(values))
         if bits is not None:

@@ -117,6 +117,7 @@ epsilon = 1.0
         return [math.prod(chosen) for chosen in itertools.product(*(part.weights(own) for part, own in each))]
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        # One attribute after the other, each for everybody: the order of bytes is specified (docs/device.md).
         each = zip(self.mechanisms, self.alphabet.split(indices), strict=True)
         drawn: Indices = self.report_alphabet.join([part._draw(own, bits) for part, own in each])
         return drawn

@@ -282,6 +282,7 @@ def _draw(mechanism: Mechanism, people: Indices, way: Any) -> tuple[Reports, boo
     elif way is Permanent:
         secrets = [secret() for _ in range(people.size)]
         drawn = np.asarray(mechanism.privatize(values, rng=secrets, taken=True))
+        # Permanent noise is the same again; a hundred tell, and each takes an HMAC.
         again = mechanism.privatize(values[:100], rng=secrets[:100], taken=True)
         is_same = mechanism.lasting is not None or np.array_equal(again, drawn[:100])
     else:

@@ -108,6 +108,7 @@ matrix = [                     # one row for each value, one column for each rep
             return self.promise
         largest, smallest = self.matrix.max(axis=0), self.matrix.min(axis=0)
         used = largest > 0
+        # An output that one value has and another has not rules that one out.
         if (smallest[used] == 0).any():
             return LocalDP(math.inf)
         ratio = float((largest[used] / smallest[used]).max())

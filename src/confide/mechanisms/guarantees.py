@@ -76,6 +76,7 @@ class Guarantee(ABC):
         1.28
         """
         bound = self.bound(left, right)
+        # The largest power that float64 holds is e^709.
         return math.exp(bound) if bound < 700 else math.inf
 
 

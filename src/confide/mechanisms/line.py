@@ -555,6 +555,7 @@ class WrappedGeometric(MetricMechanism):
         """See :meth:`Mechanism.weights`: alpha^d + alpha^(size - d) for all d, over their common denominator."""
         powers, size = power_weights(self._ratio, self.alphabet.size + 1), self.alphabet.size
         row = [powers[steps] + powers[size - steps] for steps in range(size)]
+        # A circle looks the same from every value: all rows are the first one, turned.
         return row[-index:] + row[:-index] if index else row
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:

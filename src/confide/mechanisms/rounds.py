@@ -178,6 +178,7 @@ epsilon = 0.02
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
+        # Bits have too many outputs for a matrix; the mechanism in one round knows the columns of those seen.
         if self.has_channel or self._whole is None:
             return super().observe(counts)
         self.refuse_strays(counts)

@@ -266,7 +266,11 @@ def toss_all(coins: Sequence[PowerCoin], count: int, bits: Bits) -> NDArray[np.b
     (2, 3)
     """
     tosses = len(coins) * count
-    halves = _halves(bits.octets(-(-tosses // 2)))[:tosses]
+    # The lower and the upper half of each byte, in turn.
+    pairs = bits.octets(-(-tosses // 2)).astype("<u2")
+    pairs |= pairs << np.uint16(4)
+    pairs &= np.uint16(0x0F0F)
+    halves = pairs.view(np.uint8)[:tosses]
     firsts = np.array([coin._firsts for coin in coins], dtype=np.uint64)
     own = firsts[:, 0].astype(np.uint8)
     own = own[0] if len(coins) == 1 else np.repeat(own, count)
@@ -279,14 +283,6 @@ def toss_all(coins: Sequence[PowerCoin], count: int, bits: Bits) -> NDArray[np.b
     for toss in undecided.tolist():
         heads[toss] = coins[toss // count]._settle(bits)
     return heads.reshape(len(coins), count)
-
-
-def _halves(octets: Octets) -> Octets:
-    """Return the lower and the upper half of each byte, in turn."""
-    pairs = octets.astype("<u2")
-    pairs |= pairs << np.uint16(4)
-    pairs &= np.uint16(0x0F0F)
-    return pairs.view(np.uint8)
 
 
 def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
@@ -764,6 +760,7 @@ class PermanentBits(Bits):
             blocks.append(hmac.digest(self._secret, message, "sha256"))
             self._counter += 1
         tape = b"".join(blocks)
+        # What is left of the last block comes first the next time, as on a device.
         self._rest = tape[count:]
         return np.frombuffer(tape[:count], dtype=np.uint8)
 

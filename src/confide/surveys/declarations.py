@@ -40,6 +40,7 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
         return settings | {name: declaration_of(part) for name, part in zip(thing.names, inner, strict=True)}
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
+        # Values that equal their default are left out, so that a new setting changes no fingerprint.
         if field.name in ("alphabet", "promise"):
             continue
         if isinstance(value, Alphabet | Mechanism):

@@ -172,6 +172,7 @@ class Ledger:
                 json.dump({"version": 1, "pages": record}, stream)
                 stream.flush()
                 os.fsync(stream.fileno())
+            # Whoever reads meanwhile sees the old file or the new one, never half of one.
             aside.replace(path)
             # Have the file's new name on the disk too, where folders can be synchronized.
             with contextlib.suppress(OSError, AttributeError):

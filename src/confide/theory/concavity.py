@@ -229,7 +229,13 @@ def uniqueness_of(best: MaximumSet) -> Finding:
         moved = f"between two of them a value's share differs by {100 * best.spread:.3g}%"
         reason = f"The best explanations form a set with {directions}; {moved}."
         return Finding(Verdict.NO, reason, f"{SLACKNESS}, linear programs", numbers)
-    twins = _twins(best)
+    # Values that no report seen tells apart, and that have a share together in every best explanation. Of classes of
+    # the same rows 8 are looked at, those with the largest shares first; a share above 1e-6, in its own unit, is no
+    # slack of a linear program.
+    inside = best.point[best.free]
+    classes = [one for one in best.flat.twins if inside[one].sum() > 0]
+    classes.sort(key=lambda one: -float(inside[one].sum()))
+    twins = next((best.free[one] for one in classes[:8] if best.least_share(one) > 1e-6), None)
     if twins is not None:
         first, second = (best.alphabet.labels()[value] for value in twins[:2].tolist())
         reason = (
@@ -247,15 +253,3 @@ def uniqueness_of(best: MaximumSet) -> Finding:
         f"double precision does not hold."
     )
     return Finding(Verdict.TOO_CLOSE, settled if best.is_settled else hidden, SLACKNESS, numbers)
-
-
-def _twins(best: MaximumSet) -> Indices | None:
-    """Return values that no report seen tells apart, and that have a share together in every best explanation."""
-    inside = best.point[best.free]
-    classes = [members for members in best.flat.twins if inside[members].sum() > 0]
-    # 8: classes of the same rows that are looked at, those with the largest shares first.
-    for members in sorted(classes, key=lambda one: -float(inside[one].sum()))[:8]:
-        # 1e-6: share, in its own unit, above which it is no slack of a linear program.
-        if best.least_share(members) > 1e-6:
-            return best.free[members]
-    return None

@@ -392,33 +392,26 @@ def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
     tolerance = max(2e-15 * evidence.total, 2 * evidence.resolution)
     found = MLE(tolerance=tolerance, time_limit=LIMITS.seconds).solve(evidence).distribution
     seen = np.flatnonzero(evidence.counts > 0)
-    free, rows = _free_values(evidence, found, seen)
+    outputs, shares = evidence.channel.push(found), evidence.frequencies[seen]
+    gain = evidence.gain(outputs)
+    gap = evidence.certificate_of(gain) / evidence.total
+    free = _looked_at(gain, gap, shares)
+    rows = evidence.channel.select(free)[:, seen]
+    if is_trusted(gap, shares):
+        # Some are proven to be zero in all estimates. With delta = mu_point / mu - 1, the certificate bounds
+        # sum q delta^2 by 4 certificate / n, so by Cauchy and Schwarz the true gain is within
+        # 2 sqrt(certificate / n) sqrt(sum_z q_z (G_xz / mu_z)^2) of the one computed here.
+        length = np.sqrt(rows**2 @ (shares / outputs[seen] ** 2))
+        is_free = gain[free] + 2 * math.sqrt(gap) * length + 1e-13 * gain[free] >= 1
+        free, rows = free[is_free], rows[is_free]
     # Without the dust that a solver leaves on values that are zero in every estimate.
     point = np.zeros_like(found)
     point[free] = found[free]
     point /= float(point.sum())
     certificate = evidence.certificate(point)
-    fitted, shares = evidence.channel.push(point)[seen], evidence.frequencies[seen]
+    fitted = evidence.channel.push(point)[seen]
     flat = flat_directions(rows, fitted, shares, certificate / evidence.total, evidence.channel.rounding)
     return MaximumSet(alphabet, read_only(point), certificate, free, flat)
-
-
-def _free_values(evidence: Evidence, point: FloatArray, seen: Indices) -> tuple[Indices, FloatArray]:
-    """Return the values that are not proven to be zero in all estimates, and their rows.
-
-    With delta = mu_point / mu - 1, the certificate bounds sum q delta^2 by 4 certificate / n, so by Cauchy and Schwarz
-    the true gain is within 2 sqrt(certificate / n) sqrt(sum_z q_z (G_xz / mu_z)^2) of the one computed here.
-    """
-    outputs = evidence.channel.push(point)
-    gain, shares = evidence.gain(outputs), evidence.frequencies[seen]
-    gap = evidence.certificate_of(gain) / evidence.total
-    chosen = _looked_at(gain, gap, shares)
-    rows = evidence.channel.select(chosen)[:, seen]
-    if not is_trusted(gap, shares):
-        return chosen, rows
-    length = np.sqrt(rows**2 @ (shares / outputs[seen] ** 2))
-    is_free = gain[chosen] + 2 * math.sqrt(gap) * length + 1e-13 * gain[chosen] >= 1
-    return chosen[is_free], rows[is_free]
 
 
 def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:

@@ -221,6 +221,7 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
         norm, previous = float(np.linalg.norm(image)), vector
         is_over = norm <= ROUNDING * max(map(abs, diagonal))
         if step == next_look or is_over:
+            # Looks get rarer, for each solves for the eigenvalues of all steps so far.
             ends, next_look = _ends(diagonal, beside), step + max(1, step // 3)
             needed = steps_to_find(ends[1] / ends[0], size)
             is_settled = is_over or step >= max(needed, fewest)
