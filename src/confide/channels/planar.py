@@ -157,10 +157,7 @@ class PlaneConvolution(Channel):
         return atoms, rest if rest.any() else None
 
     def _in_two(
-        self,
-        vectors: FloatArray,
-        rows: Callable[[Indices], FloatArray],
-        transform: Callable[[FloatArray], FloatArray],
+        self, vectors: FloatArray, rows: Callable[[Indices], FloatArray], transform: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
         """Return a product: atoms that stand out by rows of a matrix, one by one, and what is left by transforms."""
         atoms, rest = self._split(vectors)

@@ -491,12 +491,7 @@ class Hours(Timed, Circle):
 
     kind = "hours"
     about = "hours of the day in a circle: 23 lies beside 0; files hold ISO times, with a date or without"
-    example = Example(
-        "hour",
-        "When people go to bed",
-        unit="hour, around the clock",
-        epsilon=0.5,
-    )
+    example = Example("hour", "When people go to bed", unit="hour, around the clock", epsilon=0.5)
 
     cure = "Give ISO times such as 22:15 or 2026-03-01T22:15, or whole hours from 0 to 23."
 
@@ -555,11 +550,7 @@ class Weekdays(Timed, Circle):
 
     kind = "weekdays"
     about = "days of the week in a circle: Sunday lies beside Monday; files hold ISO dates, or Mon, Tue, ..."
-    example = Example(
-        "weekday",
-        "When people shop",
-        unit="day, around the week",
-    )
+    example = Example("weekday", "When people shop", unit="day, around the week")
 
     cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
 
