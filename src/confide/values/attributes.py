@@ -99,6 +99,11 @@ values = ["north", "south", "east", "west"]
         return ProductGeometry(tuple(alphabet.geometry for alphabet in self.alphabets))
 
     @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Alphabet.declared`."""
+        return dict(zip(self.names, self.alphabets, strict=True))
+
+    @property
     def attributes(self) -> Attributes:  # type: ignore[override]  # it is one
         """See :attr:`Alphabet.attributes`."""
         return self
