@@ -185,6 +185,10 @@ class Channel(ABC):
         """
         require_square(self.shape)
         size = self.shape[0]
+        if self._rows_are_alike:
+            first = np.zeros(size)
+            first[0] = 1.0
+            return np.full(size, float((self.unpush(first) ** 2).sum()))
         if size > 1500:  # which takes a few seconds without structure
             raise NotInvertibleError(f"The inverse of {size:,} values is not computed here; of 1,500 at most.")
         return np.asarray((self.unpush(np.eye(size)) ** 2).sum(axis=1))
@@ -254,6 +258,8 @@ class Channel(ABC):
                 f"{self!r} takes an array with {self.shape[axis]:,} entries along its last axis, one for each "
                 f"{('value', 'output')[axis]}; got {shape}."
             )
+
+    _rows_are_alike = False  # whether all rows of the inverse are the first one, permuted
 
     def __repr__(self) -> str:
         values, outputs = self.shape

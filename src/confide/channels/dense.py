@@ -72,6 +72,7 @@ class RandomizedResponseChannel(Channel):
     other: float
 
     entry_error = 0.0  # two numbers make the matrix
+    _rows_are_alike = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,9 +107,3 @@ class RandomizedResponseChannel(Channel):
     def keep_and_other(self) -> tuple[float, float]:
         """See :attr:`Channel.keep_and_other`."""
         return self.keep, self.other
-
-    def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, permuted."""
-        first = np.zeros(self.size)
-        first[0] = 1.0
-        return np.full(self.size, float((self.unpush(first) ** 2).sum()))

@@ -258,7 +258,9 @@ class ClampedPlanarConvolution(PlaneConvolution):
         corners = np.zeros((*spectra.shape[:-2], 2, 2), dtype=np.complex128)
         for block in self._blocks(spectra):
             inner = swap_axes(spectra[..., block])
-            rows = _as_complex(self._row_tails[block] @ _as_real(inner))
+            # Complex numbers as pairs of real ones: products with real tables then stay real.
+            pairs = self._row_tails[block] @ inner.view(np.float64).reshape(*inner.shape, 2)
+            rows = pairs.view(np.complex128)[..., 0]
             corners += self._first_and_last[:, block] @ rows[..., 2:]
             both = self._down(inner)
             columns += self._first_and_last[:, block] @ (both * self._column_tails[block])
@@ -286,7 +288,9 @@ class ClampedPlanarConvolution(PlaneConvolution):
             both *= self._cells[block]
             both += (self._phases[block] @ columns) * self._column_tails[block]
             smeared = self._up(both)
-            smeared += _as_complex(np.swapaxes(self._row_tails[block], -1, -2) @ _as_real(rows[..., block, :]))
+            some = rows[..., block, :]
+            pairs = np.swapaxes(self._row_tails[block], -1, -2) @ some.view(np.float64).reshape(*some.shape, 2)
+            smeared += pairs.view(np.complex128)[..., 0]
             spectra[..., block] = np.swapaxes(smeared, -1, -2)
         return drop_signs(self._back(spectra), weights).reshape(weights.shape)
 
@@ -427,15 +431,6 @@ class ClampedPlanarConvolution(PlaneConvolution):
         if along % 2 == 0:
             mirrored[-1] = 1.0
         return np.ascontiguousarray(self._phases.conj().T * (mirrored / along))
-
-
-def _as_real(spectra: Spectrum) -> FloatArray:
-    """Show complex numbers as pairs of real ones, along a new last axis: products with real tables then stay real."""
-    return spectra.view(np.float64).reshape(*spectra.shape, 2)
-
-
-def _as_complex(pairs: FloatArray) -> Spectrum:
-    return pairs.view(np.complex128)[..., 0]
 
 
 def _without_rim(tables: FloatArray) -> FloatArray:

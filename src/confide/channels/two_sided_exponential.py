@@ -454,6 +454,8 @@ class WrappedExponential(Channel):
     complement: float
     around: float
 
+    _rows_are_alike = True
+
     @property
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
@@ -495,12 +497,6 @@ class WrappedExponential(Channel):
         beside = np.roll(frequencies, 1, axis=-1) + np.roll(frequencies, -1, axis=-1)
         solved: FloatArray = ((1 + self.ratio**2) * frequencies - self.ratio * beside) / self.complement**2
         return solved
-
-    def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, turned."""
-        first = np.zeros(self.size)
-        first[0] = 1.0
-        return np.full(self.size, float((self.unpush(first) ** 2).sum()))
 
     @property
     def _peak(self) -> float:

@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
 from confide.values.checks import as_items, check_text
+from confide.values.columns import outside_error
 from confide.values.geometry import LineGeometry, Values
 from confide.values.kinds import Example
 from confide.values.metrics import Value
@@ -252,11 +253,8 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
             why, cure = ("is no finite number", "Correct it.") if is_none[outside[0]] else ("lies outside", self.cure)
             if isinstance(shown, str) and (hint := self.hint((shown,))):
                 why, cure = f"is no plain number: {hint}", "Declare the format in the survey, or convert the texts."
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {amounts.size:,} amounts have no bin in {self!r}; first: {shown!r} at position "
-                f"{outside[0]} {why}. {cure}",
-                tuple(outside.tolist()),
-            )
+            what = f"amounts have no bin in {self!r}"
+            raise outside_error(outside, amounts.size, what, shown, f" {why}. {cure}")
         return numbers
 
     def _number(self, place: int) -> int:
@@ -394,12 +392,10 @@ rooms < 2 THEN 1 END
         """See :attr:`Alphabet.has_mean`; where no end is open."""
         return not (self.below or self.above)
 
-    @property
-    def _no_mean(self) -> str:
-        return (
-            f"{self!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a "
-            f"quantile, which is a bin, or for a share."
-        )
+    _no_mean = (
+        "{!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a quantile, "
+        "which is a bin, or for a share."
+    )
 
     @property
     def amounts(self) -> NDArray[np.float64]:

@@ -1,9 +1,10 @@
-"""Unordered values: categories, and bit vectors packed into words."""
+"""Unordered values: words as people write them, categories, and bit vectors packed into words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -232,8 +233,34 @@ def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]
     return tuple((word, found[word]) for word in words if found.get(word))
 
 
+class Spelled(Alphabet):
+    """Values that people know by words."""
+
+    @property
+    @abstractmethod
+    def spelling(self) -> Spelling:
+        """Texts that are taken for a value."""
+
+    def remark(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.remark`."""
+        return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
+
+    @property
+    def reading(self) -> str:
+        """See :attr:`Alphabet.reading`."""
+        return self.spelling.description
+
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`."""
+        return self.spelling.hint(fields[0])
+
+    def _written(self, text: str) -> str:
+        """Return a text without what says nothing in it."""
+        return text
+
+
 @dataclass(frozen=True)
-class Categories(Alphabet):
+class Categories(Spelled):
     """Unordered values, all strings or all integers; no two are closer than any other two.
 
     >>> Categories(["yes", "no"]).encode(["no", "no", "yes"])
@@ -378,19 +405,6 @@ values = ["never", "sometimes", "often"]
         found = np.array([text if one is None else one for text, one in zip(texts.tolist(), read, strict=True)])
         values: Values = found[places.reshape(array.shape)]
         return values
-
-    def remark(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.remark`."""
-        return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
-
-    @property
-    def reading(self) -> str:
-        """See :attr:`Alphabet.reading`."""
-        return self.spelling.description
-
-    def hint(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.hint`."""
-        return self.spelling.hint(fields[0])
 
     def named(self, text: str) -> Value | None:
         """See :meth:`Alphabet.named`."""

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values
 from confide.values.checks import check_choice, check_count, check_text
+from confide.values.columns import outside_error
 from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
 from confide.values.kinds import Example
 from confide.values.metrics import Value
@@ -126,12 +127,8 @@ class Timed(Alphabet):
         if outside.size:
             place = int(outside[0])
             shown = array[place : place + 1].tolist()[0]
-            why = faults.get(place, "outside the alphabet")
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {array.size:,} entries are no values of {self!r}; first: {shown!r} at "
-                f"position {place} ({why}). {self.cure}",
-                tuple(outside.tolist()),
-            )
+            why, what = faults.get(place, "outside the alphabet"), f"entries are no values of {self!r}"
+            raise outside_error(outside, array.size, what, shown, f" ({why}). {self.cure}")
         return numbers
 
     def _take_each(self, array: NDArray[Any]) -> tuple[Indices, dict[int, str]]:
@@ -473,12 +470,10 @@ unit = "month"         # what distances are counted in; may be left out
         """See :attr:`Alphabet.has_numbers`; no value comes first."""
         return False
 
-    @property
-    def _no_mean(self) -> str:
-        return (
-            f"{self!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share "
-            f"of a stretch of it instead."
-        )
+    _no_mean = (
+        "{!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share of a "
+        "stretch of it instead."
+    )
 
 
 @dataclass(frozen=True, init=False, repr=False)

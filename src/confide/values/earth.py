@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
 from confide.values.checks import check_choice, check_count, check_positive, is_number
+from confide.values.columns import outside_error
 from confide.values.geojson import Area, GeoJSON, read_areas
 from confide.values.geometry import LARGEST_LATTICE, Indices, Values
 from confide.values.ground import METRES, Box, ground_scales, kilometres
@@ -112,11 +113,8 @@ class OnEarth(Alphabet):
         if outside.size:
             first = tuple(points[outside[0]].tolist())
             why = self.bounds.fault(*first)
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
-                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
-                tuple(outside.tolist()),
-            )
+            after = f"{f' ({why})' if why else ''}. Leave them out or widen the box."
+            raise outside_error(outside, len(points), f"places lie outside {self!r}", first, after)
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError
 from confide.values.amounts import as_amount, as_written
 from confide.values.base import joined, spacing_and_unit
-from confide.values.categories import Aliases, Spelling, as_aliases, check_words
+from confide.values.categories import Aliases, Spelled, Spelling, as_aliases, check_words
 from confide.values.checks import as_items, check_positive, check_text
+from confide.values.columns import outside_error
 from confide.values.geometry import Indices, LineGeometry, Values
 from confide.values.kinds import Example
 from confide.values.metrics import Value
@@ -27,7 +28,7 @@ from confide.values.wording import counted, listed
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Scale(Integers):
+class Scale(Spelled, Integers):
     """Words in an order, such as never, rarely, often; a value is the number of a word, from 0.
 
     Neighbours lie `spacing` apart, or words at `positions`. Metric mechanisms, smooth priors, windows and quantiles use
@@ -166,11 +167,8 @@ unit = "step"          # what distances are counted in; may be left out
         if outside.size:
             first = str(array[outside[0]])
             hint = f"; {self.hint((first,))}" if self.hint((first,)) else ""
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {array.size:,} values are no words of {self!r}; first: {first!r} at position "
-                f"{outside[0]}{hint}. {self.cure}",
-                tuple(outside.tolist()),
-            )
+            what = f"values are no words of {self!r}"
+            raise outside_error(outside, array.size, what, first, f"{hint}. {self.cure}")
         return numbers
 
     def encode(self, values: ArrayLike) -> Indices:
@@ -187,19 +185,6 @@ unit = "step"          # what distances are counted in; may be left out
     def fault(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.fault`."""
         return "outside the alphabet" if self.read(fields) is None else ""
-
-    def remark(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.remark`."""
-        return self.spelling.remark(fields[0])
-
-    @property
-    def reading(self) -> str:
-        """See :attr:`Alphabet.reading`."""
-        return self.spelling.description
-
-    def hint(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.hint`."""
-        return self.spelling.hint(fields[0])
 
     def named(self, text: str) -> Value | None:
         """See :meth:`Alphabet.named`."""
