@@ -12,7 +12,7 @@ from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names
 from confide.data.files import Privatized, privatize_file
-from confide.data.files.limits import LIMITS
+from confide.data.files.rows import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.evidence.origins import Noise
