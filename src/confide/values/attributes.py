@@ -99,7 +99,7 @@ values = ["north", "south", "east", "west"]
         return ProductGeometry(tuple(alphabet.geometry for alphabet in self.alphabets))
 
     @property
-    def declared(self) -> Mapping[str, Any]:
+    def declared(self) -> Mapping[str, Alphabet]:
         """See :attr:`Alphabet.declared`."""
         return dict(zip(self.names, self.alphabets, strict=True))
 
@@ -131,8 +131,7 @@ values = ["north", "south", "east", "west"]
     @property
     def field_names(self) -> tuple[str, ...]:
         """Names of the parts in files: those of the attributes, and of a cell's row and column behind them."""
-        named = zip(self.names, self.alphabets, strict=True)
-        return tuple(field for name, one in named for field in _columns(name, one.field_names))
+        return tuple(field for name, one in self.declared.items() for field in _columns(name, one.field_names))
 
     @property
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
@@ -147,8 +146,7 @@ values = ["north", "south", "east", "west"]
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Alphabet.centres`; several attributes lie nowhere, but one of them may."""
-        named = zip(self.names, self.alphabets, strict=True)
-        places = [name for name, part in named if type(part).centres is not Alphabet.centres]
+        places = [name for name, part in self.declared.items() if type(part).centres is not Alphabet.centres]
         if not places:
             return super().centres(indices)
         raise InvalidParameterError(
@@ -223,18 +221,15 @@ values = ["north", "south", "east", "west"]
     @property
     def fine_print(self) -> tuple[str, ...]:
         """See :attr:`Alphabet.fine_print`; with the name of the attribute."""
-        named = zip(self.names, self.alphabets, strict=True)
-        return tuple(f"{name}: {sentence}" for name, one in named for sentence in one.fine_print)
+        return tuple(f"{name}: {sentence}" for name, one in self.declared.items() for sentence in one.fine_print)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
-        found = [alphabet.parse(own) for alphabet, own in self.fields(fields)]
-        return None if None in found else _flat(found)
+        return _flat([alphabet.parse(own) for alphabet, own in self.fields(fields)])
 
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`."""
-        found = [alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)]
-        return None if None in found else _flat(found)
+        return _flat([alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)])
 
     def remark(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.remark`; with the name of the attribute whose text was changed."""
@@ -347,8 +342,7 @@ values = ["north", "south", "east", "west"]
         return rows
 
     def __repr__(self) -> str:
-        named = zip(self.names, self.alphabets, strict=True)
-        return f"Attributes({', '.join(f'{name}={alphabet!r}' for name, alphabet in named)})"
+        return f"Attributes({', '.join(f'{name}={alphabet!r}' for name, alphabet in self.declared.items())})"
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
@@ -376,9 +370,11 @@ def _columns(name: str, fields: Sequence[str]) -> tuple[str, ...]:
     return (name,) if len(fields) == 1 else tuple(f"{name}_{field}" for field in fields)
 
 
-def _flat(values: Sequence[Any]) -> Value:
-    flat: Value = tuple(part for value in values for part in (value if isinstance(value, tuple) else (value,)))
-    return flat
+def _flat(values: Sequence[Any]) -> Value | None:
+    """Return the parts of all values as those of one; None where one could not be read."""
+    if None in values:
+        return None
+    return tuple(part for value in values for part in (value if isinstance(value, tuple) else (value,)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,7 @@ class Spelling:
 
     def remark(self, text: str) -> str:
         """Return what was done to a text that was read; nothing where it is a word."""
-        if text in self._own:
+        if self._exact.get(text) == text:  # a word itself
             return ""
         found = self.find(text)
         if found is None:
@@ -154,10 +154,6 @@ class Spelling:
         for name, word in self._names:
             found.setdefault(fold_word(name), set()).add(word)
         return found
-
-    @cached_property
-    def _own(self) -> frozenset[str]:
-        return frozenset(self.words)
 
     @cached_property
     def _exact(self) -> dict[str, str]:

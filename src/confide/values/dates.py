@@ -80,6 +80,7 @@ class Timed(Alphabet):
     reads_times = True
     has_labels = True
     _nothing = -(2**52)  # a number that no value has
+    _no_text = "not a date"  # what a text is that says nothing here
     cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
 
     @property
@@ -105,7 +106,8 @@ class Timed(Alphabet):
 
     def _of_text(self, text: str) -> int | str:
         moment = read_moment(text)
-        return moment if isinstance(moment, str) else self._of_moment(moment)
+        value = moment if isinstance(moment, str) else self._of_moment(moment)
+        return self._no_text if value == "not a date" else value
 
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`."""
@@ -489,6 +491,7 @@ class Hours(Timed, Circle):
     example = Example("hour", "When people go to bed", unit="hour, around the clock", epsilon=0.5)
 
     cure = "Give ISO times such as 22:15 or 2026-03-01T22:15, or whole hours from 0 to 23."
+    _no_text = "not a time"
 
     def __init__(self) -> None:
         super().__init__(24, "hour")
@@ -498,10 +501,7 @@ class Hours(Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         hour = parse_integer(text)
-        if hour is not None:
-            return int(hour)
-        value = super()._of_text(text)
-        return "not a time" if value == "not a date" else value
+        return super()._of_text(text) if hour is None else int(hour)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in (*COARSE, "D"):
@@ -548,6 +548,7 @@ class Weekdays(Timed, Circle):
     example = Example("weekday", "When people shop", unit="day, around the week")
 
     cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
+    _no_text = "not a weekday"
 
     def __init__(self) -> None:
         super().__init__(7, "day")
@@ -557,8 +558,7 @@ class Weekdays(Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         name = text.strip()
-        value = _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
-        return "not a weekday" if value == "not a date" else value
+        return _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in COARSE:
