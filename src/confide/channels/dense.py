@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
-from confide.values.checks import as_floats, read_only
+from confide.values.checks import as_floats, read_only, settle
 
 GIVEN = 2 * float(np.finfo(np.float64).eps)
 """Relative error of an entry that was given as a number: it was divided by its row's sum."""
@@ -30,7 +30,7 @@ class Dense(Channel):
     entry_error = 0.0  # the stored matrix is the matrix
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "matrix", read_only(as_floats("matrix", self.matrix)))
+        settle(self, matrix=read_only(as_floats("matrix", self.matrix)))
 
     @property
     def shape(self) -> tuple[int, int]:

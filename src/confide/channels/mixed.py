@@ -17,7 +17,7 @@ import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.values import Attributes
-from confide.values.checks import read_only
+from confide.values.checks import read_only, settle
 
 SMALL = 512
 """Components, values and outputs up to which G M is stored: one product in place of two."""
@@ -176,7 +176,7 @@ class Table:
 
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
-        object.__setattr__(self, "matrix", read_only(matrix / matrix.sum(axis=1, keepdims=True)))
+        settle(self, matrix=read_only(matrix / matrix.sum(axis=1, keepdims=True)))
 
     @property
     def count(self) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.errors import NotInvertibleError
-from confide.values.checks import read_only
+from confide.values.checks import read_only, settle
 
 FAINT = 1e-290
 """Added to whatever is smeared, so that no running sum fades into subnormal numbers: they take 20 times as long."""
@@ -63,11 +63,10 @@ class TwoSidedExponential(Channel):
         # D divided by 1 - alpha^2, so that the solve returns T b itself.
         diagonal = np.full(size, 1 / self._one_minus_square)
         diagonal[-1] = 1.0
-        object.__setattr__(self, "_below", read_only(np.full(size - 1, -self.ratio)))
-        object.__setattr__(self, "_diagonal", read_only(diagonal))
-        for name in ("columns", "rows", "diagonal"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=np.float64)))
+        settle(self, _below=read_only(np.full(size - 1, -self.ratio)), _diagonal=read_only(diagonal))
+        given = {"columns": self.columns, "rows": self.rows, "diagonal": self.diagonal}
+        copies = {name: np.array(one, dtype=np.float64) for name, one in given.items() if one is not None}
+        settle(self, **{name: read_only(one) for name, one in copies.items()})
 
     @property
     def _one_minus_square(self) -> float:
@@ -334,13 +333,13 @@ class ScatteredExponential(Channel):
     _floor: Indices = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "positions", read_only(np.array(self.positions, dtype=np.float64)))
+        settle(self, positions=read_only(np.array(self.positions, dtype=np.float64)))
         if self.places is None:
             floor = np.minimum(self.positions.astype(np.int64), self.size - 1)
         else:
-            object.__setattr__(self, "places", read_only(np.array(self.places, dtype=np.float64)))
+            settle(self, places=read_only(np.array(self.places, dtype=np.float64)))
             floor = np.clip(np.searchsorted(self.places, self.positions, side="right") - 1, 0, self.size - 1)
-        object.__setattr__(self, "_floor", floor)
+        settle(self, _floor=floor)
 
     @property
     def shape(self) -> tuple[int, int]:

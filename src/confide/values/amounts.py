@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
-from confide.values.checks import as_items, check_text
+from confide.values.checks import as_items, check_text, settle
 from confide.values.columns import outside_error
 from confide.values.geometry import LineGeometry, Values
 from confide.values.kinds import Example
@@ -118,17 +118,15 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         factor = _short("scale", as_amount("scale", scale))
         if factor < Fraction(1, 10**12):
             raise InvalidParameterError(f"scale must be a number above 0, such as 0.001; got {scale!r}.")
-        object.__setattr__(self, "format", format)
-        object.__setattr__(self, "scale", factor)
-        self._settle(_settle_edges(low, high, width, edges), below=below, above=above, unit=unit, start=0)
+        settle(self, format=format, scale=factor, unit=unit)
+        self._settle(_settle_edges(low, high, width, edges), below=below, above=above, start=0)
 
-    def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, unit: str, start: int) -> None:
-        settled = {"low": start, "high": start + len(edges) - 2 + below + above, "unit": unit}
-        for name, value in (settled | {"edges": edges, "below": below, "above": above}).items():
-            object.__setattr__(self, name, value)
+    def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, start: int) -> None:
+        high = start + len(edges) - 2 + below + above
+        settle(self, low=start, high=high, edges=edges, below=below, above=above)
         gaps = {other - one for one, other in pairwise(self.middles)} or {edges[-1] - edges[0]}
         # 1 where places are in units of distance.
-        object.__setattr__(self, "spacing", float(gaps.pop()) if len(gaps) == 1 else 1.0)
+        settle(self, spacing=float(gaps.pop()) if len(gaps) == 1 else 1.0)
 
     @cached_property
     def geometry(self) -> LineGeometry:
@@ -179,9 +177,8 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         if len(edges) < 2:  # an open bin alone
             return super().between(low, high)
         part = object.__new__(Bins)
-        object.__setattr__(part, "format", self.format)
-        object.__setattr__(part, "scale", self.scale)
-        part._settle(edges, below=below, above=above, unit=self.unit, start=low)
+        settle(part, format=self.format, scale=self.scale, unit=self.unit)
+        part._settle(edges, below=below, above=above, start=low)
         return part
 
     # What people have.

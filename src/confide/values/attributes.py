@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.values.base import Alphabet, as_value, plain_array
-from confide.values.checks import read_only, refuse_masked
+from confide.values.checks import read_only, refuse_masked, settle
 from confide.values.columns import as_plain, choose_columns, named_columns, stacked
 from confide.values.geometry import Indices, ProductGeometry, SubsetGeometry, Values
 from confide.values.kinds import Example
@@ -73,8 +73,7 @@ values = ["north", "south", "east", "west"]
     alphabets: tuple[Alphabet, ...]
 
     def __init__(self, /, **attributes: Alphabet) -> None:
-        object.__setattr__(self, "names", tuple(attributes))
-        object.__setattr__(self, "alphabets", tuple(attributes.values()))
+        settle(self, names=tuple(attributes), alphabets=tuple(attributes.values()))
         check_names("Attributes", self.names)
         for name, alphabet in attributes.items():
             given: object = alphabet
@@ -396,7 +395,7 @@ class Selection(Alphabet):
             raise InvalidParameterError(f"A selection from {self.whole!r} needs at least one value; got none.")
         if not self.whole.contains(values).all():
             raise InvalidParameterError(f"A selection must hold values of {self.whole!r}; some are none.")
-        object.__setattr__(self, "values", read_only(np.array(values)))
+        settle(self, values=read_only(np.array(values)))
         if values.dtype.kind == "O":
             distinct = len(set(_keys(values)))
         else:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError
 from confide.values.base import LARGEST_LISTED, Alphabet, joined
-from confide.values.checks import check_count
+from confide.values.checks import check_count, settle
 from confide.values.geometry import Indices, UnorderedGeometry, Values
 from confide.values.kinds import Example
 from confide.values.metrics import Value
@@ -310,13 +310,11 @@ values = ["never", "sometimes", "often"]
         if not isinstance(given, Iterable) or getattr(given, "ndim", None) == 0:
             raise InvalidParameterError(f"Categories needs a list of values; got {values!r}.")
         plain = (value.item() if isinstance(value, np.generic) else value for value in given)
-        object.__setattr__(self, "values", tuple(plain))
+        settle(self, values=tuple(plain))
         self._check()
         words = tuple(map(str, self.values))
         known = {str(word): names for word, names in aliases.items()} if isinstance(aliases, Mapping) else aliases
-        object.__setattr__(self, "fold", fold)
-        object.__setattr__(self, "aliases", as_aliases(known, words))
-        object.__setattr__(self, "other", other)
+        settle(self, fold=fold, aliases=as_aliases(known, words), other=other)
         if other is not None and other not in self.values:
             raise InvalidParameterError(
                 f"other must be one of the values; got {other!r}. Add it to the values: reports have it too."

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values
-from confide.values.checks import check_choice, check_count, check_text
+from confide.values.checks import check_choice, check_count, check_text, settle
 from confide.values.columns import outside_error
 from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
 from confide.values.kinds import Example
@@ -204,12 +204,7 @@ last = "2026-03-31"
         start, end = ends
         if start > end:
             raise InvalidParameterError(f"first must not be after last; got first={first!s} and last={last!s}.")
-        self._settle(start, every, 0, end - start)
-
-    def _settle(self, origin: int, every: str, low: int, high: int) -> None:
-        settled = {"low": low, "high": high, "spacing": 1.0, "unit": every, "origin": origin, "every": every}
-        for name, value in settled.items():
-            object.__setattr__(self, name, value)
+        settle(self, low=0, high=end - start, spacing=1.0, unit=every, origin=start, every=every)
 
     @property
     def first(self) -> str:
@@ -236,7 +231,7 @@ last = "2026-03-31"
         if low is None or high is None or not all(_is_step(self.origin + end, self.every) for end in (low, high)):
             return super().between(low, high)
         part = object.__new__(Dates)
-        part._settle(self.origin, self.every, low, high)
+        settle(part, low=low, high=high, spacing=1.0, unit=self.every, origin=self.origin, every=self.every)
         return part
 
     def _of_moment(self, moment: Moment) -> int | str:
@@ -420,7 +415,7 @@ unit = "month"         # what distances are counted in; may be left out
         check_text("unit", self.unit)
         if self.steps > 2**20:  # rows of exact weights grow with their number
             raise InvalidParameterError(f"A circle has {2**20:,} values at most; got {self.steps:,}.")
-        object.__setattr__(self, "steps", int(self.steps))
+        settle(self, steps=int(self.steps))
 
     @property
     def geometry(self) -> RingGeometry:

@@ -18,7 +18,7 @@ from confide.errors import InvalidParameterError
 from confide.values.amounts import as_amount, as_written
 from confide.values.base import joined, spacing_and_unit
 from confide.values.categories import Aliases, Spelled, Spelling, as_aliases, check_words
-from confide.values.checks import as_items, check_positive, check_text
+from confide.values.checks import as_items, check_positive, check_text, settle
 from confide.values.columns import outside_error
 from confide.values.geometry import Indices, LineGeometry, Values
 from confide.values.kinds import Example
@@ -110,10 +110,8 @@ unit = "step"          # what distances are counted in; may be left out
                 shown = ", ".join(f"{float(one):g}" for one in places)
                 raise InvalidParameterError(f"Positions must rise from word to word; got {shown}.")
             places, step = (places, 1.0) if len(gaps) > 1 else ((), float(gaps.pop()) if gaps else 1.0)
-        settled = {"low": 0, "high": len(words) - 1, "spacing": step, "unit": unit, "words": words, "places": places}
-        settled |= {"fold": fold, "aliases": as_aliases(aliases, words), "other": other}
-        for name, value in settled.items():
-            object.__setattr__(self, name, value)
+        settle(self, low=0, high=len(words) - 1, spacing=step, unit=unit, words=words, places=places)
+        settle(self, fold=fold, aliases=as_aliases(aliases, words), other=other)
         _ = self.spelling  # refused now rather than when values are read
 
     @cached_property
