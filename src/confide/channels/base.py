@@ -87,7 +87,7 @@ class Channel(ABC):
     @property
     def layout(self) -> Layout | None:
         """Arrangement of the values, where neighbours mean something; None where nothing is known of that."""
-        return None
+        return Layout((self.shape[0],)) if self._is_line else None
 
     @property
     @abstractmethod
@@ -259,6 +259,7 @@ class Channel(ABC):
                 f"{('value', 'output')[axis]}; got {shape}."
             )
 
+    _is_line = False  # whether the values lie in a row
     _rows_are_alike = False  # whether all rows of the inverse are the first one, permuted
 
     def __repr__(self) -> str:

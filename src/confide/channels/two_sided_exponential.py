@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
+from confide.channels.base import UNIT, Channel, FloatArray, Indices
 from confide.errors import NotInvertibleError
 from confide.values.checks import read_only, settle
 
@@ -55,6 +55,7 @@ class TwoSidedExponential(Channel):
     columns: FloatArray
     rows: FloatArray | None = None
     diagonal: FloatArray | None = None
+    _is_line = True
     _below: FloatArray = field(init=False)
     _diagonal: FloatArray = field(init=False)
 
@@ -88,11 +89,6 @@ class TwoSidedExponential(Channel):
         rows = None if self.rows is None else self.rows[cut]
         diagonal = None if self.diagonal is None else self.diagonal[cut]
         return TwoSidedExponential(self.ratio, self.complement, self.columns[cut], rows, diagonal)
-
-    @property
-    def layout(self) -> Layout:
-        """See :attr:`Channel.layout`."""
-        return Layout((self.columns.size,))
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
@@ -330,6 +326,7 @@ class ScatteredExponential(Channel):
     decay: float
     positions: FloatArray
     places: FloatArray | None = None
+    _is_line = True
     _floor: Indices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -361,11 +358,6 @@ class ScatteredExponential(Channel):
     @cached_property
     def _next(self) -> Indices:
         return np.minimum(self._floor + 1, self.size - 1)
-
-    @property
-    def layout(self) -> Layout:
-        """See :attr:`Channel.layout`."""
-        return Layout((self.size,))
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""

@@ -51,10 +51,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
 from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, as_value, unbounded
+from confide.values.categories import quoted
 from confide.values.checks import refuse_masked
 from confide.values.geojson import Area
 from confide.values.ground import METRES, Disc, count_cells, why_no_cell
-from confide.values.scales import quoted
 from confide.values.wording import plural
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
