@@ -36,8 +36,7 @@ from confide.values.portable import exp_minus, length, one_minus_exp_minus, tota
 FloatArray = NDArray[np.float64]
 
 NODES = 24
-STEEPEST = 4.0
-"""Number of e-foldings that one block may span: 24 nodes then leave an error of 1e-16."""
+"""Nodes of a rule, unless few terms need none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +90,12 @@ def tail_rule(start: float, decay: float, across: float = 0.0, *, is_sum: bool) 
     reach = math.sqrt(start * start + across * across) + 45.0 / decay
     end = math.sqrt(reach * reach - across * across)
     nodes, weights, begin = [], [], start
+    longest = 4.0 / decay  # e-foldings that one block may span: 24 nodes then leave an error of 1e-16
     while begin < end:
-        count, length = NODES, min(begin, STEEPEST / decay)
+        count, length = NODES, min(begin, longest)
         if is_sum:
             # NODES, 2 NODES, 4 NODES, ...: few blocks differ, so few rules are made.
-            while 2 * count <= min(begin, int(STEEPEST / decay)):
+            while 2 * count <= min(begin, int(longest)):
                 count *= 2
         rule = sum_rule(count) if is_sum else interval_rule(length)
         nodes.append(rule.nodes + begin)

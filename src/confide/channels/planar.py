@@ -34,9 +34,6 @@ NEGLIGIBLE = 1e-25
 CACHED = 2**16
 """Complex numbers in one block: 1 MB, which a core's own cache holds."""
 
-FEW = 8
-"""At most this many atoms are pushed, or pulled, one by one: exact where the FFT leaves 1e-17 of noise."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlaneConvolution(Channel):
@@ -143,13 +140,14 @@ class PlaneConvolution(Channel):
         if vectors.ndim > 1:
             return atoms, vectors
         # Counting is several times faster than listing, and the answer is nearly always that there are many.
-        if np.count_nonzero(vectors) <= FEW:
+        few = 8  # atoms that are taken one by one: exact where the FFT leaves 1e-17 of noise
+        if np.count_nonzero(vectors) <= few:
             return np.flatnonzero(vectors), None
         rest = vectors
         # 4: rounds in which atoms that stand out are taken out before the rest goes through the FFT.
         for _ in range(4):
             square = rest * rest
-            large = np.flatnonzero(square > float(square.sum()) / FEW)
+            large = np.flatnonzero(square > float(square.sum()) / few)
             if not large.size:
                 break
             atoms, rest = np.concatenate([atoms, large]), rest.copy()

@@ -24,9 +24,6 @@ from confide.values.metrics import Value, cut
 
 FloatArray = NDArray[np.float64]
 
-TAKEN_NAMES = ("and", "or", "not", "in", "kind", "count", "report")
-"""Names that no attribute may have: words of a query, the key of a survey's table, columns that mean something else."""
-
 
 @dataclass(frozen=True, init=False)
 class Attributes(Alphabet):
@@ -350,10 +347,12 @@ def check_names(what: str, names: Sequence[str]) -> None:
         raise InvalidParameterError(
             f"{what} is for two attributes or more, such as {what}(age=..., sex=...); got {', '.join(names) or 'none'}."
         )
+    # Words of a query, the key of a survey's table, and columns that mean something else.
+    taken = ("and", "or", "not", "in", "kind", "count", "report")
     for name in names:
-        if re.fullmatch(r"[^\W\d]\w*", name) is None or name.lower() in TAKEN_NAMES:
+        if re.fullmatch(r"[^\W\d]\w*", name) is None or name.lower() in taken:
             raise InvalidParameterError(
-                f"An attribute's name is a word such as age, and none of {', '.join(TAKEN_NAMES)}; got {name!r}. "
+                f"An attribute's name is a word such as age, and none of {', '.join(taken)}; got {name!r}. "
                 f"Columns of files may have other names: --column says which."
             )
 

@@ -274,9 +274,6 @@ def _hold(edges: FloatArray, x: FloatArray, y: FloatArray) -> Chosen:
 GeoJSON = str | PathLike[str] | Mapping[str, Any]
 """A file of GeoJSON, or an object of it as :func:`json.loads` returns one."""
 
-DEPTHS = {"Point": -1, "MultiPoint": -1, "LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2}
-"""How deep the lines lie in the coordinates of a geometry; points have none."""
-
 CUT = "Across the date line, cut it there into a MultiPolygon (RFC 7946, 3.1.9)"
 
 
@@ -417,10 +414,12 @@ def _lines(geometry: Mapping[str, Any], where: str) -> list[FloatArray]:
     if kind == "GeometryCollection":
         within = _listed(geometry.get("geometries"), where, "geometries")
         return [line for one in within if _kind(one, where) for line in _lines(one, where)]
-    if kind not in DEPTHS:
+    # How deep the lines lie in the coordinates of a geometry; points have none.
+    depths = {"LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2, "Point": -1, "MultiPoint": -1}
+    if kind not in depths:
         raise DataFileError(f"{where} is a {_short(kind)}, which GeoJSON does not have.")
-    found = [] if DEPTHS[kind] < 0 else [geometry.get("coordinates")]
-    for _ in range(DEPTHS[kind]):
+    found = [] if depths[kind] < 0 else [geometry.get("coordinates")]
+    for _ in range(depths[kind]):
         found = [line for one in found for line in _listed(one, where, "lines")]
     return [_positions(line, where) for line in found]
 

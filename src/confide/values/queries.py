@@ -67,15 +67,6 @@ SCALES |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
 CURRENCIES = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
 """Signs before a number, and the units that they stand for."""
 
-STATISTICS = {
-    "median": "the median: estimate.quantile(0.5), or --median on the command line",
-    "mean": "the mean: estimate.mean(), or --mean on the command line",
-    "average": "the mean: estimate.mean(), or --mean on the command line",
-    "quantile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
-    "percentile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
-}
-"""What is no share of people, and where it is found."""
-
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 Literal = int | float | str | tuple[int, ...]
@@ -90,7 +81,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
 WORDS = ("and", "or", "not", "in")
 
 TOKEN = re.compile(
@@ -229,9 +219,17 @@ class _Reader:
                 self.tokens.append((match.lastgroup, word))
 
     def read(self) -> Chosen:
-        words = {word for kind, word in self.tokens if kind == "name"} & STATISTICS.keys()
+        # What is no share of people, and where it is found.
+        statistics = {
+            "median": "the median: estimate.quantile(0.5), or --median on the command line",
+            "mean": "the mean: estimate.mean(), or --mean on the command line",
+            "average": "the mean: estimate.mean(), or --mean on the command line",
+            "quantile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
+            "percentile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
+        }
+        words = {word for kind, word in self.tokens if kind == "name"} & statistics.keys()
         if words and not any(word in COMPARISONS or word == "in" for _, word in self.tokens):
-            raise self._error(f"it asks for no share of people. Ask for {STATISTICS[min(words)]}")
+            raise self._error(f"it asks for no share of people. Ask for {statistics[min(words)]}")
         chosen = self._query()
         if self.place < len(self.tokens):
             raise self._unexpected("the end")
@@ -281,7 +279,7 @@ class _Reader:
         literal = self._literal()
         sign = self._sign()
         part = self._part()
-        chosen = self._compare(part, MIRRORED[sign], literal)
+        chosen = self._compare(part, sign.translate(str.maketrans("<>", "><")), literal)
         if self._peek()[1] in COMPARISONS:
             chosen = chosen & self._compare(part, self._sign(), self._literal())
         return chosen
