@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
-from confide.evidence.counts import Counts, add_up, as_histogram, tally
+from confide.evidence.counts import Counts, Noise, Origin, add_up, as_histogram, mark, tally
 from confide.evidence.evidence import Evidence
-from confide.evidence.origins import Noise, Origin, mark
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.guarantees import Guarantee, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (
@@ -110,8 +109,9 @@ class Mechanism(ABC):
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """Alphabet of the reports; that of the values unless the mechanism says otherwise."""
-        return self.alphabet
+        """Alphabet of the reports; `outputs` where the mechanism names them, else that of the values."""
+        outputs: Alphabet | None = getattr(self, "outputs", None)
+        return self.alphabet if outputs is None else outputs
 
     @property
     def facts(self) -> Facts:

@@ -99,11 +99,6 @@ class TruncatedLineMechanism(LineMechanism):
                 f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether. Choose others that overlap."
             )
 
-    @property
-    def report_alphabet(self) -> Alphabet:
-        """See :attr:`Mechanism.report_alphabet`."""
-        return self.alphabet if self.outputs is None else self.outputs
-
     def _known(self, noise: LatticeNoise) -> Facts:
         """Return the facts that all clamped noise on a line has. One single output says nothing."""
         says_something = self.report_alphabet.size > 1

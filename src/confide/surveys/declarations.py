@@ -17,7 +17,6 @@ import numpy as np
 
 from confide.errors import SurveyError, TooLargeError
 from confide.mechanisms import Mechanism, Product
-from confide.mechanisms.base import WITHOUT_TABLES
 from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.values import Alphabet
 from confide.values.limits import MOST_BITS_SENT
@@ -99,10 +98,6 @@ def toml_value(value: object, most: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-LARGEST_DOCUMENT = 5_000_000
-"""Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
-
-
 def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
     """Return all tables of a mechanism and those it is made of, each under its place in the survey; mostly none.
 
@@ -141,18 +136,6 @@ def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
         )
     for name, inner in inner_mechanisms(mechanism).items():
         check_bits(inner, f"{place}.{name}")
-
-
-def check_size(text: str, mechanism: Mechanism) -> None:
-    """Refuse a document that is too large for a device."""
-    size = len(text.encode())
-    if size > LARGEST_DOCUMENT:
-        tables = tables_of(mechanism)
-        what = "its tables" if tables else "its lists"
-        raise TooLargeError(
-            f"The survey takes {size / 1e6:,.1f} MB as JSON, mostly for {what}, and a device should not load more than "
-            f"{LARGEST_DOCUMENT / 1e6:g} MB. {WITHOUT_TABLES}"
-        )
 
 
 def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:
