@@ -252,6 +252,7 @@ class Channel(ABC):
 
     def check_length(self, vectors: object, axis: int) -> None:
         """Refuse vectors that have not one entry for each value (axis 0), or for each output (axis 1)."""
+        # A vector of another length would broadcast, and a wrong product look right.
         if not isinstance(vectors, np.ndarray) or vectors.shape[-1:] != (self.shape[axis],):
             shape = f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
             raise InvalidDistributionError(

@@ -155,6 +155,7 @@ class PlanarKernel:
     @classmethod
     def build(cls, cells: FloatArray, far_rows: FloatArray, far_columns: FloatArray, far_corner: float) -> PlanarKernel:
         """Accumulate tails inwards from the far rim, and normalise by the total over the plane."""
+        # From the faintest inwards, so that small terms are added before large ones.
         rows = np.cumsum(np.vstack([far_rows, cells[::-1]]), axis=0)[:0:-1]
         columns = np.cumsum(np.hstack([far_columns[:, None], cells[:, ::-1]]), axis=1)[:, :0:-1]
         beyond = np.cumsum(np.concatenate([[far_corner], far_columns[::-1]]))[:0:-1]

@@ -61,6 +61,7 @@ class PlaneConvolution(Channel):
     @cached_property
     def _reach(self) -> tuple[int, int]:
         """Rows and columns within which the kernel is more than negligible, counting its own."""
+        # Padding is as long as the kernel is seen, not as it is stored: steep noise needs little.
         visible = self.kernel.cells > NEGLIGIBLE
         return int(np.count_nonzero(visible.any(axis=1))), int(np.count_nonzero(visible.any(axis=0)))
 

@@ -229,6 +229,7 @@ class TwoSidedExponential(Channel):
             # scipy.linalg takes longer to import than all of confide, so it waits for the first product.
             from scipy.linalg.lapack import dpttrs
 
+            # Into memory of its own, which LAPACK may overwrite.
             lifted = np.add(vectors, FAINT, out=np.empty(vectors.shape))
             columns = lifted.reshape(-1, size).T  # Fortran order without a copy, as LAPACK wants it
             solution, _ = dpttrs(self._diagonal, self._below, columns, overwrite_b=True)

@@ -172,6 +172,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         if low is None or high is None or not first <= low <= high <= last:
             return super().between(low, high)
         below, above = self.below and low == first, self.above and high == last
+        # Numbers count an open bin below, edges do not.
         start = low - first - self.below + below
         edges = self.edges[start : start + high - low - below - above + 2]
         if len(edges) < 2:  # an open bin alone
@@ -193,6 +194,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
             written = None if found is None else found[1]
         if written is None:
             return None
+        # Decimals of as many digits as are written: nothing is rounded before an edge is compared.
         exact = Context(prec=len(written) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)  # a scale has 16 digits at most
         try:
             amount = exact.multiply(exact.create_decimal(written), Decimal(_text(self.scale)))
@@ -230,6 +232,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
             numbers, is_none = numbers_by_edges[np.searchsorted(self._limits, wide, side="right")], ~np.isfinite(wide)
         elif amounts.dtype.kind in "iu":
             least = [float(math.ceil(edge / self.scale)) for edge in self.edges]
+            # Edges beyond what 64 bits hold are beyond every whole number of an array, too.
             edges = np.clip(least, -(2.0**62), 2.0**62).astype(np.int64)
             numbers = numbers_by_edges[np.searchsorted(edges, amounts, side="right")]
         else:

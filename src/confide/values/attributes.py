@@ -133,6 +133,7 @@ values = ["north", "south", "east", "west"]
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
         """See :attr:`Alphabet.raw_names`; a place's own names, such as latitude, where there is one place alone."""
         raw = [alphabet.raw_names for alphabet in self.alphabets]
+        # With two places nobody knows whose "latitude" a column is.
         is_alone = sum(len(names[0]) > 1 for names in raw) == 1
         choices = []
         for name, known in zip(self.names, raw, strict=True):
@@ -318,6 +319,7 @@ values = ["north", "south", "east", "west"]
         """
         axes, lead = [self.axis(name) for name in names], weights.shape[:-1]
         table = weights.reshape(*lead, *(self.shape[axis] for axis in axes))
+        # Names may come in any order, axes of the whole stand in theirs.
         table = table.transpose(*range(len(lead)), *(len(lead) + np.argsort(axes)))
         own = [self.shape[axis] if axis in axes else 1 for axis in range(len(self.shape))]
         whole: NDArray[Any] = np.broadcast_to(table.reshape(*lead, *own), (*lead, *self.shape)).reshape(*lead, -1)
@@ -360,6 +362,7 @@ def check_names(what: str, names: Sequence[str]) -> None:
 def columns_of(rows: Values, widths: Sequence[int]) -> list[Values]:
     """Return the columns of each attribute, each with one type of its own where rows hold several."""
     ends = itertools.pairwise(itertools.accumulate(widths, initial=0))
+    # A row of mixed types holds objects; a column of one attribute is plain again.
     own = [rows[:, start:end] if end - start > 1 else rows[:, start] for start, end in ends]
     return [plain_array(column) for column in own]
 

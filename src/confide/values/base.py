@@ -349,6 +349,7 @@ class Alphabet(ABC):
         """Whether this is one value rather than a sequence of values."""
         if isinstance(values, Mapping):  # one value by the names of its parts
             return all(np.ndim(part) == 0 for part in values.values())
+        # Rows by the names of their parts are a sequence, even a single row.
         if isinstance(values, list | tuple) and len(values) and isinstance(values[0], Mapping):
             return False
         try:
@@ -488,6 +489,7 @@ def plain_array(array: Values) -> Values:
         kinds = {type(value) for value in array.reshape(-1)}
         if all(issubclass(kind, str) for kind in kinds):
             return array.astype(str)
+        # A truth value is no number, though True and 1 are equal.
         if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
             try:
                 return array.astype(np.int64)

@@ -370,6 +370,7 @@ values = ["never", "sometimes", "often"]
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
         known, order = self._sorted
+        # numpy would make a text of a number to compare it: 1 is none of "1" and "2".
         if values.dtype.kind != known.dtype.kind:
             return np.full(values.shape[0], -1, dtype=np.int64)
         places = np.minimum(np.searchsorted(known, values), self.size - 1)
@@ -402,6 +403,7 @@ values = ["never", "sometimes", "often"]
             return array
         texts, places = np.unique(array, return_inverse=True)
         read = [self.read((str(text),)) for text in texts.tolist()]
+        # What is no word stays as it was given, so that the error shows it.
         found = np.array([text if one is None else one for text, one in zip(texts.tolist(), read, strict=True)])
         values: Values = found[places.reshape(array.shape)]
         return values
@@ -508,6 +510,7 @@ class BitVectors(Alphabet):
 
     def pack(self, vectors: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return bits, one row a vector, as words; one row a vector where it takes several."""
+        # 64 places a word, of which the sign stays empty: whole bytes are packed fastest.
         bits = np.zeros((vectors.shape[0], self.parts, 64), dtype=bool)
         for word, start in enumerate(self._starts):
             chunk = vectors[:, start : start + self.WORD_BITS]

@@ -38,6 +38,7 @@ def named_columns(raw: Any) -> dict[str, Any] | None:
     >>> named_columns([{"age": 30, "sex": "f"}, {"sex": "m", "age": 40}])
     {'age': [30, 40], 'sex': ['f', 'm']}
     """
+    # Rows of a JSON file; a key that one lacks is a missing value.
     if isinstance(raw, list | tuple) and raw and all(isinstance(row, Mapping) for row in raw):
         return {name: [row.get(name) for row in raw] for name in raw[0]}
     if isinstance(raw, Mapping):

@@ -254,6 +254,7 @@ last = "2026-03-31"
         if self.every in ("day", "week"):
             days = times.astype("datetime64[D]").astype(np.int64) + EPOCH
             return (days if self.every == "day" else (days - 1) // 7) - self.origin
+        # numpy counts months from 1970, a step counts them from the year 0.
         months = times.astype("datetime64[M]").astype(np.int64) + 1970 * 12
         return months // MONTHS[self.every] - self.origin
 
@@ -282,6 +283,7 @@ last = "2026-03-31"
         past = {">=": start, "<": start, ">": end + 1, "<=": end + 1}
         if sign in past:
             is_above = first >= past[sign]
+            # A month of which some days are on either side is neither above nor below.
             is_cut = ~is_above & (last >= past[sign])
             chosen = is_above if sign in (">", ">=") else ~is_above
         else:

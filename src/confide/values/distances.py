@@ -306,6 +306,7 @@ def _lengths(differences: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
+    # Neighbours, a twentieth and half of the way: short, middling and long.
     steps = sorted({1, _round_number(size / 20), _round_number(size / 2)})
     # The nearer value is a round number as people write it, about three tenths along.
     grain = _round_number(size / 20)

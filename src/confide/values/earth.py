@@ -257,6 +257,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         inside &= (longitude >= self.west) & (longitude <= self.east)
         row = np.floor((latitude - self.south) / (self.north - self.south) * self.rows)
         column = np.floor((longitude - self.west) / (self.east - self.west) * self.columns)
+        # The far rims belong to the last row and column, so that bounds are inside.
         cells = np.stack([np.minimum(row, self.rows - 1), np.minimum(column, self.columns - 1)], axis=-1)
         found: Indices = np.where(inside[:, None], cells, -1.0).astype(np.int64)
         return found
@@ -284,6 +285,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
                 f"TRY_CAST({column} AS DOUBLE)",
                 *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
             )
+            # Bounds are cast from texts: a plain 40.7 is an exact decimal in SQL, and would be divided as one.
             inside.append(f"{degrees} BETWEEN {low} AND {high}")
             share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
             cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")

@@ -249,6 +249,7 @@ def _hold(edges: FloatArray, x: FloatArray, y: FloatArray) -> Chosen:
     """
     inside = np.zeros(x.size, dtype=bool)
     (west, south), (east, north) = edges[:, :2].min(axis=0), edges[:, :2].max(axis=0)
+    # Most points lie outside the box of a polygon, and these cost nothing more.
     near = np.flatnonzero((x >= west) & (x <= east) & (y >= south) & (y <= north))
     near = near[np.argsort(y[near], kind="stable")]
     x, y = x[near], y[near]
@@ -459,6 +460,7 @@ def _positions(content: Any, where: str) -> FloatArray:
         is_listed = isinstance(one, Sequence) and not isinstance(one, str) and len(one) in (2, 3)
         if not is_listed or not all(isinstance(part, int | float) and not isinstance(part, bool) for part in one):
             raise DataFileError(f"{where} should have positions [longitude, latitude]; got {_short(one)}.")
+    # Huge whole numbers of Python would not fit a float; cut, they are outside all the same.
     found = np.array([[float(min(max(part, -1e9), 1e9)) for part in one[:2]] for one in rows])
     outside = ~((np.abs(found[:, 0]) <= 180) & (np.abs(found[:, 1]) <= 90))
     if outside.any():

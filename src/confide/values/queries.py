@@ -429,6 +429,7 @@ class _Reader:
 
     def _known(self, word: str, known: tuple[str, ...]) -> str:
         """Return the name that a word means, in capital or small letters."""
+        # The very name goes before one in other letters: Age and age may both be there.
         alike = [one for one in known if one == word] or [one for one in known if one.lower() == word.lower()]
         if alike:
             return alike[0]
@@ -479,6 +480,7 @@ class _Reader:
         forms = {form for one in unit for form in (one, plural(one), _singular(one))}
         while self._peek()[0] == "name" and self._peek()[1].lower() in forms:
             self.place += 1
+        # In fractions: 1.005k is 1,005 and not 1,004.9999999999999.
         scaled = Fraction(str(number)) * scale
         return number if scale == 1 else int(scaled) if scaled.denominator == 1 else float(scaled)
 
