@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 from tests.collector.asking import TODAY, Served, ages, serving
 
-from confide.collector.limits import LIMITS
 from confide.collector.service import Collector, Days, Refusal, Settings
 from confide.collector.stores import Store, open_store
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.studio.jobs import MOST_KEPT, Jobs
 from confide.studio.serving import MOST_SIMULATED, Studio
 

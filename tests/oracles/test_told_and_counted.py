@@ -17,10 +17,9 @@ from tests.collector.test_against_a_dictionary import Deaf
 from tests.oracles.test_caches import asked
 
 import confide as cf
-from confide.collector.outbox import Outbox, receipts_of
+from confide.collector.client import Outbox, receipts_of
 from confide.data.files import ask_groups, estimate_file
-from confide.data.files.counts_files import CountsFile, Heading
-from confide.data.files.groups import natural_order
+from confide.data.files.counts_files import CountsFile, Heading, natural_order
 from confide.data.files.rows import Account
 from confide.errors import LimitError
 from confide.studio import answers
