@@ -19,7 +19,7 @@ from confide.estimates.explanations import (
     explain_guarantee,
 )
 from confide.estimates.inference import Band, Interval, Windows
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Noise, Origin
 from confide.mechanisms.guarantees import LocalDP
 from confide.present.figures import style
 from confide.present.figures.panels import Panel

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -18,9 +17,8 @@ import numpy as np
 
 from confide.errors import SurveyError, TooLargeError
 from confide.mechanisms import Mechanism, Product
-from confide.mechanisms.base import WITHOUT_TABLES
 from confide.mechanisms.randomized_response import UnaryEncoding
-from confide.values import Alphabet, Attributes
+from confide.values import Alphabet
 from confide.values.limits import MOST_BITS_SENT
 from confide.values.wording import counted
 
@@ -34,20 +32,14 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     # A class under another alphabet is none of its kind unless it says so: it may be built in another way.
     kind = thing.kind if isinstance(thing, Mechanism) else vars(type(thing)).get("kind", type(thing).__name__)
     settings: dict[str, Any] = {"kind": kind}
-    if thing.declared is not None:
-        return settings | dict(thing.declared)
-    if isinstance(thing, Attributes | Product):
-        inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
-        return settings | {name: declaration_of(part) for name, part in zip(thing.names, inner, strict=True)}
-    for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
-        value = getattr(thing, field.name)
-        if field.name in ("alphabet", "promise"):
-            continue
-        if isinstance(value, Alphabet | Mechanism):
-            settings[field.name] = declaration_of(value)
-        elif isinstance(value, np.ndarray) or value != field.default:
-            settings[field.name] = value
-    return settings
+    found = thing.declared
+    if found is None:
+        own = [field for field in fields(thing) if field.name not in ("alphabet", "promise")]  # type: ignore[arg-type]
+        stated = [(field.name, getattr(thing, field.name), field.default) for field in own]
+        always = np.ndarray | Alphabet | Mechanism
+        found = {name: value for name, value, usual in stated if isinstance(value, always) or value != usual}
+    parts = {name: declaration_of(one) for name, one in found.items() if isinstance(one, Alphabet | Mechanism)}
+    return settings | dict(found) | parts
 
 
 def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
@@ -106,10 +98,6 @@ def toml_value(value: object, most: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-LARGEST_DOCUMENT = 5_000_000
-"""Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
-
-
 def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
     """Return all tables of a mechanism and those it is made of, each under its place in the survey; mostly none.
 
@@ -148,18 +136,6 @@ def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
         )
     for name, inner in inner_mechanisms(mechanism).items():
         check_bits(inner, f"{place}.{name}")
-
-
-def check_size(text: str, mechanism: Mechanism) -> None:
-    """Refuse a document that is too large for a device."""
-    size = len(text.encode())
-    if size > LARGEST_DOCUMENT:
-        tables = tables_of(mechanism)
-        what = "its tables" if tables else "its lists"
-        raise TooLargeError(
-            f"The survey takes {size / 1e6:,.1f} MB as JSON, mostly for {what}, and a device should not load more than "
-            f"{LARGEST_DOCUMENT / 1e6:g} MB. {WITHOUT_TABLES}"
-        )
 
 
 def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:

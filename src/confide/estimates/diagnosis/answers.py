@@ -40,7 +40,7 @@ from confide.theory.identification import Identification, Partition, identificat
 from confide.theory.inversion_error import InversionError, inversion_error
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.maximum_set import MaximumSet, maximum_set, maximum_set_of
-from confide.theory.spectra import LARGEST_DENSE
+from confide.theory.spectra import LIMITS
 from confide.theory.verdicts import Finding, Verdict
 from confide.values import Alphabet, LineGeometry, PlaneGeometry
 from confide.values.queries import Query, as_weights, describe_query
@@ -393,7 +393,7 @@ def diagnose(
 def _consider(mechanism: Mechanism, counts: Counts) -> LikelySubset | None:
     """Return among which values best explanations lie, where that helps: all values if they are few."""
     whole = mechanism.alphabet
-    if whole.is_finite and whole.size <= LARGEST_DENSE:
+    if whole.is_finite and whole.size <= LIMITS.dense:
         return None
     subset = likely_subset(counts, mechanism)
     return None if subset.is_whole else subset
