@@ -312,12 +312,16 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     base = within(base, span)
     _check_question(people, epsilon, target, has_epsilon=is_given)
     declared = _check_shape(shape, base)
-    believed = _choose_guesses(guess, base, name or "value", rejects, declared)
+    if guess is None and rejects is not None:
+        raise InvalidParameterError("rejects is for a guess that is a file of values, and there is no guess.")
+    believed = family_of(base, declared) if guess is None else (as_guess(guess, base, name or "value", rejects),)
     measure = choose_measure(base.alphabet, query, name)
     refuse_idle_target(target, measure, believed)
-    kept, solver = _choose_cache(cache), _check_method(method)
+    if not isinstance(method, Method):
+        raise InvalidParameterError(f"method must be a Method such as IBU(); got {method!r}.")
+    kept = _choose_cache(cache)
     simulations = [
-        Simulation(one, measure, solver, int(times), int(seed), kept, follow, shape=declared) for one in believed
+        Simulation(one, measure, method, int(times), int(seed), kept, follow, shape=declared) for one in believed
     ]
     answers = {} if target is None else solve(simulations, Goal(base, people, target))
     answer = max(answers.values(), key=lambda one: one.value, default=None)
@@ -356,16 +360,6 @@ def _check_shape(shape: str | Sequence[str] | Shape | None, mechanism: Mechanism
             f"peak at 40'; or plan without it, in Python shape=None."
         )
     return declared
-
-
-def _choose_guesses(
-    guess: Any, mechanism: Mechanism, name: str, rejects: str | Path | None, declared: Shape | None
-) -> tuple[Guess, ...]:
-    if guess is not None:
-        return (as_guess(guess, mechanism, name, rejects),)
-    if rejects is not None:
-        raise InvalidParameterError("rejects is for a guess that is a file of values, and there is no guess.")
-    return family_of(mechanism, declared)
 
 
 def expected_surveys(mechanism: Mechanism, guess: object, *, is_solved: bool) -> int:
@@ -453,12 +447,6 @@ def refuse_idle_target(target: float | None, measure: Measure, guesses: Sequence
             f"A target of {target:.4g} takes no survey: the uniform distribution is only {away[name]:.4g} away from "
             f"{what}. Ask for less."
         )
-
-
-def _check_method(method: object) -> Method:
-    if not isinstance(method, Method):
-        raise InvalidParameterError(f"method must be a Method such as IBU(); got {method!r}.")
-    return method
 
 
 def _choose_cache(cache: object) -> Cache | None:

@@ -46,17 +46,12 @@ from confide.values.wording import counted, with_unit
 REPEATS = 12
 """Simulated surveys a setting: half of those of `confide plan`, for somebody waits; the margin says how sure it is."""
 
-FEW = 3
-"""Simulated surveys a setting for a first answer, which is told at once; the search goes on from there."""
-
-SOLVED = ("epsilon", "people", "error")
-
 
 def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Return which epsilon or how many people a target takes, or the error to expect of a draft."""
     draft, unknown = read_draft(work.get("draft")), work.get("solve")
-    if unknown not in SOLVED:
-        raise InvalidParameterError(f"solve must be one of {', '.join(SOLVED)}; got {unknown!r:.60}.")
+    if unknown not in ("epsilon", "people", "error"):
+        raise InvalidParameterError(f"solve must be one of epsilon, people, error; got {unknown!r:.60}.")
     target, query = _target(work.get("target"), is_needed=unknown != "error")
     measure = choose_measure(draft.alphabet, query, draft.survey.name)
     require_drawable(draft.survey.mechanism, draft.people)
@@ -64,10 +59,12 @@ def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         return _record(_simulation(draft, measure, tell), draft.survey.mechanism, draft.people, None)
     refuse_idle_target(target, measure, [draft.truth])
     asked = Goal(draft.survey.mechanism, None if unknown == "people" else draft.people, target)
-    first = _answered(_simulation(draft, measure, tell, FEW), draft, asked, asked.start)
+    # A first answer after few simulated surveys a setting is told at once; the search goes on from there.
+    few = 3
+    first = _answered(_simulation(draft, measure, tell, few), draft, asked, asked.start)
     if not first["is_reached"]:  # more repeats take minutes to say the same
         return first
-    tell(0, REPEATS, f"A first answer after {FEW} made-up surveys a setting; making sure of it", first)
+    tell(0, REPEATS, f"A first answer after {few} made-up surveys a setting; making sure of it", first)
     start = float(first["people"] if unknown == "people" else first["epsilon"])
     return _answered(_simulation(draft, measure, tell), draft, asked, start)
 
