@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.channels import Dense, Mixed, Mixture
@@ -73,7 +74,7 @@ def has_shape(theta: FloatArray, words: object) -> bool:
     return found.get(frozenset(terms), True)
 
 
-@pytest.mark.parametrize("words", EVERY, ids=str)
+@each("words", EVERY, ids=str)
 def test_components_and_their_mixtures_have_the_shape(words: str | tuple[str, ...]) -> None:
     generator = np.random.default_rng(1)
     for mixture in Shape.of(words).mixtures(SMALL):
@@ -139,7 +140,7 @@ def test_flat_distributions_have_one_peak() -> None:
     np.testing.assert_allclose(mixture.spread(shares), flat, atol=1e-6)
 
 
-@pytest.mark.parametrize("words", EVERY, ids=str)
+@each("words", EVERY, ids=str)
 def test_products_are_those_of_the_matrix(words: str | tuple[str, ...]) -> None:
     """A channel that is neither square nor symmetric; stacks as well as vectors; within its own error bounds."""
     generator = np.random.default_rng(3)
@@ -175,7 +176,7 @@ def _mixture(words: str) -> Mixture:
     return Shape.of(words).mixtures(SMALL)[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "message"),
     [
         ("falls from 50", "no shape that is known here"),

@@ -27,7 +27,7 @@ from confide.evidence.evidence import Evidence
 from confide.solve import smooth_prior
 from confide.solve.methods import Method
 from confide.solve.methods.smooth import fit_all
-from confide.solve.smooth_replicates import refit_replicates
+from confide.solve.smooth_prior import refit_replicates
 
 pytestmark = pytest.mark.slow
 

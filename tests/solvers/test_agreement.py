@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.solvers.problems import Array, degenerate, drawn, precise_certificate, rival_maximum, run, uniform
 
 from confide import (
@@ -25,8 +26,7 @@ from confide import (
 )
 from confide.channels import Dense, TwoSidedExponential
 from confide.evidence.evidence import Evidence
-from confide.solve.interior_point import DenseSystem, LineSystem, interior_point
-from confide.solve.maximum import SOLVERS, Solver, follow_path, is_line
+from confide.solve.maximum import SOLVERS, DenseSystem, LineSystem, Solver, follow_path, interior_point, is_line
 from confide.solve.search import Clock
 from confide.solve.support_newton import support_newton
 
@@ -38,7 +38,7 @@ LINES: dict[str, Build] = {
     "exponential": lambda size, epsilon: Exponential(Integers(0, size - 1), 2 * epsilon),
 }
 
-every_line = pytest.mark.parametrize("build", LINES.values(), ids=LINES.keys())
+every_line = each("build", LINES.values(), ids=LINES.keys())
 every_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS.keys())
 
 
@@ -48,8 +48,8 @@ def dense_interior_point(evidence: Evidence) -> float:
     return evidence.log_likelihood(run(solver, evidence).distribution)
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 0.3, 2.0])
-@pytest.mark.parametrize("size", [3, 4, 20, 150])
+@each("epsilon", [0.02, 0.3, 2.0])
+@each("size", [3, 4, 20, 150])
 @every_line
 def test_newton_and_both_interior_points_agree_on_a_line(build: Build, size: int, epsilon: float) -> None:
     evidence = drawn(build(size, epsilon).channel, 5000, seed=size)
@@ -82,7 +82,7 @@ def test_an_independent_solver_agrees(mechanism: Mechanism) -> None:
         assert ours == pytest.approx(rival_maximum(evidence), rel=0, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each("seed", range(25))
 def test_an_independent_solver_agrees_on_degenerate_matrices(seed: int) -> None:
     evidence = degenerate(seed, 1000)
     rival = rival_maximum(evidence)

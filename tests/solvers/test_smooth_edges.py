@@ -14,8 +14,15 @@ from confide.channels.base import FloatArray, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve import smooth_features
 from confide.solve.smooth_features import EDGE_DOUBT, EDGE_DOUBT_OF_RESPONSE, FEWEST, add_edges
-from confide.solve.smooth_prior import PriorFamily, PriorFit, Problem, follow_path, refit, stay_uniform
-from confide.solve.smooth_replicates import refit_replicates
+from confide.solve.smooth_prior import (
+    PriorFamily,
+    PriorFit,
+    Problem,
+    follow_path,
+    refit,
+    refit_replicates,
+    stay_uniform,
+)
 
 VALUES = np.arange(60)
 LINE = cf.TruncatedGeometric(cf.Integers(0, 59), 0.3)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from confide import Counts, Mechanism, tally
 from confide.evidence.evidence import Evidence
-from confide.solve.interior_point import DenseSystem, interior_point
+from confide.solve.maximum import DenseSystem, interior_point
 from confide.solve.search import Clock
 from confide.solve.support_newton import support_newton
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
@@ -33,7 +34,7 @@ def test_every_mechanism_with_reports(name: str) -> None:
     assert len(verdict_in_words(answer)) + len(evidence_in_words(answer)) >= 6
 
 
-@pytest.mark.parametrize("name", [*FINITE, *UNBOUNDED])
+@each("name", [*FINITE, *UNBOUNDED])
 def test_every_mechanism_without_reports(name: str) -> None:
     answer = cf.diagnose(None, survey({**FINITE, **UNBOUNDED}[name]).mechanism)
     assert answer.concavity is answer.uniqueness is None

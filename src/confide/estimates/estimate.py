@@ -14,7 +14,7 @@ import numpy as np
 
 from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import FloatArray, Layout
-from confide.channels.blocks import Blocks
+from confide.channels.mixed import Blocks
 from confide.check.fit import TOLERANCE, Examination, Fit, examine
 from confide.check.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.check.uniformity import Uniformity

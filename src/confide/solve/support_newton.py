@@ -26,16 +26,20 @@ from scipy.linalg import LinAlgError
 
 from confide.channels.base import FloatArray, Indices
 from confide.evidence.evidence import Evidence
-from confide.solve.hessian import FromPlane, FromRows, StationaryPlane, choose_curvature, curvature_of
 from confide.solve.search import (
     LITTLE_OVERLAP,
     STANDING,
     WARM_UP_CYCLES,
     Clock,
     Found,
+    FromPlane,
+    FromRows,
     NonnegativeProgramme,
     Progress,
+    StationaryPlane,
+    choose_curvature,
     climb,
+    curvature_of,
     highest,
     overlap,
     peaks,
@@ -128,17 +132,6 @@ class Support:
         to_come = peaks(self.composite, evidence.channel.layout).size if self.weights[0] == 1 else 0
         return max(self.values.size, to_come) > WIDEST_SUPPORT
 
-    def misses_most(self, gain: FloatArray) -> bool:
-        """Whether what is left to gain lies with values that are not in the support yet."""
-        within = float(np.abs(gain[self.values] - 1).max(initial=0.0))
-        return float(gain.max()) - 1 > 2 * within
-
-    def refine(self, evidence: Evidence) -> None:
-        """Keep whole rows from now on, where the curvature is still a model and they fit."""
-        if not self.curvature.is_exact and self.weights.size * self.composite_outputs.size <= LARGEST_ROWS:
-            self.curvature = FromRows(self.composite_outputs)
-            self.curvature.grow(evidence, self.values)
-
     def prune(self) -> None:
         """Drop single values whose weight is gone, and let weights sum to one; the composite stays, empty or not."""
         kept = self.weights[1:] > 0
@@ -156,14 +149,23 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
     theta, outputs = climb(evidence, theta, 30 if is_sharp else WARM_UP_CYCLES, clock)
     theta = theta / float(theta.sum())
     found = Found.of(evidence, theta, 0)
-    support = _first_support(evidence, theta, outputs, is_sharp=is_sharp)
+    support = Support.of(evidence, theta, outputs)
+    # Rows that overlap much are near copies of each other, and few of them carry the maximum: begin with the peaks of
+    # what EM reached. Where noise is weak most values do, and adding them peak by peak would take many rounds.
+    if is_sharp:
+        support.single_out(evidence, np.flatnonzero(theta > STANDING / theta.size))
+    else:
+        support.grow(evidence, highest(peaks(theta, evidence.channel.layout), theta, support.most_new_atoms))
     gain = evidence.gain(outputs)
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
         # After six rounds without a better certificate a model of the curvature has done what it can.
-        if number - found.iteration > 6:
-            support.refine(evidence)
+        # Whole rows take its place where they fit.
+        entries = support.weights.size * support.composite_outputs.size
+        if number - found.iteration > 6 and not support.curvature.is_exact and entries <= LARGEST_ROWS:
+            support.curvature = FromRows(support.composite_outputs)
+            support.curvature.grow(evidence, support.values)
         support.grow(evidence, _missing(evidence, gain, support.most_new_atoms))
         if support.is_too_wide(evidence):
             break
@@ -180,20 +182,6 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
     return found
 
 
-def _first_support(evidence: Evidence, theta: FloatArray, outputs: FloatArray, *, is_sharp: bool) -> Support:
-    """Begin with the peaks of what EM reached; where rows overlap little, with all the values that EM left standing.
-
-    Rows that overlap much are near copies of each other, and few of them carry the maximum. Where noise is weak most
-    values do, and adding them peak by peak would take many rounds.
-    """
-    support = Support.of(evidence, theta, outputs)
-    if is_sharp:
-        support.single_out(evidence, np.flatnonzero(theta > STANDING / theta.size))
-    else:
-        support.grow(evidence, highest(peaks(theta, evidence.channel.layout), theta, support.most_new_atoms))
-    return support
-
-
 def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
     """Return the values that promise the most: local maxima of the gain above one."""
     found = peaks(gain, evidence.channel.layout)
@@ -202,13 +190,16 @@ def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
 
 def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray, clock: Clock) -> bool:
     """Take one Newton step on the weights, and cheap ones after it; say whether any progress was possible."""
-    take = _exact_step if support.curvature.is_exact else _corrected_step
     programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs))
     has_moved, promise = False, np.inf
     for _ in range(4):
         slope = support.slope(evidence, outputs, gain)
         try:
-            step, change = take(evidence, support, programme, outputs, slope)
+            if support.curvature.is_exact:
+                step = programme.step(slope, support.weights)
+                change = support.outputs(evidence, np.maximum(support.weights + step, 0.0)) - outputs
+            else:
+                step, change = _corrected_step(evidence, support, programme, outputs, slope)
         except LinAlgError:
             break
         before, promise = promise, float(slope @ step)
@@ -220,25 +211,20 @@ def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: Flo
             break
         outputs = support.outputs(evidence)
         gain = evidence.gain(outputs)
-        if evidence.certificate_of(gain) <= clock.tolerance or support.misses_most(gain):
+        within = float(np.abs(gain[support.values] - 1).max(initial=0.0))
+        # It ends too where what is left to gain lies with values that are not in the support yet.
+        if evidence.certificate_of(gain) <= clock.tolerance or float(gain.max()) - 1 > 2 * within:
             break
     return has_moved
-
-
-def _exact_step(
-    evidence: Evidence, support: Support, programme: NonnegativeProgramme, outputs: FloatArray, slope: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return Newton's step and how it changes the outputs."""
-    step = programme.step(slope, support.weights)
-    return step, support.outputs(evidence, np.maximum(support.weights + step, 0.0)) - outputs
 
 
 def _corrected_step(
     evidence: Evidence, support: Support, programme: NonnegativeProgramme, outputs: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the same by steps of a model, each as long as the exact curvature along it allows.
+    """Return Newton's step and how it changes the outputs, where the curvature is a model.
 
-    Every partial step ends within bounds, and so does all between; the quadratic's gain never falls.
+    It is made of steps by the model, each as long as the exact curvature along it allows. Every partial step ends
+    within bounds, and so does all between; the quadratic's gain never falls.
     """
     curvature = curvature_of(evidence, outputs)
     step, bent, change = np.zeros_like(slope), np.zeros_like(slope), np.zeros_like(outputs)
@@ -278,7 +264,18 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
     plane = StationaryPlane.of(evidence.channel)
     if plane is None:
         raise TypeError(f"newton_cg needs a plane; got {evidence.channel!r}.")
-    theta, outputs = _first_point(evidence, theta, clock)
+    theta, _ = climb(evidence, theta, WARM_UP_CYCLES, clock)
+    # Neighbours are near copies of each other, and among copies conjugate gradients and bounds both go astray: only
+    # local maxima stay. Where rows overlap little they are not, and all that EM leaves standing may stay.
+    is_sharp = overlap(evidence.channel) < LITTLE_OVERLAP
+    left = np.flatnonzero(theta > STANDING / theta.size) if is_sharp else peaks(theta, evidence.channel.layout)
+    thin = np.zeros_like(theta)
+    thin[left] = theta[left]
+    if not evidence.explains(evidence.channel.push(thin)):
+        thin = theta
+    theta, outputs = climb(evidence, thin / float(thin.sum()), 5, clock)
+    total = float(theta.sum())
+    theta, outputs = theta / total, outputs / total
     gain = evidence.gain(outputs)
     found, accuracy = Found.of(evidence, theta, 0), LOOSEST
     for number in range(1, clock.iteration_limit + 1):
@@ -296,24 +293,6 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
         found = found.better_of(theta, evidence.certificate_of(gain), number)
         progress(number, outputs)
     return found
-
-
-def _first_point(evidence: Evidence, theta: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray]:
-    """Warm up by EM, leave only the local maxima, and let EM settle their weights.
-
-    Neighbours are near copies of each other, and among copies conjugate gradients and bounds both go astray. Where
-    rows overlap little they are not, and all that EM leaves standing may stay.
-    """
-    theta, _ = climb(evidence, theta, WARM_UP_CYCLES, clock)
-    is_sharp = overlap(evidence.channel) < LITTLE_OVERLAP
-    found = np.flatnonzero(theta > STANDING / theta.size) if is_sharp else peaks(theta, evidence.channel.layout)
-    thin = np.zeros_like(theta)
-    thin[found] = theta[found]
-    if not evidence.explains(evidence.channel.push(thin)):
-        thin = theta
-    theta, outputs = climb(evidence, thin / float(thin.sum()), 5, clock)
-    total = float(theta.sum())
-    return theta / total, outputs / total
 
 
 @dataclass(frozen=True, eq=False)

@@ -201,7 +201,7 @@ def turn_to_reporters(rows: RowStack, populations: FloatArray) -> FloatArray:
 
 def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> FloatArray:
     """Return the average of the fits to the mean, each moved to every row of counts."""
-    from confide.solve.smooth_replicates import refit_replicates
+    from confide.solve.smooth_prior import refit_replicates
 
     # Priors with less than 2 % of the average over all replicates are not tried for each of them. With a thousandth
     # the band of the ages is as wide and takes half as long again, for edges have neighbours.
