@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from confide.data.files.groups import GroupedCounts
 from tests.collector.asking import ages
 from tests.plans.test_records import given
 
@@ -26,7 +27,6 @@ from confide.collector.stores import StoredSurvey, StoredToken, open_store
 from confide.data.counting.duck import merge_files
 from confide.data.files import records
 from confide.data.files.counts_files import Heading, load_counts, read_heading, save_counts, write_counts
-from confide.data.files.groups import GroupedCounts
 from confide.data.files.metadata import Metadata, read_metadata
 from confide.data.files.rows import Account, Reason
 from confide.evidence.origins import Noise, Origin
