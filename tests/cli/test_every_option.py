@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from confide.data.files.groups import GroupedCounts
 from tests.cli.surveys import HALVES
 from tests.plans.test_records import given
 from typer.testing import CliRunner
@@ -34,6 +33,7 @@ from confide.collector.outbox import Outbox
 from confide.collector.stores import Store, make_token, open_store
 from confide.data.counting.duck import DuckLedger
 from confide.data.files import Account, CountsFile
+from confide.data.files.counts_files import GroupedCounts
 from confide.estimates.diagnosis import why_undivided
 from confide.present.estimates import summarise_estimate
 

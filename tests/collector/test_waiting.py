@@ -28,7 +28,7 @@ from confide.collector.stores import (
     make_token,
     open_store,
 )
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import ConfideError, InvalidParameterError
 
 

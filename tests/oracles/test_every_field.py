@@ -17,16 +17,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from confide.data.files.groups import GroupedCounts
 from tests.collector.asking import ages
 from tests.plans.test_records import given
 
 import confide as cf
 from confide.collector.outbox import Outbox
-from confide.collector.stores import StoredSurvey, StoredToken, open_store
+from confide.collector.stores import StoredSurvey, StoredToken, digest_secret, make_token, open_store
 from confide.data.counting.duck import merge_files
 from confide.data.files import records
-from confide.data.files.counts_files import Heading, load_counts, read_heading, save_counts, write_counts
+from confide.data.files.counts_files import GroupedCounts, Heading, load_counts, read_heading, save_counts, write_counts
 from confide.data.files.metadata import Metadata, read_metadata
 from confide.data.files.rows import Account, Reason
 from confide.evidence.origins import Noise, Origin
@@ -255,8 +254,8 @@ def test_surveys_and_tokens_of_a_store_are_read_back(tmp_path: Path) -> None:
     store.close_survey(OTHER.fingerprint)
     assert store.surveys()[1] == replace(first, admission="open", is_closed=True)
     assert store.surveys()[0] == StoredSurvey(1, AGES.fingerprint, AGES.to_json(), "open", False, False)
-    token = StoredToken("alice", "read", AGES.fingerprint, "d" * 64)
-    store.add_token(token)
+    _, secret = make_token(store, "read", "alice", AGES.fingerprint)
+    token = StoredToken("alice", "read", AGES.fingerprint, digest_secret(secret))
     store.close()
     assert open_store(str(tmp_path / "s.db")).tokens() == [token]
 
@@ -299,19 +298,19 @@ def records_of(answer: cf.Estimate) -> Iterator[tuple[str, Mapping[str, Any], An
     windows = answer.windows(error=0.125, level=0.75, name="age")
     asked = answer.query("age >= 4", 0.625, name="age").among(3, 0.875)
     band = answer.interval(0.6875)
-    yield "windows", records.windows_record(windows), windows, 2
+    yield "windows", records.plain(windows), windows, 2
     yield "answer", records.answer_record(asked), asked, 6
     yield "studio's answer", studio_answers.answer_record(asked), asked, 4
     for one, record, studios in zip(
-        windows.answers, records.windows_record(windows)["windows"], studio_answers.window_records(windows), strict=True
+        windows.answers, records.plain(windows)["windows"], studio_answers.window_records(windows), strict=True
     ):
         yield "window", record, one, 5
         yield "studio's window", studios, one, 3
-    yield "band", records._band_record(band), band, 3
-    yield "fit", records.fit_record(answer.fit), answer.fit, 4
+    yield "band", records.plain(band), band, 3
+    yield "fit", records.plain(answer.fit), answer.fit, 4
     assert answer.uniformity is not None
-    yield "uniformity", records.uniformity_record(answer.uniformity), answer.uniformity, 4
-    yield "finding", records.finding_record(answer.identification), answer.identification, 4
+    yield "uniformity", records.plain(answer.uniformity), answer.uniformity, 4
+    yield "finding", records.plain(answer.identification), answer.identification, 4
     yield "prediction", prediction_record(given().prediction), given().prediction, 4
     outcome = cf.assess(COUNTS, AGES.mechanism, cf.MLE(), truth=np.full(10, 0.1))
     whole = records.estimate_record(AGES, COUNTS, outcome)

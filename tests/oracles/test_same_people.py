@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from confide.data.files.limits import LIMITS
 
 import confide as cf
 from confide.data.counting import open_ledger, read_reports
 from confide.data.files import privatize_file, read_values
-from confide.data.files.rows import Account, Reason, Reject
+from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.data.files.sheets import Request
 from confide.errors import ConfideError
 

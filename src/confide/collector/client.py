@@ -272,8 +272,8 @@ class Client:
                 self.hang_up()
                 return CollectorError(f"{self.url} answers, but {error}", code=STRANGE), pause
         try:
-            error = json.loads(text)["error"]
-            code, message = str(error["code"]), str(error["message"])
+            told = json.loads(text)["error"]
+            code, message = str(told["code"]), str(told["message"])
         except (ValueError, KeyError, TypeError, RecursionError):
             code, message = STRANGE, f"{self.url} answered {answer.status}, which no collector does. Is it one?"
         if code == "not-found" and self._parts.path.strip("/"):
