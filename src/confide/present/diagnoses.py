@@ -8,8 +8,14 @@ import numpy as np
 
 import confide
 from confide.check.fit import FitVerdict
-from confide.estimates.diagnosis import Diagnosis, QueryAnswer
-from confide.estimates.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
+from confide.estimates.diagnosis import (
+    Diagnosis,
+    QueryAnswer,
+    evidence_in_words,
+    findings,
+    told_in_words,
+    verdict_in_words,
+)
 from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_value
 from confide.evidence.counts import Counts, tally
 from confide.evidence.origins import Origin

@@ -19,7 +19,7 @@ from confide.data import datasets
 from confide.data.files.counts_files import write_counts_file
 from confide.errors import ConfideError, InvalidParameterError
 from confide.estimates.comparisons import Outcome, assess_pool
-from confide.estimates.diagnosis.answers import why_undivided
+from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import Estimate
 from confide.estimates.explanations import describe_mechanism
 from confide.estimates.inference import Interval, Windows

@@ -14,8 +14,7 @@ from confide.check.fit import FitVerdict
 from confide.collector.client import to_counts_file
 from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError
-from confide.estimates.diagnosis import diagnose
-from confide.estimates.diagnosis.answers import why_undivided
+from confide.estimates.diagnosis import diagnose, why_undivided
 from confide.estimates.estimate import Estimate, recover
 from confide.estimates.explanations import describe_mechanism, explain_choices
 from confide.estimates.inference import Interval
