@@ -8,7 +8,7 @@ from pathlib import Path
 
 import confide
 from confide.present.estimates import describe_seconds
-from confide.present.pages.markup import answer_list, bullets, document, fold, note, paragraph, section, table, text
+from confide.present.pages.__init__ import answer_list, bullets, document, fold, note, paragraph, section, table, text
 from confide.present.summary import NONE
 from confide.values.wording import counted, listed
 from reproduction.claims import Claim, Ruling, tally

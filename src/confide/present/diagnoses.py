@@ -22,7 +22,7 @@ from confide.evidence.origins import Origin
 from confide.present import summary as say
 from confide.present.estimates import summarise_reports
 from confide.present.figures import Panel, Role, draw_classes, draw_ranges, draw_residuals, style
-from confide.present.figures.palette import colors_of
+from confide.present.figures.style import colors_of
 from confide.present.pictures import picture_windows, tell_ranges, tell_residuals
 from confide.present.summary import (
     NONE,

@@ -12,7 +12,7 @@ from confide.estimates.groups import GroupReports
 from confide.estimates.inference import Interval, percent
 from confide.present import summary as say
 from confide.present.figures import Panel, Role, style
-from confide.present.figures.palette import colors_of
+from confide.present.figures.style import colors_of
 from confide.present.summary import Beside, Bullets, Caution, Cell, Line, Listing, Note, Part, Row, Section, Summary
 from confide.values.wording import counted, listed
 

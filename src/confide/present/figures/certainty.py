@@ -278,7 +278,7 @@ def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:
     west, south = grid.first_column - 0.5, grid.first_row - 0.5
     extent = (west, west + grid.columns, south, south + grid.rows)
     picture = grid.picture(residuals)
-    image = axes.imshow(picture, origin="lower", extent=extent, interpolation="none", cmap=style.residuals())
+    image = axes.imshow(picture, origin="lower", extent=extent, interpolation="none", cmap=style.scale("residuals"))
     image.set_clim(-reach, reach)
     axes.grid(visible=False)
     for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):
