@@ -94,9 +94,13 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
         comes = say.come_from(f"{made} The survey, which devices and curator both read:", survey)
     else:
         comes = say.come_from(made, survey, origin, notes)
+    headline, fit = (told or words)[0], diagnosis.fit
+    if fit is not None and fit.is_bad:
+        badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
+        headline = f"These reports {badly}. What this page says holds only as far as they come from its mechanism."
     return Summary(
         title=f"Can this answer be right? {survey.title}",
-        headline=_first_sentence(diagnosis, told or words),
+        headline=headline,
         facts=_facts(diagnosis) if is_page else {},
         cautions=[
             *(say.caution_simulated(origin) if is_page else []),
@@ -125,14 +129,6 @@ def _page_sections(
         *_classes(diagnosis),
         _evidence(diagnosis),
     ]
-
-
-def _first_sentence(diagnosis: Diagnosis, words: Sequence[str]) -> str:
-    fit = diagnosis.fit
-    if fit is None or not fit.is_bad:
-        return words[0]
-    badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
-    return f"These reports {badly}. What this page says holds only as far as they come from its mechanism."
 
 
 def _facts(diagnosis: Diagnosis) -> dict[str, str]:

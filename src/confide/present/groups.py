@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import confide
 from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
-from confide.estimates.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.estimates.groups import GroupReports
 from confide.estimates.inference import Interval, percent
 from confide.present import summary as say
@@ -80,7 +79,7 @@ def _cautions(groups: SurveyGroups) -> list[Caution]:
     if groups.fits.is_bad:
         found.append(Caution("Poor fit", "These reports do not fit the survey", (groups.fits.headline,)))
     of = f" in {'all' if some == every else f'{some:,} of'} {every:,} groups"
-    return found + say.caution_identification(groups.identification, of, WHEN_GROUPS_ARE_NOT_IDENTIFIED)
+    return found + say.caution_identification(groups.identification, of)
 
 
 def _page_sections(groups: SurveyGroups, answers: GroupAnswers) -> list[Section | Beside]:
