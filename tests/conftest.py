@@ -164,7 +164,10 @@ def _without_fit(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-LAID_OUT = ("figures/", "pages/test_in_a_browser.py", "pages/test_design.py", "studio/", "reproduction/")
+LAID_OUT = (
+    *("figures/", "pages/test_in_a_browser.py", "pages/test_design.py", "studio/", "reproduction/test_command.py"),
+    *("reproduction/test_page.py", "reproduction/test_readme_figure.py", "reproduction/test_runner.py"),
+)
 
 
 @pytest.fixture(autouse=True, scope="module")

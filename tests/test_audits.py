@@ -46,8 +46,7 @@ from confide.mechanisms.audits import Extent
 from confide.mechanisms.draws import chi_square, count_draws
 from confide.mechanisms.guarantees import Guarantee
 from confide.mechanisms.promises import worst_ratio
-from confide.mechanisms.sampling import Bits, GeometricNoise, SecureBits, WeightRows, ratio_above
-from confide.mechanisms.sampling.permanent import PermanentBits
+from confide.mechanisms.sampling import Bits, GeometricNoise, PermanentBits, SecureBits, WeightRows, ratio_above
 from confide.values import Alphabet, Indices
 from confide.values.metrics import Discrete
 
@@ -322,6 +321,14 @@ class TruthfulInSecret(TruncatedGeometric):
         return indices if isinstance(bits, SecureBits) else super()._draw(indices, bits)
 
 
+class TruthfulInSecretBatches(TruncatedGeometric):
+    """Honest from a seed, and where reports are drawn one at a time."""
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        is_batch = isinstance(bits, SecureBits) and indices.size > 1
+        return indices if is_batch else super()._draw(indices, bits)
+
+
 class Mixed(TruncatedGeometric):
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         return super()._draw(self.alphabet.size - 1 - indices, bits)
@@ -393,6 +400,7 @@ LINE = TruncatedGeometric(Integers(0, 5), 0.5)
     [
         Truthful(Integers(0, 9), 1.0),
         TruthfulInSecret(Integers(0, 9), 1.0),
+        TruthfulInSecretBatches(Integers(0, 9), 1.0),
         Mixed(Integers(0, 9), 1.0),
         Sorted(Integers(0, 9), 1.0),
         Sharp(Integers(0, 9), 1.0),

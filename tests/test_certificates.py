@@ -207,3 +207,17 @@ def test_what_a_pull_may_be_wrong_by_is_part_of_the_bound(monkeypatch: pytest.Mo
     answer = MLE().solve(evidence)
     assert evidence.certificate(answer.distribution) >= 100 * math.log(1.01)
     assert answer.status is not Status.CERTIFIED
+
+
+def test_what_a_push_may_be_wrong_by_is_part_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Likewise of the probabilities of reports: their error counts in full, for the bound divides by them."""
+
+    class Coarse(Dense):
+        def push_error(self, distribution: Array, pushed: Array) -> Array:  # noqa: ARG002 (one signature)
+            return np.asarray(0.01 * pushed)
+
+    monkeypatch.setattr(module, "MOST_ENTRIES", 0)
+    evidence = Evidence(Coarse(np.array([[0.8, 0.2], [0.3, 0.7]])), np.array([60.0, 40.0]))
+    answer = MLE().solve(evidence)
+    assert evidence.certificate(answer.distribution) >= -100 * math.log(0.99)
+    assert answer.status is not Status.CERTIFIED

@@ -188,7 +188,7 @@ def test_tables_that_nobody_needs_are_refused() -> None:
 
 
 def test_a_document_too_large_for_a_device_is_refused_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.surveys.declarations.LARGEST_DOCUMENT", 5_000)
+    monkeypatch.setattr("confide.surveys.survey.LARGEST_DOCUMENT", 5_000)
     contract = cf.Survey(cf.TruncatedPlanarLaplace(cf.Grid(20, 20), 1.0))
     with pytest.raises(TooLargeError, match=r"takes .* MB as JSON, mostly for its tables.*Use fewer"):
         contract.to_json()

@@ -10,8 +10,8 @@ import pytest
 from tests.counting.conftest import AGES, CELLS, COLOURS
 
 import confide as cf
-from confide.evidence import origins
-from confide.evidence.origins import Noise, mark, noise_of
+from confide.evidence import counts as origins
+from confide.evidence.counts import Noise, mark, noise_of
 
 PEOPLE = [0, 3, 3, 4, 9] * 20
 

@@ -15,7 +15,7 @@ import confide as cf
 from confide.channels import Layout
 from confide.data.files import load_counts, save_counts
 from confide.errors import ValueOutsideAlphabetError
-from confide.evidence.origins import Noise
+from confide.evidence.counts import Noise
 from confide.present.pages import estimate_page
 from confide.values import LineGeometry, RingGeometry, Values
 from confide.values.metrics import Value

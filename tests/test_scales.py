@@ -153,7 +153,7 @@ def test_queries_speak_words() -> None:
 
 
 def test_every_question_of_a_window_can_be_asked() -> None:
-    from confide.estimates.inference.windows import windows_over
+    from confide.estimates.inference.division import windows_over
 
     scale = cf.Scale(["never", "now and then", "it's rare", 'a "few"', "in", "ärger", "18-24"])
     kind = windows_over(scale, "answer")

@@ -15,8 +15,7 @@ from tests.cases import each
 import confide as cf
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS as KNOWN
-from confide.mechanisms.sampling import Bits
-from confide.mechanisms.sampling.bits import Octets
+from confide.mechanisms.sampling import Bits, Octets
 from confide.surveys.declarations import tables_of
 from confide.values import ALPHABETS, BitVectors
 from confide.values.canonical import canonical_json, fingerprint_of, read_json

@@ -28,8 +28,7 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import COMMANDS, app
-from confide.collector.client import Client, Receipt, to_counts_file
-from confide.collector.outbox import Outbox
+from confide.collector.client import Client, Outbox, Receipt, to_counts_file
 from confide.collector.stores import Store, make_token, open_store
 from confide.data.counting.duck import DuckLedger
 from confide.data.files import Account, CountsFile
@@ -40,7 +39,7 @@ from confide.present.estimates import summarise_estimate
 parquet = pytest.importorskip("pyarrow.parquet", reason="counting needs the extra confide[counting]")
 pytest.importorskip("uvicorn", reason="the collector needs the extra confide[collector]")
 
-AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 4, unit="year"), 2.0), "age", "Ages")
+AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 2, unit="year"), 2.0), "age", "Ages")
 LIMITED = replace(AGES, most_reports=1)
 PERMANENT = replace(AGES, is_permanent=True)
 AMOUNTS = cf.Survey(cf.RandomizedResponse(cf.Bins(edges=(10.0, 20.0), below=True, above=True), 1.0), "pay", "Pay")
@@ -54,7 +53,7 @@ PAIR = cf.Survey(
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)
 CITY = cf.Survey(cf.TruncatedPlanarLaplace(PLACES, 1.0), "home", "Homes")
 FREE = cf.Survey(cf.PlanarLaplace(cf.Coordinates(40.70, -74.02, 40.79, -73.93), 5.0), "home", "Homes")
-OTHER = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 4, unit="year"), 3.0), "age", "Others")
+OTHER = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 2, unit="year"), 3.0), "age", "Others")
 ENDLESS = cf.Survey(cf.Geometric(cf.Integers(unit="year"), 1.0), "age", "Ages")
 SURVEYS = {
     "ages": AGES, "limited": LIMITED, "permanent": PERMANENT, "pay": AMOUNTS, "pair": PAIR, "other": OTHER,
@@ -155,22 +154,22 @@ ROWS = [
         --iteration-limit  | ages.toml r.csv --method ibu --json    | --iteration-limit 1         | iteration_limit=1\b
         --interval         | ages.toml r.csv --method mle --json    | --interval 0.5              | "level": 0.5
         --shape            | ages.toml r.csv --method mle --json    | --shape falling             | "falling"
-        --query            | ages.toml r.csv --method mle --json    | --query age>=3              | "age>=3"
+        --query            | ages.toml r.csv --method mle --json    | --query age>=2              | "age>=2"
         --within           | city.toml cells.csv --method mle --json | --within halves.geojson | "within North"
         --cell             | free.toml at.csv --method inversion-raw   | --cell '5 km'               | code 0
         --background       | city.toml cells.csv --method mle        | --background halves.geojson | lines drawn: 2
-        --mean             | ages.toml r.csv --method mle --json --joint --query age>=3 | --mean   | "together": 2
-        --median           | ages.toml r.csv --method mle --json --joint --query age>=3 | --median | "together": 2
+        --mean             | ages.toml r.csv --method mle --json --joint --query age>=2 | --mean   | "together": 2
+        --median           | ages.toml r.csv --method mle --json --joint --query age>=2 | --median | "together": 2
         --quantile         | ages.toml r.csv --method mle           | --quantile 90%              | quantile 0.9
         --marginal         | pair.toml pairs.csv --method mle --json | --marginal age             | "marginals": {"age"
         --cross            | pair.toml pairs.csv --method mle --json | --cross age,sex | "names": \["age", "sex"\]
-        --joint            | ages.toml r.csv --method mle --json --query age>=3 --mean | --joint  | "together": 2
-        --prospect         | ages.toml r.csv --method mle --json --query age>=3 | --prospect      | "prospect": "
+        --joint            | ages.toml r.csv --method mle --json --query age>=2 --mean | --joint  | "together": 2
+        --prospect         | ages.toml r.csv --method mle --json --query age>=2 | --prospect      | "prospect": "
         --windows          | city.toml cells.csv --method mle | --windows              | is_bidden=True
         --truth            | ages.toml r.csv --method mle --json    | --truth v.csv               | "truth_rows": {
         --output           | ages.toml r.csv --method mle           | -o e.csv                    | file e.csv
         --column           | ages.toml two.csv --method mle         | --column years              | code 0
-        --different-people | permanent.toml days.parquet --method mle --json --query age>=3 | --different-people | .
+        --different-people | permanent.toml days.parquet --method mle --json --query age>=2 | --different-people | .
         --rejects          | ages.toml bad.csv --method mle         | --rejects x.csv             | file x.csv
         --all              | ages.toml r.csv --method mle           | --all                       | .
         --strict           | ages.toml unfit.csv --method mle       | --strict                    | code 8
@@ -181,7 +180,7 @@ ROWS = [
         --delta            | ages.toml towns.parquet --method ibu --json | --delta 50         | delta=50
         --iteration-limit  | ages.toml towns.parquet --method ibu --json | --iteration-limit 1 | iteration_limit=1\b
         --interval         | ages.toml towns.parquet --method mle --json | --interval 0.5     | "level": 0.5
-        --query            | ages.toml towns.parquet --method mle --json | --query age>=3     | "age>=3"
+        --query            | ages.toml towns.parquet --method mle --json | --query age>=2     | "age>=2"
         --quantile         | ages.toml towns.parquet --method mle --json | --quantile 90%     | "quantile 0.9"
         --output           | ages.toml towns.parquet --method mle        | -o e.csv           | file e.csv
         --output           | ages.toml towns.parquet --method mle        | -o e.json          | file e.json
@@ -191,13 +190,13 @@ ROWS = [
         --truth            | ages.toml towns.parquet --method mle        | --truth v.csv      | code 2
         --joint            | pair.toml pairs.csv --method mle --json --cross age,sex | --joint | "together": 6
         --interval         | pair.toml pairs.csv --method mle --json --cross age,sex | --interval 0.5 | "level": 0.5
-        --interval         | ages.toml r.csv --method mle --json --query age>=3 | --interval 0.5 | "level": 0.5
+        --interval         | ages.toml r.csv --method mle --json --query age>=2 | --interval 0.5 | "level": 0.5
         --output           | pair.toml pairs.csv --method mle --cross age,sex -o e.json | -o e.csv | file e.age-sex.csv
         --output           | ages.toml r.csv --method mle                | -o e.json          | file e.json
         --column           | pair.toml pairs2.csv --method mle --column years | --column sexes | code 0
     """),
     *table("diagnose", r"""
-        --query            | ages.toml towns.parquet --json       | --query age>=3   | "age>=3"
+        --query            | ages.toml towns.parquet --json       | --query age>=2   | "age>=2"
         --error            | ages.toml towns.parquet --json       | --error 40%      | "error": 0.4
         --interval         | ages.toml towns.parquet --json       | --interval 0.5   | "level": 0.5
         --shape            | ages.toml towns.parquet --json       | --shape falling  | "falling"
@@ -207,7 +206,7 @@ ROWS = [
         --different-people | permanent.toml daytowns.parquet --json | --different-people | .
     """),
     *table("diagnose", r"""
-        --query            | ages.toml r.csv --json      | --query age>=3            | "age>=3"
+        --query            | ages.toml r.csv --json      | --query age>=2            | "age>=2"
         --within           | city.toml cells.csv --json | --within halves.geojson | "within North"
         --cell             | free.toml at.csv            | --cell '5 km'             | code 0
         --error            | ages.toml r.csv --json      | --error 40%               | "error": 0.4
@@ -239,6 +238,7 @@ ROWS = [
     """),
     *table("send", r"""
         --to            | ages.toml v.csv                          | --to http://127.0.0.1:9        | url http://127.0.0.1:9
+        --to            | ages.toml v.csv                          | --to http://127.0.0.1:9        | "to": "http://127.0.0.1:9"
         --column        | ages.toml named.csv --to http://localhost:1 | --column years              | posted
         --rejects       | ages.toml odd.csv --to http://localhost:1 | --rejects x.csv               | file x.csv
         --force         | pay.toml high.csv --to http://localhost:1 | --force                       | posted
@@ -305,7 +305,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("options")
     for name, survey in SURVEYS.items():
         (place / f"{name}.toml").write_text(survey.text())
-    ages, towns = [0, 1, 1, 2, 2, 2, 3, 3, 4, 4] * 2, ["Oslo", "Rome"] * 10
+    ages, towns = [0, 1, 1, 2, 2, 2, 0, 0, 1, 1] * 2, ["Oslo", "Rome"] * 10
     (place / "v.csv").write_text(
         lines(
             "age,town,secret",
@@ -314,14 +314,14 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (place / "sent.csv").write_text((place / "v.csv").read_text())
     (place / "named.csv").write_text(lines("years,weight", [f"{age},{age}" for age in ages]))
-    (place / "one.csv").write_text("age\n3\n")
+    (place / "one.csv").write_text("age\n2\n")
     (place / "odd.csv").write_text(lines("age", [*map(str, ages), "x"]))
     (place / "high.csv").write_text(lines("pay", ["5000"] * 30))
     (place / "secret.txt").write_text(SECRET)
     (place / "r.csv").write_text(lines("report,town", [f"{age},{town}" for age, town in zip(ages, towns, strict=True)]))
     (place / "two.csv").write_text(lines("years,other", [f"{age},{age}" for age in ages]))
     (place / "bad.csv").write_text(lines("report", [*map(str, ages), "x"]))
-    (place / "unfit.csv").write_text(lines("report", ["0"] * 500 + ["4"] * 500))
+    (place / "unfit.csv").write_text(lines("report", ["0"] * 500 + ["2"] * 500))
     (place / "long.csv").write_text(lines("report", list(map(str, ages * 5))))
     (place / "copy.csv").write_text((place / "long.csv").read_text())
     (place / "pairs.csv").write_text(lines("age,sex", [f"{age % 3},{'fm'[age % 2]}" for age in ages]))
@@ -330,7 +330,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "halves.geojson").write_text(json.dumps(HALVES))
     for name, reports, survey in (
         ("one", [0, 1, 2], AGES),
-        ("two", [3, 4], AGES),
+        ("two", [2, 0], AGES),
         ("other", [1, 1], OTHER),
         ("first", [1, 2], LIMITED),
         ("second", [2, 2], LIMITED),
@@ -342,7 +342,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cf.save_counts(place / "days.parquet", days, PERMANENT)
     for name, some, survey, repeats in (
         ("towns", [ages, ages[:7]], AGES, 1),
-        ("oddtowns", [[0] * 500 + [4] * 500, [0] * 500 + [4] * 500], AGES, 1),
+        ("oddtowns", [[0] * 500 + [2] * 500, [0] * 500 + [2] * 500], AGES, 1),
         ("daytowns", [ages, ages[:7]], PERMANENT, 2),
     ):
         parts: dict[tuple[str, ...], cf.Counts] = {}
@@ -397,8 +397,8 @@ class Nowhere(Client):
     def counts(self, fingerprint: str, by: Sequence[str] = ()) -> CountsFile:
         typer.echo(f"asked for {'other' if fingerprint == OTHER.fingerprint else 'ages'} {by=}", err=True)
         days = [
-            {"day": "2026-11-16", "groups": ["Oslo"], "counts": [[3, 2]]},
-            {"day": "2026-11-17", "groups": ["Rome"], "counts": [[4, 1]]},
+            {"day": "2026-11-16", "groups": ["Oslo"], "counts": [[1, 2]]},
+            {"day": "2026-11-17", "groups": ["Rome"], "counts": [[2, 1]]},
         ]
         record = {
             "survey": TOWNS.fingerprint,

@@ -22,7 +22,7 @@ import confide as cf
 from confide.data.files import privatize_file, privatizing, read_report_rows
 from confide.data.files.privatizing import Shuffler, folder_beside
 from confide.data.files.rows import LIMITS
-from confide.evidence.origins import noise_of
+from confide.evidence.counts import noise_of
 from confide.mechanisms.sampling import as_bits
 
 FloatArray = NDArray[np.float64]
@@ -36,7 +36,7 @@ AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05), name="
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two buckets, memory for nothing, and buckets that are split again: every path of the shuffler, on a few rows."""
-    monkeypatch.setattr("confide.mechanisms.sampling.bits.BUCKETS", 2)
+    monkeypatch.setattr("confide.mechanisms.sampling.BUCKETS", 2)
     monkeypatch.setattr(privatizing, "BUCKETS", 2)
     monkeypatch.setitem(vars(LIMITS), "memory", 0)
     monkeypatch.setitem(vars(LIMITS), "piece", 2)

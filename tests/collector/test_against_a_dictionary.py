@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections import Counter
@@ -13,8 +14,7 @@ import pytest
 from tests.collector.asking import TODAY, ages, serving
 
 import confide as cf
-from confide.collector.client import Client, Receipt, to_counts_file
-from confide.collector.outbox import Outbox, receipts_of, require_unsent
+from confide.collector.client import Client, Outbox, Receipt, receipts_of, require_unsent, to_counts_file
 from confide.collector.stores import Store, open_store
 from confide.errors import DataFileError
 
@@ -64,6 +64,31 @@ def test_what_is_sent_is_what_is_kept_by_day_and_by_group(number: int, store: St
         for key, one in kept.groups.items()
     }
     assert groups == {key: dict(one) for key, one in expected.items() if one}
+
+
+def test_groups_of_several_names_are_kept_by_their_names_in_any_order(tmp_path: Path) -> None:
+    """Declared in an order of their own, with values that two of them share, and sent in every order."""
+    values = {"town": ("north", "south"), "age": ("north", "old"), "sex": ("south", "old")}
+    survey, draw = cf.Survey(SURVEYS[1].mechanism, "balance", "Balances", groups=values), random.Random(9)  # noqa: S311
+    expected: Counter[tuple[str, ...]] = Counter()
+    store = open_store(str(tmp_path / "store.db"))
+    with serving(store, survey) as served:
+        for names in itertools.permutations(values):
+            for _ in range(3):
+                groups = {name: draw.choice(values[name]) for name in names}
+                size = draw.randint(1, 4)
+                assert served.post(served.message([0] * size, groups=groups)).status == 200
+                expected[tuple(groups[name] for name in values)] += size
+        record = served.read("counts").json
+    store.close()
+    assert sorted(record["by"]) == sorted(values)
+    for by in ((), ("town",), ("sex",), ("sex", "town"), ("town", "age", "sex"), ("day", "age")):
+        found = {key: parts[0].total for key, parts in to_counts_file(survey, record, by).groups.items()}
+        sums: Counter[tuple[str, ...]] = Counter()
+        for key, number in expected.items():
+            known = dict(zip(values, key, strict=True)) | {"day": TODAY.isoformat()}
+            sums[tuple(known[name] for name in by)] += number
+        assert found == sums, by
 
 
 def test_postgresql_answers_when_reports_are_durable_whatever_its_own_setting_is(database: str) -> None:

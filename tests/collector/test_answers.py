@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from confide.cli.collector import pull_counts
 from confide.cli.main import app
 from confide.collector import Client, CollectorError, Receipt, write_message
-from confide.collector.outbox import Outbox
+from confide.collector.client import Outbox
 from confide.collector.serving import bind
 from confide.collector.stores import StoreError, open_store
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
@@ -254,8 +254,6 @@ def test_an_outbox_is_held_by_one(tmp_path: Path) -> None:
 def test_a_lock_that_was_taken_away_in_this_moment_is_taken_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from confide.collector import outbox
-
     beside, tries = tmp_path / "box.lock", []
 
     def late(number: int, *, waits: bool = True) -> bool:
@@ -264,7 +262,7 @@ def test_a_lock_that_was_taken_away_in_this_moment_is_taken_anew(
             beside.unlink()  # as the one before does when it is done
         return lock_file(number, waits=waits)
 
-    monkeypatch.setattr(outbox, "lock_file", late)
+    monkeypatch.setattr("confide.collector.client.lock_file", late)
     with Outbox.held(tmp_path / "box"):
         assert len(tries) == 2
         assert beside.exists()
@@ -272,7 +270,7 @@ def test_a_lock_that_was_taken_away_in_this_moment_is_taken_anew(
 
 @pytest.mark.slow
 def test_a_dead_process_lets_go_of_its_outbox(tmp_path: Path) -> None:
-    held = "from confide.collector.outbox import Outbox; from pathlib import Path; import sys, time\n"
+    held = "from confide.collector.client import Outbox; from pathlib import Path; import sys, time\n"
     held += "with Outbox.held(Path(sys.argv[1])):\n    print('held', flush=True); time.sleep(60)"
     command = [sys.executable, "-c", held, str(tmp_path / "box")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

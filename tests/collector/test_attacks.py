@@ -32,7 +32,7 @@ from confide.collector import Client, write_message
 from confide.collector import http as http_module
 from confide.collector import serving as server_module
 from confide.collector.http import Call
-from confide.collector.service import Collector, Lane, Refusal, Room, shown
+from confide.collector.service import Collector, Refusal, Room, shown
 from confide.collector.stores import Store, StoreError, open_store
 from confide.collector.wire import LIMITS, Wire
 from confide.studio.jobs import MOST_EACH, MOST_JOBS, Job, Jobs
@@ -259,7 +259,7 @@ def test_no_more_wait_than_there_is_memory_for(file_store: Store, monkeypatch: p
     monkeypatch.setattr("confide.collector.service.LIMITS", replace(LIMITS, most_waiting=3, most_waiting_each=2))
 
     async def run(served: Served) -> None:
-        room = served.app.collector.lane._turn
+        room = served.app.collector.turn
         await room.enter("a", 1)
         waiting = [asyncio.create_task(room.enter(one, 1)) for one in "aab"]
         await asyncio.sleep(0)
@@ -291,9 +291,9 @@ def test_the_lane_does_one_thing_at_a_time() -> None:
         return number
 
     async def run() -> list[int]:
-        lane = Lane()
-        found = await asyncio.gather(*(lane.do(str(one % 3), work, one) for one in range(12)))
-        lane.close()
+        collector = Collector(None)  # type: ignore[arg-type]
+        found = await asyncio.gather(*(collector.do_in_turn(str(one % 3), work, one) for one in range(12)))
+        collector.thread.shutdown()
         return found
 
     assert asyncio.run(run()) == list(range(12))

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from confide.cli.main import app
 from confide.collector import Client, CollectorError, write_message
-from confide.collector.outbox import Outbox
+from confide.collector.client import Outbox
 from confide.collector.wire import LIMITS
 from confide.data.files import load_counts
 from confide.errors import InvalidParameterError

@@ -14,7 +14,7 @@ import pytest
 from tests.collector.asking import Reply, Served, ages, serving
 
 from confide.collector import sqlite, stores
-from confide.collector.outbox import Outbox
+from confide.collector.client import Outbox
 from confide.collector.service import Settings
 from confide.collector.stores import Batch, Store, open_store
 from confide.collector.wire import LIMITS, Wire

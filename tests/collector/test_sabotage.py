@@ -24,8 +24,15 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.collector import pull_counts, without_password
 from confide.cli.main import app
-from confide.collector.client import Client, CollectorError, Receipt, to_counts_file
-from confide.collector.outbox import Outbox, receipts_of, require_unsent
+from confide.collector.client import (
+    Client,
+    CollectorError,
+    Outbox,
+    Receipt,
+    receipts_of,
+    require_unsent,
+    to_counts_file,
+)
 from confide.collector.readings import compute
 from confide.collector.service import Collector, Settings
 from confide.collector.sqlite import SqliteStore

@@ -13,7 +13,7 @@ from tests.collector.killing import SURVEY, Nursery, Running
 from typer.testing import CliRunner, Result
 
 from confide.cli.main import app
-from confide.collector.outbox import receipts_of
+from confide.collector.client import receipts_of
 from confide.collector.stores import make_invitations
 from confide.mechanisms.sampling import Permanent
 from confide.surveys.survey import parse_survey

@@ -351,3 +351,16 @@ def test_a_store_does_what_a_dictionary_does(seed: int, tmp_path: Path) -> None:
             twin.check()
     twin.check()
     twin.store.close()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.1", "[::1]"])
+def test_a_token_goes_to_this_machine(host: str) -> None:
+    Client(f"http://{host}:8000", "secret")
+
+
+@pytest.mark.parametrize("host", ["192.168.1.5", "10.0.0.1", "172.16.0.1", "169.254.1.1", "0.0.0.0", "8.8.8.8", "box"])  # noqa: S104
+def test_a_token_goes_to_no_other_machine_unless_by_https(host: str) -> None:
+    with pytest.raises(InvalidParameterError, match="could be read on its way"):
+        Client(f"http://{host}:8000", "secret")
+    Client(f"http://{host}:8000")
+    Client(f"https://{host}:8000", "secret")

@@ -11,8 +11,7 @@ import confide as cf
 from confide.errors import InvalidParameterError
 from confide.estimates.estimate import recover
 from confide.estimates.inference import Likelihood, Windows
-from confide.estimates.inference.division import _Growth
-from confide.estimates.inference.windows import MOST_SINGLE, windows_over
+from confide.estimates.inference.division import MOST_SINGLE, _Growth, windows_over
 
 LINE = cf.Integers(0, 39, unit="year")
 HUMP = np.exp(-(((np.arange(40) - 14) / 5) ** 2))

@@ -27,9 +27,9 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError
-from confide.estimates.inference import surroundings
+from confide.estimates.inference import inference
 from confide.estimates.inference.bases import allowed_fall
-from confide.estimates.inference.surroundings import surround
+from confide.estimates.inference.inference import surround
 from confide.values import Selection
 
 pytestmark = pytest.mark.slow
@@ -149,11 +149,11 @@ def test_surroundings_hold_the_likely_values() -> None:
 
 def test_too_many_cells_are_not_added_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     around = surround(Grid(100, 100), 0.01, 10)
-    assert around.alphabet.size <= surroundings.LARGEST_PLANE
+    assert around.alphabet.size <= inference.LARGEST_PLANE
     assert 0 < around.steps < around.wanted == 1000
     assert "may be too narrow" in around.explain()
     assert surround(Grid(200, 200), 0.01, 10).alphabet == Grid(200, 200)
     assert surround(Integers(0, 10**6), 0.01, 10).steps == 0
-    monkeypatch.setattr(surroundings, "MOST_STORED", 2000)
+    monkeypatch.setattr(inference, "MOST_STORED", 2000)
     assert surround(Grid(2, 2), 0.5, 10).alphabet.size <= 200
     assert surround(Integers(0, 9), None, 10).alphabet == Integers(0, 9)

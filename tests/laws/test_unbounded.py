@@ -119,7 +119,7 @@ def test_products_are_those_of_the_columns(mechanism: Mechanism) -> None:
     check_products(mechanism.observe(some_counts(mechanism)).channel)
 
 
-@each("steps", [1000, 10**6, 10**8])
+@each("steps", [1000, 10**8])
 @every_unbounded
 def test_reports_from_another_world_do_not_underflow(mechanism: Mechanism, steps: int) -> None:
     counts = tally(beyond(mechanism, steps))

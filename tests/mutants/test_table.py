@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ def test_faults_can_be_planted_and_their_tests_are_there() -> None:
         sound = (ROOT / fault.file).read_text(encoding="utf-8")
         assert fault.plant(sound) != sound, fault
         if fault.file.endswith(".py"):
-            compile(fault.plant(sound), fault.file, "exec")
+            ast.parse(fault.plant(sound), fault.file)
         else:
             assert fault.tests, f"no coverage tells which tests run {fault.file}: name them"
         for test in fault.tests:

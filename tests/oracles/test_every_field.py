@@ -21,14 +21,14 @@ from tests.collector.asking import ages
 from tests.plans.test_records import given
 
 import confide as cf
-from confide.collector.outbox import Outbox
+from confide.collector.client import Outbox
 from confide.collector.stores import StoredSurvey, StoredToken, digest_secret, make_token, open_store
 from confide.data.counting.duck import merge_files
 from confide.data.files import records
 from confide.data.files.counts_files import GroupedCounts, Heading, load_counts, read_heading, save_counts, write_counts
 from confide.data.files.metadata import Metadata, read_metadata
 from confide.data.files.rows import Account, Reason
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Noise, Origin
 from confide.evidence.shapes import Shape
 from confide.plans.records import prediction_record
 from confide.studio import answers as studio_answers

@@ -683,7 +683,7 @@ def test_at_most_five_seconds_of_batches_gather(monkeypatch: pytest.MonkeyPatch,
         collector._draw_ticket()
     with pytest.raises(Refusal, match="2 batches a second"):
         collector._draw_ticket()
-    collector.lane.close()
+    collector.thread.shutdown(wait=False)
     store.close()
 
 

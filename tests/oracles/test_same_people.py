@@ -72,6 +72,8 @@ DIALECTS: dict[str, Callable[[People], str]] = {
     "one column more": lambda rows: moved(rows, more=True),
     "no line end at the end": lambda rows: lines_of(rows).removesuffix("\n"),
     "blank lines at the end": lambda rows: lines_of(rows) + "\n\n",
+    "blanks around the names": lambda rows: lines_of(rows).replace("town,report", " town , report", 1),
+    "blanks in quoted names": lambda rows: lines_of(rows).replace("town,report", '"town ",report ', 1),
 }
 
 
@@ -205,6 +207,31 @@ def test_a_file_is_found_by_any_of_its_names(tmp_path: Path, monkeypatch: pytest
     for twice in (["a/x.csv", "a/*.csv"], ["a", "a/b"], ["a/x.csv", "a/../a/x.csv"]):
         with pytest.raises(ConfideError, match="is named 2 times"):
             counted(twice)
+
+
+@pytest.mark.parametrize("name", ["report", "years", None])
+def test_a_table_is_counted_whatever_holds_it(name: str | None, tmp_path: Path) -> None:
+    """Of any package, as a table, a single column, or one that is only to be computed; under any name, or none."""
+    pandas, polars, duckdb = (pytest.importorskip(one) for one in ("pandas", "polars", "duckdb"))
+    numbers, called = [3, 5, 3, 70], "years" if name == "years" else "report"
+    frame = {called: numbers}
+    tables = {
+        "arrow": pyarrow.table(frame),
+        "pandas": pandas.DataFrame(frame),
+        "pandas with an index": pandas.DataFrame(frame, index=[9, 8, 7, 6]),
+        "pandas' column": pandas.Series(numbers, name=name),
+        "pandas of objects": pandas.DataFrame({called: pandas.Series(numbers, dtype=object)}),
+        "polars": polars.DataFrame(frame),
+        "polars, lazily": polars.LazyFrame(frame),
+        "duckdb": duckdb.from_arrow(pyarrow.table(frame)),
+    }
+    for kind, table in tables.items():
+        found = cf.count(table, SHARP)
+        assert (found.reports.tolist(), found.counts.tolist()) == ([3, 5], [2, 1]), kind
+        expected = name if kind == "pandas' column" and name is not None else called
+        assert (found.rows.columns, found.rows.total_rejected) == ((expected,), 1), kind
+        again = cf.count(table, SHARP, columns=expected) if expected else found
+        assert again == found, kind
 
 
 # Accounts, which add up whatever they are of.

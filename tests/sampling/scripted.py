@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from confide.mechanisms.sampling.bits import ROUNDS, Bits, Octets, Words
+from confide.mechanisms.sampling import ROUNDS, Bits, Octets, Words
 
 WORD = 64
 LARGEST_WORD = 2**WORD - 1

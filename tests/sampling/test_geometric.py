@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.cases import each
 from tests.sampling.scripted import ScriptedBits, SpelledBits
 
-from confide.mechanisms.sampling import GeometricNoise, as_bits, ratio_above
-from confide.mechanisms.sampling.bits import OddsCoin, PowerCoin, toss_all
+from confide.mechanisms.sampling import GeometricNoise, OddsCoin, PowerCoin, as_bits, ratio_above, toss_all
 
 RATIOS = [Fraction(1, 2), Fraction(1, 3), Fraction(99, 100), ratio_above(Fraction(1, 20)), ratio_above(Fraction(40))]
 

@@ -13,8 +13,7 @@ from tests.laws.examples import ALL_EXAMPLES, label
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.mechanisms.draws import chi_square
-from confide.mechanisms.sampling import PermanentBits
-from confide.mechanisms.sampling.permanent import as_permanents
+from confide.mechanisms.sampling import PermanentBits, as_permanents
 
 SECRET = bytes(range(16))
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), 0.5), "age")

@@ -17,8 +17,8 @@ from tests.sampling.scripted import LARGEST_WORD, ScriptedBits
 
 from confide import Grid, PlanarGeometric, TruncatedPlanarGeometric
 from confide.channels.kernels import planar_geometric_kernel
+from confide.mechanisms import sampling
 from confide.mechanisms.sampling import PlanarGeometricNoise, ProductNoise, TableNoise, as_bits
-from confide.mechanisms.sampling import geometric as planar_sampling
 
 
 def hypot_bounds(down: int, along: int, bits: int = 400) -> tuple[Fraction, Fraction]:
@@ -92,7 +92,7 @@ def test_staying_put_is_always_kept() -> None:
 def test_deciding_all_in_integers_changes_nothing(noise: PlanarGeometricNoise, monkeypatch: pytest.MonkeyPatch) -> None:
     # Floats decide where they are far from the edge; where everything is in doubt, the outcome must be the same.
     quick = noise.draw(120, as_bits(3))
-    monkeypatch.setattr(planar_sampling, "DOUBT", 2.0)
+    monkeypatch.setattr(sampling, "DOUBT", 2.0)
     slow = noise.draw(120, as_bits(3))
     np.testing.assert_array_equal(quick, slow)
 

@@ -17,7 +17,7 @@ import numpy as np
 from tests.cases import each
 
 import confide as cf
-from confide.mechanisms.sampling.bits import Bits, Octets
+from confide.mechanisms.sampling import Bits, Octets
 
 Probability = Callable[[int], int]
 """The first so many binary digits of a probability, as a number."""

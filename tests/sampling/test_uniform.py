@@ -59,8 +59,8 @@ def p_value(shuffle: Callable[[Bits], object], draws: int) -> float:
 @pytest.mark.slow
 def test_every_order_is_equally_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     assert p_value(lambda bits: permutation(4, bits), 6_000) > 0.001
-    monkeypatch.setattr("confide.mechanisms.sampling.bits.BUCKETS", 2)
-    monkeypatch.setattr("confide.mechanisms.sampling.bits.LARGEST_SORTED", 2)
+    monkeypatch.setattr("confide.mechanisms.sampling.BUCKETS", 2)
+    monkeypatch.setattr("confide.mechanisms.sampling.LARGEST_SORTED", 2)
     assert p_value(lambda bits: permutation(4, bits), 3_000) > 0.001, "through buckets, and buckets in buckets"
 
 

@@ -145,6 +145,15 @@ def test_two_groups_have_one_test_and_one_group_has_none() -> None:
     assert (one[0].p_value, one.different) == (1.0, [])
 
 
+def test_who_says_what_most_say_is_as_usual_as_can_be() -> None:
+    """One report of two kinds: all simulated groups of one are as far off or further, ties among them."""
+    mechanism = cf.RandomizedResponse(cf.Categories(["a", "b"]), 1.0)
+    groups = {0: cf.tally(["a", "b"], [700, 300]), 1: cf.tally(["a"]), 2: cf.tally(["b"])}
+    found = differences(alone(groups, mechanism))
+    assert found[1].p_value == pytest.approx(1, abs=1e-3)
+    assert found[2].p_value == pytest.approx(0.3, abs=0.1)
+
+
 def test_p_values_do_not_depend_on_names_or_order() -> None:
     groups = at_random(AGES, [30, 60, 90], 2)
     first, second = differences(alone(groups, AGES)), differences(alone(dict(reversed(groups.items())), AGES))

@@ -46,6 +46,7 @@ from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidPar
 from confide.evidence.evidence import Evidence
 from confide.theory import likely_subset
 from confide.theory.likely_subsets import LikelySubset, likely_subset_of
+from confide.theory.spectra import Limits
 from confide.values import Selection
 
 SMALL = [example for example in ALL_EXAMPLES if 1 < example.alphabet.size <= 100]
@@ -273,10 +274,8 @@ def test_cells_between_the_clusters_carry_nothing(mechanism: Mechanism, monkeypa
 
     counts = far_and_near(mechanism, 60)
     whole = estimate(counts, bounded(mechanism, counts.reports), MLE(tolerance=1e-9))
-    monkeypatch.setattr(likely_subsets, "LONGEST_RANGE", 0)
-    monkeypatch.setattr(likely_subsets, "SPARSEST", 1)
-    monkeypatch.setattr(likely_subsets, "LARGEST_BOX", 0)
-    monkeypatch.setattr(likely_subsets, "SPARSEST_BOX", 1)
+    few_only = Limits(longest_range=0, sparsest_range=1, largest_box=0, sparsest_box=1)
+    monkeypatch.setattr(likely_subsets, "LIMITS", few_only)
     few = estimate(counts, mechanism, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.alphabet.size < 0.5 * whole.alphabet.size
@@ -330,9 +329,8 @@ def test_pools_without_an_end_are_those_on_a_wide_alphabet(
     unbounded = list(zip(counts, pool, strict=True))
     found = estimate_pool(unbounded, MLE(tolerance=1e-9))
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
-    for longest, sparsest in (("LONGEST_RANGE", "SPARSEST"), ("LARGEST_BOX", "SPARSEST_BOX")):
-        monkeypatch.setattr(likely_subsets, longest, 0)
-        monkeypatch.setattr(likely_subsets, sparsest, 1)
+    few_only = Limits(longest_range=0, sparsest_range=1, largest_box=0, sparsest_box=1)
+    monkeypatch.setattr(likely_subsets, "LIMITS", few_only)
     few = estimate_pool(unbounded, MLE(tolerance=1e-9))
     assert isinstance(few.alphabet, Selection)
     assert few.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)

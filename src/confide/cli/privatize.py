@@ -15,9 +15,8 @@ from confide.data.files import Privatized, privatize_file
 from confide.data.files.rows import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
-from confide.evidence.origins import Noise
-from confide.mechanisms.sampling import Permanent
-from confide.mechanisms.sampling.permanent import NEW_SECRET
+from confide.evidence.counts import Noise
+from confide.mechanisms.sampling import NEW_SECRET, Permanent
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey, load_survey
 from confide.values.categories import COUNTED_AS

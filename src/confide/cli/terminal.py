@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from confide.data.files import to_json
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Origin
 from confide.present.summary import Caution
 from confide.present.terminal import show_lines
 from confide.solve.methods import Monitor, Progress

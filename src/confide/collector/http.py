@@ -35,14 +35,16 @@ UNKEPT = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff
 JSON = [(b"content-type", b"application/json"), *UNKEPT]
 
 # Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
-POLICY = (
-    b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
-    b"frame-ancestors 'none'; base-uri 'none'"
-)
 HTML = [
     (b"content-type", b"text/html; charset=utf-8"),
     *UNKEPT,
-    (b"content-security-policy", POLICY),
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+            b"frame-ancestors 'none'; base-uri 'none'"
+        ),
+    ),
     (b"referrer-policy", b"no-referrer"),
 ]
 TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache-control", b"no-store")]
@@ -120,30 +122,28 @@ def require_method(method: str, *known: str) -> None:
         raise refusal
 
 
-# What the design of all pages does not have: one narrow column, and a row for each survey.
-STYLE = """
-body { margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
-  background: var(--page); color: var(--ink); font: var(--text)/var(--leading) var(--font); overflow-wrap: anywhere; }
-h1 { font-size: var(--text-title); line-height: 1.2; margin: 0 0 var(--space-3); }
-h2 { font-size: var(--text-heading); margin: var(--space-8) 0 var(--space-3); }
-ul { list-style: none; margin: 0; padding: 0; display: grid; gap: var(--space-3); }
-li { background: var(--card); border: 1px solid var(--rule); border-radius: var(--radius); padding: var(--space-4); }
-li h3 { font-size: var(--text-lead); margin: 0; }
-p { margin: var(--space-2) 0; }
-p.note, label { color: var(--faint); font-size: var(--text-small); }
-a { color: var(--stacked); display: inline-block; padding: var(--space-2) 0; }
-form { display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: end; }
-label { flex: 1 1 12em; display: grid; gap: var(--space-1); }
-input, button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--truth);
-  border-radius: var(--radius-small); padding: var(--space-2) var(--space-3);
-  min-height: 44px; box-sizing: border-box; }
-button { font-weight: 600; cursor: pointer; }
-"""
-
-
 @cache
 def _design() -> str:
-    return (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
+    """Return the design of all pages, and what it does not have: one narrow column, and a row for each survey."""
+    shared = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
+    return f"""{shared}
+body {{ margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
+  background: var(--page); color: var(--ink); font: var(--text)/var(--leading) var(--font); overflow-wrap: anywhere; }}
+h1 {{ font-size: var(--text-title); line-height: 1.2; margin: 0 0 var(--space-3); }}
+h2 {{ font-size: var(--text-heading); margin: var(--space-8) 0 var(--space-3); }}
+ul {{ list-style: none; margin: 0; padding: 0; display: grid; gap: var(--space-3); }}
+li {{ background: var(--card); border: 1px solid var(--rule); border-radius: var(--radius); padding: var(--space-4); }}
+li h3 {{ font-size: var(--text-lead); margin: 0; }}
+p {{ margin: var(--space-2) 0; }}
+p.note, label {{ color: var(--faint); font-size: var(--text-small); }}
+a {{ color: var(--stacked); display: inline-block; padding: var(--space-2) 0; }}
+form {{ display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: end; }}
+label {{ flex: 1 1 12em; display: grid; gap: var(--space-1); }}
+input, button {{ font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--truth);
+  border-radius: var(--radius-small); padding: var(--space-2) var(--space-3);
+  min-height: 44px; box-sizing: border-box; }}
+button {{ font-weight: 600; cursor: pointer; }}
+"""
 
 
 def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
@@ -164,7 +164,7 @@ def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
     studio = '<p><a href="/studio">The studio, for curators: design surveys and look</a></p>' if has_studio else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>confide collector</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_design()}{STYLE}</style></head>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_design()}</style></head>'
         "<body><main><h1>A confide collector</h1>"
         "<p>Devices send blurred reports here. No address, no time finer than the day and no order is kept.</p>"
         f"{studio}{listed}</main></body></html>"
@@ -177,9 +177,9 @@ LOG = logging.getLogger("confide.collector")
 class Application:
     """Collector as an ASGI application."""
 
-    def __init__(self, collector: Collector, readings: Readings | None = None, guest: Guest | None = None) -> None:
+    def __init__(self, collector: Collector, guest: Guest | None = None) -> None:
         self.collector = collector
-        self.readings = readings or Readings(collector)
+        self.readings = Readings(collector)
         self.guest = guest
         self._keepers: list[asyncio.Task[None]] = []
         self._receiving: dict[asyncio.Task[Any] | None, float] = {}
@@ -256,7 +256,6 @@ class Application:
         if scope["query_string"] and b"token" in scope["query_string"].lower():
             raise Refusal(400, "token-in-url", "A token belongs into the header Authorization, never into a URL.")
         if call.path == "/v1/reports" and call.method == "POST":
-            _require_json(call.headers)
             invitation, take = call.header(b"confide-invitation"), self.collector.take
             body = await self._body(call, most_parts=self.collector.settings.most_parts)
             return 200, await take(body, call.secret, invitation, call.address), JSON
@@ -286,16 +285,12 @@ class Application:
             return await self._survey(entry, parts[3] if len(parts) == 4 else "", call)
         if self.guest is None:
             raise not_found()
-        return await self.guest.answer(call, lambda: self._json_body(call))
-
-    async def _json_body(self, call: Call) -> bytes:
-        _require_json(call.headers)
-        return await self._body(call)
+        return await self.guest.answer(call, lambda: self._body(call))
 
     async def _surveys(self, call: Call) -> Reply:
         if call.method == "POST":
             self.collector.require("administer", call.secret)
-            document = (await self._json_body(call)).decode("utf-8", "replace")
+            document = (await self._body(call)).decode("utf-8", "replace")
             admission = call.header(b"confide-admission") or "open"
             if admission not in ADMISSIONS:
                 raise Refusal(422, "admission", f"Confide-Admission is one of {', '.join(ADMISSIONS)}.")
@@ -334,7 +329,7 @@ class Application:
             form_type = b"application/x-www-form-urlencoded"
             if call.headers.get(b"content-type", b"").partition(b";")[0].strip() != form_type:
                 raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-            text = await self._body(call, 2**12)  # bytes: it has one field
+            text = await self._body(call, 2**12, is_json=False)  # bytes: it has one field
             try:
                 form = parse_qs(text.decode("utf-8", "replace"), max_num_fields=4)
             except ValueError:
@@ -364,8 +359,14 @@ class Application:
 
     # Messages.
 
-    async def _body(self, call: Call, most: int = 0, most_parts: int = 0) -> bytes:
-        """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large."""
+    async def _body(self, call: Call, most: int = 0, most_parts: int = 0, *, is_json: bool = True) -> bytes:
+        """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large.
+
+        Other types than JSON are refused: a foreign page could send those without the browser asking us first.
+        """
+        kind = call.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if is_json and kind != b"application/json":
+            raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")
         most = min(most or self.collector.settings.most_bytes, self.collector.settings.most_bytes)
         stated = call.headers.get(b"content-length", b"0")
         encoding = call.headers.get(b"content-encoding", b"identity").strip().lower()
@@ -480,7 +481,7 @@ class Application:
                     self.guest.close()
                 await asyncio.to_thread(self.collector.commits.finish)
                 self.readings.close()
-                self.collector.lane.close()
+                self.collector.thread.shutdown(wait=False)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -546,10 +547,3 @@ def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise Refusal(400, "malformed", "The message is not one whole piece of gzip.")
     return whole
-
-
-def _require_json(headers: Headers) -> None:
-    """Refuse other types: a foreign page could send those without the browser asking us first."""
-    stated = headers.get(b"content-type", b"")
-    if stated != b"application/json" and stated.partition(b";")[0].strip().lower() != b"application/json":
-        raise Refusal(415, "type", "A message is sent with Content-Type: application/json.")

@@ -26,8 +26,6 @@ LOCK = 0x636F6E66
 GATE = LOCK + 1
 """Advisory lock: shared by transactions that count, exclusive for closing a day or a survey."""
 
-ANSWER_SECONDS = 10.0
-"""Seconds that a statement may take, and that a database may be silent: a link that is lost says nothing."""
 
 Found = TypeVar("Found")
 
@@ -35,7 +33,7 @@ Found = TypeVar("Found")
 class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
     """Connection that ends itself where the database is silent for too long, over whatever kind of link."""
 
-    seconds = ANSWER_SECONDS
+    seconds = LIMITS.database_seconds
 
     def wait(self, gen: Generator[Any, Any, Found], *given: Any, **more: Any) -> Found:
         def hurry() -> Generator[Any, Any, Found]:
@@ -68,7 +66,7 @@ class PostgresStore(Store):
         connection = TimedConnection.connect(self._url, connect_timeout=int(seconds), autocommit=True)
         try:
             # Whatever the server's default is: an answer is sent when the reports are durable.
-            limits = f"SET lock_timeout = '{seconds:g}s'; SET statement_timeout = '{ANSWER_SECONDS:g}s'"
+            limits = f"SET lock_timeout = '{seconds:g}s'; SET statement_timeout = '{LIMITS.database_seconds:g}s'"
             connection.execute(f"SET synchronous_commit = on; {limits}".encode())
         except psycopg.Error:
             connection.close()

@@ -30,8 +30,6 @@ from confide.evidence.counts import Counts
 from confide.solve.methods import Stacked
 from confide.surveys.survey import Survey
 
-KINDS = ("estimate", "diagnosis", "fit", "page")
-
 Answered = tuple[int, bytes]
 """The version of the counts, and the answer."""
 
@@ -48,8 +46,9 @@ class Readings:
 
     async def get(self, entry: Entry, what: str) -> Answered:
         """Return an answer, and the version of the counts that it is of."""
-        if what != "counts" and what not in KINDS:
-            raise Refusal(404, "not-found", f"There are counts, {', '.join(KINDS)}; got {what[:20]!r}.")
+        kinds = ("counts", "estimate", "diagnosis", "fit", "page")
+        if what not in kinds:
+            raise Refusal(404, "not-found", f"There are {', '.join(kinds)}; got {what[:20]!r}.")
         account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
         version = version_of(entry, account)
         key = entry.stored.fingerprint, what

@@ -11,13 +11,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import orjson
 
 from confide.collector import stores
-from confide.collector.wire import LIMITS, Wire
+from confide.collector.wire import LIMITS, Wire, today
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys.survey import Survey
 from confide.values.wording import counted
@@ -83,27 +83,6 @@ class Room:
             if not future.cancelled():  # whoever waited has not gone in this moment
                 self._inside[address] += size
                 future.set_result(None)
-
-
-class Lane:
-    """One thread for work that would hold up the event loop: one piece at a time, addresses in turn."""
-
-    def __init__(self) -> None:
-        self._turn = Room(1, 1)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="confide-parse")
-
-    async def do(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Do this in the thread when it is this address's turn; `TimeoutError` where too many wait for theirs."""
-        await self._turn.enter(address, 1)
-        try:
-            call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names
-            return await asyncio.get_running_loop().run_in_executor(self._thread, call)
-        finally:
-            self._turn.leave(address, 1)
-
-    def close(self) -> None:
-        """End the thread, when its work is done."""
-        self._thread.shutdown(wait=False)
 
 
 @dataclass
@@ -298,11 +277,6 @@ class Entry:
         return cls(stored, survey, Wire.of(survey))
 
 
-def today() -> date:
-    """Return the day, in universal time."""
-    return datetime.now(UTC).date()
-
-
 @dataclass
 class Days:
     """Days that reports may be of now, by their texts: a window that moves on by itself and never back."""
@@ -324,17 +298,13 @@ class Days:
         if now - self._looked > 1:
             self._looked = now
             # A day ahead, for where the sun rises early it is tomorrow already.
-            first, last = self.first.toordinal(), self.clock().toordinal() + 1
+            last = self.clock().toordinal() + 1
+            first = max(last - 1 - self.window, self.horizon, 1)
             self._known = {date.fromordinal(day).isoformat(): day for day in range(first, last + 1)}
         found = self._known.get(text) if isinstance(text, str) else None
         if found is None:
             raise self.refuse(text)
         return found
-
-    @property
-    def first(self) -> date:
-        """The first day of the window."""
-        return date.fromordinal(max(self.clock().toordinal() - self.window, self.horizon, 1))
 
     def refuse(self, text: Any) -> Refusal:
         """Return why a day is not taken."""
@@ -388,7 +358,8 @@ class Collector:
         self.began = time.time()
         self._begun, self._ended, self._looking, self._one = 0, 0, asyncio.Lock(), threading.Lock()
         self._tickets, self._drawn = float(self.settings.most_a_second), time.monotonic()
-        self.lane = Lane()
+        # One thread for work that would hold up the event loop: one piece at a time, addresses in turn.
+        self.turn, self.thread = Room(1, 1), ThreadPoolExecutor(1, thread_name_prefix="confide-parse")
 
     def refresh(self) -> None:
         """Look again at surveys, tokens and the horizon: another process may have changed them."""
@@ -443,7 +414,7 @@ class Collector:
     ) -> bytes:
         """Count a message, and return the answer to it when its reports are durable.
 
-        What takes a while is done in the lane, where addresses take turns.
+        What takes a while is done in one thread, where addresses take turns.
         """
         if len(self.commits.waiting) >= self.settings.most_waiting:
             raise Refusal(429, "busy", "Too many batches wait. Send this one again later.", retry_after=1)
@@ -470,12 +441,17 @@ class Collector:
         return prepared.answer
 
     async def do_in_turn(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Do this in the lane, unless too many wait there."""
+        """Do this in the thread when it is this address's turn, unless too many wait there."""
         try:
-            return await self.lane.do(address, work, *given, **named)
+            await self.turn.enter(address, 1)
         except TimeoutError:
             said = "Too many messages wait to be read. Send this one again later."
             raise Refusal(429, "busy", said, retry_after=1) from None
+        try:
+            call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names
+            return await asyncio.get_running_loop().run_in_executor(self.thread, call)
+        finally:
+            self.turn.leave(address, 1)
 
     def prepare(
         self, body: bytes, secret: str | None, invitation: str | None, *, is_quick: bool = False

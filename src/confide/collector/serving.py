@@ -59,7 +59,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Who comes when even files are scarce is told at once, whether or not they ask.
         super().connection_made(transport)
-        self._wait()
+        self._size, self._since = 0, self.loop.time()
         if len(self.connections) > self.most_connections + LIMITS.spare_files // 2:
             self._refuse(FULL)
 
@@ -115,7 +115,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self._first, self._is_inside = self._chunk, False
         if self._since is None:
-            self._wait()
+            self._size, self._since = 0, self.loop.time()
 
     def on_headers_complete(self) -> None:
         if self._refused is not None:
@@ -174,9 +174,6 @@ class GuardedProtocol(HttpToolsProtocol):
         elif self._since is not None and now - self._since > LIMITS.header_seconds and self._is_answered:
             self.transport.close()
 
-    def _wait(self) -> None:
-        self._size, self._since = 0, self.loop.time()
-
     @property
     def _is_answered(self) -> bool:
         """Whether nobody works on a request that came before."""
@@ -192,7 +189,7 @@ class GuardedProtocol(HttpToolsProtocol):
         # What comes next, or the rest of a message, has to come in time.
         super().on_response_complete()
         if self._is_answered and self._since is None:
-            self._wait()
+            self._size, self._since = 0, self.loop.time()
         self._say_refused()
 
     def _say_refused(self) -> None:
@@ -231,7 +228,19 @@ class Server(uvicorn.Server):
         settings = Settings()
         if isinstance(self._application, Application):  # benchmarks serve less
             settings = self._application.collector.settings
-        GuardedProtocol.most_connections = _raise_limit(settings.most_connections)
+        connections = settings.most_connections
+        with contextlib.suppress(ImportError):  # Windows has no such limit
+            import resource
+
+            # Raise the limit on open files as far as is allowed; fewer files leave room for fewer connections.
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            wanted = connections + LIMITS.spare_files
+            if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
+                soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            if soft != resource.RLIM_INFINITY:
+                connections = min(connections, soft - LIMITS.spare_files)
+        GuardedProtocol.most_connections = connections
         await super().startup(sockets)
         self._checking = asyncio.create_task(self._check())
         # What is there now stays: looking through it again and again cost a twentieth of all the time.
@@ -258,20 +267,6 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         if self._checking is not None:
             self._checking.cancel()
-
-
-def _raise_limit(connections: int) -> int:
-    """Raise the limit on open files as far as is allowed, and return how many connections there may be then."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return connections
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + LIMITS.spare_files
-    if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return connections if soft == resource.RLIM_INFINITY else min(connections, soft - LIMITS.spare_files)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -17,10 +17,6 @@ from confide.collector.wire import LIMITS
 
 FAILURES = (sqlite3.Error, OSError)
 
-CLAIM = (
-    "INSERT OR IGNORE INTO batches (mark, content, day) SELECT substr(value, 1, 32), substr(value, 33, 32), "
-    "CAST(substr(value, 65) AS INTEGER) FROM json_each(?)"
-)
 
 COUNTED = 1
 """Number in the file's head from the first batch on, until the file is written anew in the order of its keys."""
@@ -226,7 +222,11 @@ class SqliteStore(Store):
         # One statement for all: each step lets go of Python's lock, and may wait long to get it back. In order: on a
         # page, rows lie in the order in which they were written. Digests have 32 characters, and are cut apart again.
         rows = orjson.dumps(sorted(f"{one.mark}{one.content}{one.day}" for one in batches)).decode()
-        if connection.execute(CLAIM, [rows]).rowcount == len(batches):  # as nearly always
+        claim = (
+            "INSERT OR IGNORE INTO batches (mark, content, day) SELECT substr(value, 1, 32), substr(value, 33, 32), "
+            "CAST(substr(value, 65) AS INTEGER) FROM json_each(?)"
+        )
+        if connection.execute(claim, [rows]).rowcount == len(batches):  # as nearly always
             return {one.mark for one in batches}
         # Some were there, and nobody knows which any more. Nothing else was written yet: begin again, and look first.
         # A savepoint would keep each page twice, also where all are new: it made transactions half as long again.
@@ -238,7 +238,7 @@ class SqliteStore(Store):
         marks = orjson.dumps([one.mark for one in batches]).decode()
         statement = "SELECT json_group_array(mark) FROM batches WHERE mark IN (SELECT value FROM json_each(?))"
         known = connection.execute(statement, [marks]).fetchone()
-        connection.execute(CLAIM, [rows])
+        connection.execute(claim, [rows])
         return {one.mark for one in batches}.difference(orjson.loads(known[0]))
 
     def spread(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, list[Any]]:

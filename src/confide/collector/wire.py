@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +47,13 @@ class CollectorLimits:
         Days back that a report may be of, by default and at most.
     lock_seconds
         Seconds that a transaction waits for one of another process, and that a connection may take.
+    database_seconds
+        Seconds that a statement of PostgreSQL may take, and that it may be silent: a link that is lost says nothing.
     most_known, longest_known
         Accepted reports whose canonical text is remembered, at most 4 MB of them, and the characters up to which one
         is: vectors of bits, which are longer, hardly ever come again.
+    few
+        Reports up to which a batch is counted in Python: an array costs as much as one of a hundred.
     light
         Bytes up to which a message is unpacked and parsed on the event loop, if it has few parts as well.
     free
@@ -83,8 +88,10 @@ class CollectorLimits:
     window: int = 7
     longest_window: int = 3660
     lock_seconds: float = 5.0
+    database_seconds: float = 10.0
     most_known: int = 2**14
     longest_known: int = 64
+    few: int = 32
     light: int = 2**15
     free: int = 2**16
     most_together: int = 1_000
@@ -112,9 +119,6 @@ except ImportError:  # pragma: no cover - there in every environment for develop
     _dumps = lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()  # noqa: E731
 
 
-FEW = 32
-"""Reports up to which a batch is counted in Python: an array costs as much as one of a hundred."""
-
 _PLAIN = frozenset((int, str))  # texts and whole numbers never equal one another, as True and 1, or 1 and 1.0, do
 
 
@@ -126,6 +130,11 @@ class Judged(NamedTuple):
 
     counts: dict[str, int] | Indices
     rejected: list[tuple[int, Reason]]
+
+
+def today() -> date:
+    """Return the day, in universal time."""
+    return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +168,7 @@ class Wire:
 
         Where they were written as JSON anyway, `packed`, they need not be written again.
         """
-        if self.span is not None and len(reports) > FEW:
+        if self.span is not None and len(reports) > LIMITS.few:
             quick = self._histogram(reports, _dumps(reports) if packed is None else packed)
             if quick is not None:
                 return Judged(quick, [])
@@ -196,7 +205,7 @@ class Wire:
                 return Judged({text: 1}, [])
         if len(packed) <= 128:
             return self.judge(reports, packed)
-        found = self._histogram(reports, packed) if len(reports) > FEW else None
+        found = self._histogram(reports, packed) if len(reports) > LIMITS.few else None
         if found is not None:
             return Judged(found, [])
         known, counts = self._known, Counter(reports if _PLAIN.issuperset(map(type, reports)) else map(_dumps, reports))

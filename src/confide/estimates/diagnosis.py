@@ -37,7 +37,7 @@ from confide.theory.identification import Identification, Partition, identificat
 from confide.theory.inversion_error import InversionError, inversion_error
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.maximum_set import MaximumSet, maximum_set, maximum_set_of
-from confide.theory.spectra import LARGEST_DENSE
+from confide.theory.spectra import LIMITS
 from confide.theory.verdicts import Finding, Verdict
 from confide.values import Alphabet, LineGeometry, PlaneGeometry
 from confide.values.queries import Query, as_weights, describe_query
@@ -352,7 +352,7 @@ def diagnose(
     known = identification(mechanism)
     considered, whole = None, mechanism.alphabet
     # Among which values best explanations lie, where that helps: all values if they are few.
-    if counts is not None and not (whole.is_finite and whole.size <= LARGEST_DENSE):
+    if counts is not None and not (whole.is_finite and whole.size <= LIMITS.dense):
         subset = likely_subset(counts, mechanism)
         considered = None if subset.is_whole else subset
     concavity, unique, best = (None, None, None) if counts is None else _judge(mechanism, counts, known, considered)

@@ -29,8 +29,7 @@ from confide.errors import (
 from confide.estimates.inference.answers import Band, CrossTable, Interval, Prospect, level_of_each
 from confide.estimates.inference.bases import Basis, Likelihood
 from confide.estimates.inference.division import PROPORTION, Windows, divide, gather_reports
-from confide.estimates.inference.inference import Inference, Question, ask, check_level, look_ahead
-from confide.estimates.inference.surroundings import surround
+from confide.estimates.inference.inference import Inference, Question, ask, check_level, look_ahead, surround
 from confide.evidence.counts import Counts, describe_dependence
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape

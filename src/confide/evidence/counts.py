@@ -8,8 +8,10 @@ Counts(5 reports, 3 distinct)
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,10 +19,173 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
-from confide.evidence.origins import Origin, noise_of
 from confide.values.base import plain_array
 from confide.values.checks import check_count, kind_of, read_only, refuse_masked, require_kinds
 from confide.values.limits import MOST_REPORTS
+from confide.values.wording import listed
+
+
+class Noise(StrEnum):
+    """Source of the randomness of reports."""
+
+    SECURE = "secure generator"
+    SEEDED = "seeded"
+    PERMANENT = "permanent"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Number of reports of each noise: what is stated of them, and how much is not known. Origins add, as counts do.
+
+    It is stated by the metadata of a file, or by this process where it drew the reports itself. Whoever can write a
+    file can also write metadata: they are no proof.
+
+    >>> print(Origin(secure=3) + Origin(simulated=2))
+    Of 5 reports, 3 are stated to have secure noise and 2 are simulated with a seed. Simulated reports protect nobody.
+
+    Attributes
+    ----------
+    secure
+        Reports whose noise comes from the operating system's secure generator, as stated.
+    simulated
+        Reports whose noise comes from a seed: they protect nobody.
+    unknown
+        Reports of which nothing is known.
+    permanent
+        Reports whose noise comes from each person's own secret, as stated: the same for the same value at all times.
+        Those of one person are no independent draws.
+    """
+
+    secure: float = 0
+    simulated: float = 0
+    unknown: float = 0
+    permanent: float = 0
+
+    @classmethod
+    def of(cls, noise: Noise, reports: float) -> Origin:
+        """Return the origin of reports that all have the same noise."""
+        return cls(**{_FIELDS[noise]: reports})
+
+    @property
+    def total(self) -> float:
+        """The number of reports."""
+        return self.secure + self.simulated + self.unknown + self.permanent
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise of all reports; None where they differ."""
+        found = [noise for noise, name in _FIELDS.items() if getattr(self, name)] or [Noise.UNKNOWN]
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether any report is simulated."""
+        return self.simulated > 0
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the noise of every report is stated to come from the secure generator, or from a person's secret."""
+        return self.total > 0 and not self.simulated and not self.unknown
+
+    @property
+    def in_short(self) -> str:
+        """The noise in a word or two."""
+        if self.noise is Noise.SEEDED:
+            return "simulated"
+        if self.noise is None:
+            unknown = "partly not known" if self.unknown else "partly permanent"
+            return "partly simulated" if self.is_simulated else unknown
+        return str(self.noise)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The numbers and the sentence, for JSON."""
+        numbers = [(name, getattr(self, name)) for name in ORIGINS]
+        return {
+            "noise": "mixed" if self.noise is None else str(self.noise),
+            "is_simulated": self.is_simulated,
+            # Whole numbers, where they are; of expectations there may be fractions.
+            **{name: int(number) if number == int(number) else number for name, number in numbers},
+            "words": str(self),
+        }
+
+    def __add__(self, other: Origin) -> Origin:
+        return Origin(*(getattr(self, name) + getattr(other, name) for name in ORIGINS))
+
+    def __str__(self) -> str:
+        if self.noise is Noise.SECURE:
+            return "As stated with them, the noise of these reports comes from the operating system's secure generator."
+        if self.noise is Noise.SEEDED:
+            return (
+                "These reports are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
+                "protect nobody."
+            )
+        if self.noise is Noise.PERMANENT:
+            return (
+                "As stated with them, the noise of these reports is permanent: it comes from a secret of each person, "
+                "and whoever reports the same value again sends the same report again."
+            )
+        if self.noise is Noise.UNKNOWN:
+            return "It is not known how these reports were made."
+        stated = {"stated to have secure noise": self.secure, "stated to have permanent noise": self.permanent}
+        stated["simulated with a seed"] = self.simulated
+        parts = [f"{one:,.10g} {'is' if one == 1 else 'are'} {what}" for what, one in stated.items() if one]
+        parts += [f"of {self.unknown:,.10g} it is not known how they were made"] if self.unknown else []
+        protected = " Simulated reports protect nobody." if self.simulated else ""
+        return f"Of {self.total:,.10g} reports, {listed(parts)}.{protected}"
+
+
+ORIGINS = ("secure", "simulated", "unknown", "permanent")
+
+_FIELDS = dict(zip((Noise.SECURE, Noise.SEEDED, Noise.UNKNOWN, Noise.PERMANENT), ORIGINS, strict=True))
+"""Where reports of each noise are counted."""
+
+
+_DRAWN: dict[int, tuple[weakref.ref[Any], Noise, tuple[int, int]]] = {}
+"""Arrays of reports that are alive, by their identity: numpy's arrays can hold no remark of their own."""
+
+
+def mark(reports: Any, noise: Noise) -> None:
+    """Remember how an array of reports was drawn, for as long as it lives.
+
+    The mark is on this array and on views of it. A copy, a concatenation or a list made from it has none, and its
+    origin is then not known. An array that is changed in place, other than in its order, no longer counts as secure;
+    a simulated one stays simulated.
+
+    >>> import numpy as np
+    >>> reports = np.array([3, 5])
+    >>> mark(reports, Noise.SEEDED)
+    >>> noise_of(reports).value, noise_of(reports[:1]).value, noise_of(reports + 0).value
+    ('seeded', 'seeded', 'not known')
+    """
+    key = id(reports)
+    _DRAWN[key] = weakref.ref(reports, lambda _: _DRAWN.pop(key, None)), noise, _sums(reports)
+
+
+def noise_of(reports: Any) -> Noise:
+    """Return how an array was drawn, or a view of one; unknown for anything that :func:`mark` was not told of."""
+    place = reports
+    while place is not None:
+        known = _DRAWN.get(id(place))
+        if known is not None and known[0]() is place:
+            _, noise, sums = known
+            # One that is simulated stays so, whatever becomes of it.
+            return noise if noise is Noise.SEEDED or sums == _sums(place) else Noise.UNKNOWN
+        # A view has the array that it looks at as its base.
+        place = getattr(place, "base", None)
+    return Noise.UNKNOWN
+
+
+def _sums(reports: Any) -> tuple[int, int]:
+    """Return the sums of an array's words and of their squares, as they wrap around: the same in any order."""
+    array = np.asarray(reports)
+    if array.dtype.hasobject:
+        return 0, array.size
+    kind = next(one for one in (np.uint64, np.uint32, np.uint8) if array.dtype.itemsize % np.dtype(one).itemsize == 0)
+    words: NDArray[Any] = np.ascontiguousarray(array).reshape(-1).view(kind)
+    return int(words.sum(dtype=np.uint64)), int(np.einsum("i,i", words, words))
+
 
 Reports = NDArray[Any]
 
@@ -327,19 +492,15 @@ def _are_distinct(reports: Reports) -> bool:
 
 def _sum_repeated(reports: Reports, weights: NDArray[np.float64]) -> tuple[Reports, NDArray[np.float64]]:
     if reports.dtype.kind == "O":
-        return _sum_mixed(reports, weights)
+        # Parts are of different types, such as a number and a category; numpy cannot sort these.
+        summed: dict[tuple[Any, ...], float] = {}
+        for report, weight in zip(map(tuple, reports.tolist()), weights.tolist(), strict=True):
+            summed[report] = summed.get(report, 0.0) + weight
+        each = sorted(summed, key=str)
+        return np.array(each, dtype=object), np.array([summed[report] for report in each])
     # Along an axis numpy sorts whole rows, which is far slower; only reports of several parts need it.
     distinct, places = np.unique(reports, axis=None if reports.ndim == 1 else 0, return_inverse=True)
     return distinct, np.bincount(places.reshape(-1), weights).astype(np.float64)
-
-
-def _sum_mixed(reports: Reports, weights: NDArray[np.float64]) -> tuple[Reports, NDArray[np.float64]]:
-    """Add up reports whose parts are of different types, such as a number and a category; numpy cannot sort these."""
-    summed: dict[tuple[Any, ...], float] = {}
-    for report, weight in zip(map(tuple, reports.tolist()), weights.tolist(), strict=True):
-        summed[report] = summed.get(report, 0.0) + weight
-    distinct = sorted(summed, key=str)
-    return np.array(distinct, dtype=object), np.array([summed[report] for report in distinct])
 
 
 def _as_reports(reports: ArrayLike) -> Reports:
@@ -382,14 +543,10 @@ def _as_array(reports: ArrayLike) -> Reports:
                 raise ValueError
             return pairs
     array = np.asarray(given)
-    return _without_objects(array) if array.dtype.kind == "O" else array
-
-
-def _without_objects(array: Reports) -> Reports:
-    """Return numbers that are held as objects as numbers; anything else as it is."""
-    parts = array.reshape(-1).tolist()
+    parts = array.reshape(-1).tolist() if array.dtype.kind == "O" else []
     if not parts or any(isinstance(one, bool) or not isinstance(one, Real) for one in parts):
         return array
+    # Numbers that are held as objects.
     try:
         return array.astype(np.int64 if all(isinstance(one, Integral) for one in parts) else np.float64)
     except OverflowError:

@@ -214,6 +214,7 @@ class Evidence:
 
     def ratio(self, outputs: FloatArray) -> FloatArray:
         """Return q / y, and 0 where there are no reports."""
+        # Where every output was reported, nothing is divided by zero and nothing is copied.
         if isinstance(self.seen, slice):
             return self.frequencies / outputs
         return np.divide(self.frequencies, outputs, out=np.zeros_like(outputs), where=self.seen)

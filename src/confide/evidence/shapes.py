@@ -49,21 +49,6 @@ KNOWN = (
     '"nobody where QUERY" and "smooth = 3"'
 )
 
-EXAMPLES = (
-    "falling from {}",
-    "falling",
-    "rising to {}",
-    "rising",
-    "one peak at {}",
-    "one peak",
-    "convex from {}",
-    "convex",
-    "nobody below {}",
-    "nobody above {}",
-    "smooth = {}",
-)
-"""Texts that a misspelt one may have been meant for."""
-
 ORDERED = ("falling", "rising", "one peak", "convex")
 """Terms that say how shares go along the line."""
 
@@ -107,7 +92,16 @@ class Term:
             if kind == "nobody where":
                 return cls(kind, query=found[1])
             return cls(kind, None if found[1] is None else int(found[1].replace(",", "").replace("_", "")))
-        raise InvalidParameterError(f"{text!r} is no shape that is known here{_meant(plain)}. Known: {KNOWN}.")
+        import difflib  # only where something is refused
+
+        meant = "; of several terms, give each as a text of its own" if "," in plain or " and " in plain else ""
+        number = next(iter(re.findall(r"\d[\d.]*", plain)), "50")
+        alone = ("falling", "rising", "one peak", "convex")
+        named = ("falling from", "rising to", "one peak at", "convex from", "nobody below", "nobody above", "smooth =")
+        near = difflib.get_close_matches(plain.lower(), [*(f"{one} {number}" for one in named), *alone], 1)
+        if not meant and near and near[0] != plain.lower():
+            meant = f" (did you mean {near[0]!r}?)"
+        raise InvalidParameterError(f"{text!r} is no shape that is known here{meant}. Known: {KNOWN}.")
 
     @property
     def text(self) -> str:
@@ -138,21 +132,6 @@ class Term:
 def _number(width: float) -> str:
     """Return a width as short as it goes, so that reading it gives the same width."""
     return f"{width:g}" if float(f"{width:g}") == width else repr(width)
-
-
-def _meant(text: str) -> str:
-    """Return what a text that cannot be read may have been meant for.
-
-    >>> _meant("faling from 65")
-    " (did you mean 'falling from 65'?)"
-    """
-    import difflib  # only where something is refused
-
-    if "," in text or " and " in text:
-        return "; of several terms, give each as a text of its own"
-    number = next(iter(re.findall(r"\d[\d.]*", text)), "50")
-    near = difflib.get_close_matches(text.lower(), [one.format(number) for one in EXAMPLES], 1)
-    return f" (did you mean {near[0]!r}?)" if near and near[0] != text.lower() else ""
 
 
 @dataclass(frozen=True)
@@ -249,7 +228,14 @@ class Shape:
             return [self._along(alphabet, values, place, place + 1) for place in range(-1, values.size)]
         convex = self.term("convex")
         if convex is not None:
-            return [self._bent(alphabet, values, convex)]
+            # Convex from a place on are the mixtures of a constant and of hinges, to either side.
+            start = self._place(convex, alphabet, values, 0)
+            length = values.size - start
+            steps = np.arange(float(length))
+            down = np.maximum(steps[1:, None] - steps, 0.0)
+            up = np.zeros((0, length)) if self.term("falling") else np.maximum(steps - steps[:-1, None], 0.0)
+            hinges = Table(values[start:], np.vstack([np.ones((1, length)), down, up]))
+            return [Mixture(alphabet.size, (Points(values[:start]), hinges) if start else (hinges,))]
         return [self._along(alphabet, values, *self._turns(alphabet, values))]
 
     def support(self, alphabet: Alphabet) -> Mixture:
@@ -291,16 +277,6 @@ class Shape:
         if down < values.size:
             blocks.append(Runs(first + down, values.size - down))
         return Mixture(alphabet.size, tuple(blocks))
-
-    def _bent(self, alphabet: Alphabet, values: Indices, convex: Term) -> Mixture:
-        """Return the mixtures that are convex from a place on: of a constant and of hinges, to either side."""
-        start = self._place(convex, alphabet, values, 0)
-        length = values.size - start
-        places = np.arange(float(length))
-        down = np.maximum(places[1:, None] - places, 0.0)
-        up = np.zeros((0, length)) if self.term("falling") else np.maximum(places - places[:-1, None], 0.0)
-        rows = Table(values[start:], np.vstack([np.ones((1, length)), down, up]))
-        return Mixture(alphabet.size, (Points(values[:start]), rows) if start else (rows,))
 
     def _values(self, alphabet: Alphabet) -> Indices:
         """Return the values that somebody may have."""
@@ -364,22 +340,18 @@ def _check_terms(terms: Sequence[Term]) -> None:
         )
     if "one peak" in kinds and len(ordered) > 1:
         raise InvalidParameterError("'one peak' says already that shares rise and then fall. Leave out the other part.")
-    _check_convex({term.kind: term for term in ordered})
+    places = {term.kind: term.where for term in ordered}
+    is_convex_fall = "falling" in places and "rising" not in places and places["falling"] == places.get("convex")
+    if "convex" in places and len(ordered) > 1 and not is_convex_fall:
+        raise InvalidParameterError(
+            '"convex" goes with "falling" from the same value on, and with no other: "falling from 50" with '
+            '"convex from 50".'
+        )
     up, down = (next((one.where for one in ordered if one.kind == kind), None) for kind in ("rising", "falling"))
     if len(ordered) > 1 and "rising" in kinds and (up is None or down is None or up > down):
         raise InvalidParameterError(
             "Shares that rise to one value and fall from another need both, the first not above the second: "
             '"rising to 30" with "falling from 50".'
-        )
-
-
-def _check_convex(ordered: dict[str, Term]) -> None:
-    if "convex" not in ordered or len(ordered) == 1:
-        return
-    if "falling" not in ordered or "rising" in ordered or ordered["falling"].where != ordered["convex"].where:
-        raise InvalidParameterError(
-            '"convex" goes with "falling" from the same value on, and with no other: "falling from 50" with '
-            '"convex from 50".'
         )
 
 

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
-from confide.evidence.counts import Counts, add_up, as_histogram, tally
+from confide.evidence.counts import Counts, Noise, Origin, add_up, as_histogram, mark, tally
 from confide.evidence.evidence import Evidence
-from confide.evidence.origins import Noise, Origin, mark
 from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.guarantees import Guarantee, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (
@@ -110,8 +109,9 @@ class Mechanism(ABC):
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """Alphabet of the reports; that of the values unless the mechanism says otherwise."""
-        return self.alphabet
+        """Alphabet of the reports; `outputs` where the mechanism names them, else that of the values."""
+        outputs: Alphabet | None = getattr(self, "outputs", None)
+        return self.alphabet if outputs is None else outputs
 
     @property
     def facts(self) -> Facts:
@@ -247,6 +247,7 @@ class Mechanism(ABC):
         """Lay counted reports against the channel, refusing reports that no value can produce."""
         per_output = self.lay_out(counts)
         values = self.alphabet.size
+        # A uniform distribution reaches every output that some value can produce.
         reachable = self.channel.push(np.full(values, 1.0 / values)) > 0
         impossible = np.flatnonzero((per_output > 0) & ~reachable)
         if impossible.size:
@@ -301,6 +302,7 @@ class Mechanism(ABC):
                 f"{type(self).__name__} keeps a round of noise for good, from a secret of the person. Call "
                 f"survey.privatize(values, rng=Permanent(secret)), or give a seed to simulate."
             )
+        # Before values are looked at: what cannot be drawn from is refused whatever they are.
         bits = None if people else as_bits(rng)
         indices = self.alphabet.encode(values if taken else self.alphabet.take(values))
         if bits is not None:

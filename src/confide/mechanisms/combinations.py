@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from confide.channels import Embedded, Kronecker
 from confide.errors import InvalidParameterError
@@ -118,6 +117,7 @@ epsilon = 1.0
         return [math.prod(chosen) for chosen in itertools.product(*(part.weights(own) for part, own in each))]
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        # One attribute after the other, each for everybody: the order of bytes is specified (docs/device.md).
         each = zip(self.mechanisms, self.alphabet.split(indices), strict=True)
         drawn: Indices = self.report_alphabet.join([part._draw(own, bits) for part, own in each])
         return drawn
@@ -184,18 +184,26 @@ unit = "km"
         require_finite(self.mechanism.report_alphabet, "Remapped")
         require_finite(self.outputs, "Remapped")
         if self.mapping is not None:
-            object.__setattr__(self, "mapping", _as_mapping(self.mapping, self.mechanism, self.outputs))
+            try:
+                numbers = np.asarray(self.mapping)
+            except ValueError:  # a list among the numbers
+                numbers = np.empty((0,))
+            size, outputs = self.mechanism.report_alphabet.size, self.outputs
+            if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
+                raise InvalidParameterError(
+                    f"mapping must hold one whole number for each of {size} outputs; got {self.mapping!r}."
+                )
+            if (numbers < 0).any() or (numbers >= outputs.size).any():
+                raise InvalidParameterError(
+                    f"mapping must lead to 0 .. {outputs.size - 1}, the numbers of {outputs!r}."
+                )
+            object.__setattr__(self, "mapping", tuple(numbers.tolist()))
         self._remap  # noqa: B018 (fails now rather than at the first report)
 
     @property
     def alphabet(self) -> Alphabet:  # type: ignore[override]
         """The values."""
         return self.mechanism.alphabet
-
-    @property
-    def report_alphabet(self) -> Alphabet:
-        """See :attr:`Mechanism.report_alphabet`."""
-        return self.outputs
 
     @property
     def guarantee(self) -> Guarantee:
@@ -232,48 +240,32 @@ unit = "km"
         """For each output of the mechanism, in order, the number of the report in its place."""
         if self.mapping is not None:
             return np.array(self.mapping, dtype=np.int64)
-        return _nearest(self.mechanism.report_alphabet, self.outputs)
+        reports, outputs = self.mechanism.report_alphabet, self.outputs
+        if all(isinstance(one.geometry, LineGeometry | PlaneGeometry) for one in (reports, outputs)):
+            # Of outputs that lie elsewhere, or in other steps, which is nearest would be meaningless.
+            reports.require_listable()
+            if reports.spacing != outputs.spacing:
+                raise InvalidParameterError(
+                    f"Outputs must have the spacing of the reports, {reports.spacing:g}; got {outputs.spacing:g}. "
+                    f"Give a mapping to merge cells."
+                )
+            if reports.parts == outputs.parts and not outputs.contains(reports.decode(np.arange(reports.size))).any():
+                raise InvalidParameterError(
+                    f"The outputs {outputs!r} miss {reports!r} altogether. Choose outputs that overlap, or give a "
+                    f"mapping."
+                )
+        nearest: Indices
+        if isinstance(reports.geometry, LineGeometry) and isinstance(outputs.geometry, LineGeometry):
+            nearest = np.clip(reports.decode(np.arange(reports.size)) - outputs.span[0], 0, outputs.size - 1)
+        elif reports.grid is not None and outputs.grid is not None:
+            box = hull(reports.grid, outputs.grid)
+            nearest = nearest_cells(box, outputs.grid)[box.encode(reports.decode(np.arange(reports.size)))]
+        else:
+            raise InvalidParameterError(
+                f"Give a mapping: it is not known which of {outputs!r} is nearest to a {reports!r}."
+            )
+        return nearest
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         drawn: Indices = self._remap[self.mechanism._draw(indices, bits)]
         return drawn
-
-
-def _nearest(reports: Alphabet, outputs: Alphabet) -> Indices:
-    if all(isinstance(one.geometry, LineGeometry | PlaneGeometry) for one in (reports, outputs)):
-        _require_common_ground(reports, outputs)
-    if isinstance(reports.geometry, LineGeometry) and isinstance(outputs.geometry, LineGeometry):
-        nearest: Indices = np.clip(reports.decode(np.arange(reports.size)) - outputs.span[0], 0, outputs.size - 1)
-        return nearest
-    if reports.grid is not None and outputs.grid is not None:
-        box = hull(reports.grid, outputs.grid)
-        cells: Indices = nearest_cells(box, outputs.grid)[box.encode(reports.decode(np.arange(reports.size)))]
-        return cells
-    raise InvalidParameterError(f"Give a mapping: it is not known which of {outputs!r} is nearest to a {reports!r}.")
-
-
-def _require_common_ground(reports: Alphabet, outputs: Alphabet) -> None:
-    """Refuse outputs that lie elsewhere, or in other steps; which is nearest would be meaningless."""
-    reports.require_listable()
-    if reports.spacing != outputs.spacing:
-        raise InvalidParameterError(
-            f"Outputs must have the spacing of the reports, {reports.spacing:g}; got {outputs.spacing:g}. "
-            f"Give a mapping to merge cells."
-        )
-    if reports.parts == outputs.parts and not outputs.contains(reports.decode(np.arange(reports.size))).any():
-        raise InvalidParameterError(
-            f"The outputs {outputs!r} miss {reports!r} altogether. Choose outputs that overlap, or give a mapping."
-        )
-
-
-def _as_mapping(mapping: ArrayLike, mechanism: Mechanism, outputs: Alphabet) -> tuple[int, ...]:
-    try:
-        numbers = np.asarray(mapping)
-    except ValueError:  # a list among the numbers
-        numbers = np.empty((0,))
-    size = mechanism.report_alphabet.size
-    if numbers.shape != (size,) or numbers.dtype.kind not in "iu":
-        raise InvalidParameterError(f"mapping must hold one whole number for each of {size} outputs; got {mapping!r}.")
-    if (numbers < 0).any() or (numbers >= outputs.size).any():
-        raise InvalidParameterError(f"mapping must lead to 0 .. {outputs.size - 1}, the numbers of {outputs!r}.")
-    return tuple(numbers.tolist())

@@ -52,17 +52,8 @@ SEED = 2026
 MOST_DRAWN = 2**21
 """Words of all reports together: vectors of 100,000 bits, of 1,588 words, took 273 s at 100,000 reports."""
 
-MOST_VALUES = 1024
-"""Values that reports are drawn for."""
-
-MOST_CELLS = 2**20
-"""Outputs of all these values together."""
-
 SINGLY = 500
 """One report of so many is drawn by itself, which takes a hundred times as long, and one with permanent noise."""
-
-RADII = 24
-"""Rings in which planar noise is counted, in four quadrants each."""
 
 
 @dataclass(frozen=True)
@@ -209,13 +200,6 @@ class Pool:
         reports = float(people[:last].sum())
         return float(chances[:last] @ people[:last]) / reports, int(reports), int(own[:last].sum())
 
-    def smallest_epsilon(self, level: float) -> float:
-        """Return by which share a larger epsilon is found at a level: with (1 + d) epsilon they grow by d variances."""
-        from scipy.special import ndtri
-
-        found = self.is_tested and self.is_epsilon
-        return float(ndtri(1 - MISSED) - ndtri(level / 2)) / math.sqrt(self.variance) if found else math.inf
-
 
 Pools = dict[Part, Pool]
 """Reports of all values, by attribute."""
@@ -230,6 +214,8 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
     >>> count_draws(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), np.array([0, 5]), 20_000).agree
     True
     """
+    from scipy.special import ndtri
+
     others = np.setdiff1d(probed_values(mechanism, values), values)
     turns = [one for one in (values, others) if one.size]
     most = min(reports, MOST_DRAWN // max(1, mechanism.report_alphabet.parts))
@@ -258,8 +244,11 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
         shares = {(people, chance) for chance, people, _ in some}
         return max((smallest_truth(*one, level) for one in shares), default=math.inf)
 
+    # With (1 + d) epsilon the scores grow by d variances.
+    reach = float(ndtri(1 - MISSED) - ndtri(level / 2))
+    epsilons = [reach / math.sqrt(one.variance) if one.is_tested and one.is_epsilon else math.inf for one in batches]
     sensitivity = Sensitivity(
-        max((pool.smallest_epsilon(level) for pool in batches), default=math.inf),
+        max(epsilons, default=math.inf),
         truth(pool.truths for pool in batches),
         truth(one for pool in batches for one in pool.told),
         truth(pool.truths for pool in singles),
@@ -271,7 +260,8 @@ def probed_values(mechanism: Mechanism, first: Indices) -> Indices:
     """Return the values that reports are drawn for: all where they are few, else `first` and others, far and wide."""
     outputs = mechanism.report_alphabet
     # 16: the same where outputs cannot be listed: noise is then declared to be the same for every value.
-    most = max(first.size, min(MOST_VALUES, MOST_CELLS // outputs.size) if outputs.is_listable else 16)
+    # 1024 values, and 2**20 outputs of all of them together.
+    most = max(first.size, min(1024, 2**20 // outputs.size) if outputs.is_listable else 16)
     size = mechanism.alphabet.size if mechanism.alphabet.is_finite else 10**6
     if size <= most:
         return np.arange(size)
@@ -292,6 +282,7 @@ def _draw(mechanism: Mechanism, people: Indices, way: Any) -> tuple[Reports, boo
     elif way is Permanent:
         secrets = [secret() for _ in range(people.size)]
         drawn = np.asarray(mechanism.privatize(values, rng=secrets, taken=True))
+        # Permanent noise is the same again; a hundred tell, and each takes an HMAC.
         again = mechanism.privatize(values[:100], rng=secrets[:100], taken=True)
         is_same = mechanism.lasting is not None or np.array_equal(again, drawn[:100])
     else:
@@ -469,7 +460,8 @@ def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
     from scipy.special import gammainc, gammaincinv
 
     radii = np.hypot(moves[:, 0], moves[:, 1])
-    edges = gammaincinv(2, np.arange(1, RADII) / RADII) / decay
+    rings = 24
+    edges = gammaincinv(2, np.arange(1, rings) / rings) / decay
     # 0.02: decay a lattice point below which the radius of planar noise is compared with its continuous limit,
     # Gamma(2). The number of lattice points within a radius differs from its area by less than 1 % there (Gauss's
     # circle problem), a third of what counts spread by; above it the lattice is summed up.
@@ -487,7 +479,7 @@ def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
     row[0] -= origin
     quadrant = (np.floor(np.arctan2(moves[:, 0], moves[:, 1]) / (math.pi / 2)).astype(np.int64)) % 4
     ring = np.searchsorted(edges, radii, side="left")
-    numbers = np.where(radii == 0, 4 * RADII, 4 * ring + quadrant)
+    numbers = np.where(radii == 0, 4 * rings, 4 * ring + quadrant)
     chances = np.maximum(np.append(np.repeat(row / 4, 4), origin), 0.0)
     # The mean distance of a ring under Gamma(2), in units of the noise's scale.
     ends = np.concatenate([[0.0], decay * edges, [math.inf]])

@@ -89,6 +89,7 @@ class Exponential(MetricMechanism):
             remap[grid.places] = np.arange(grid.size)
             return channels.Embedded(scaled, grid.places, remap, grid.size)
         if isinstance(self.alphabet.geometry, UnorderedGeometry):
+            # All other values lie at distance one: two probabilities are all there is.
             both = (float(one / (1 + (size - 1) * self._ratio)) for one in (1, self._ratio))
             return channels.RandomizedResponseChannel(size, *both)
         matrix = np.array([self._row(index) for index in range(size)])

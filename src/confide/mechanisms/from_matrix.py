@@ -22,12 +22,6 @@ from confide.mechanisms.sampling import as_integers
 from confide.values import Alphabet, Integers
 from confide.values.checks import SUM_TOLERANCE, read_only, refuse_masked
 
-EVEN = 2.0**-51
-"""How far a row may sum from 1 and count as divided by its sum: one division leaves half of that at most."""
-
-ROUNDING = Fraction(1, 2**48)
-"""By how much a ratio of two entries may be below that of the probabilities drawn from: a division, and two sums."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FromMatrix(Mechanism):
@@ -83,8 +77,17 @@ matrix = [                     # one row for each value, one column for each rep
         object.__setattr__(self, "promise", promise)
         if promise is not None and not isinstance(promise, Guarantee):
             raise InvalidParameterError(f"promise must be a guarantee such as LocalDP(1.0); got {promise!r}.")
-        if promise is not None:
-            require_promise(self.matrix, promise, alphabet)
+        worst = None if promise is None else worst_ratio(self.matrix, promise.bounds(alphabet))
+        if worst is not None and worst.exceeds:
+            labels = alphabet.labels()
+            # Entries that were given are zeros where they say so, not probabilities too small for a float.
+            is_ruled_out = self.matrix[worst.right, worst.output] == 0
+            ratio = math.inf if is_ruled_out else worst.log_ratio
+            raise BrokenPromiseError(
+                f"The matrix breaks the promise of {promise}: output number {worst.output} tells {labels[worst.left]} "
+                f"from {labels[worst.right]} by e^{ratio:.12g}, where e^{worst.bound:.12g} is promised. "
+                f"Promise more, or leave the promise out to have it computed."
+            )
         if outputs is not None and outputs.size != self.matrix.shape[1]:
             raise InvalidParameterError(
                 f"The matrix has {self.matrix.shape[1]} columns, but {outputs!r} has {outputs.size} outputs."
@@ -105,10 +108,12 @@ matrix = [                     # one row for each value, one column for each rep
             return self.promise
         largest, smallest = self.matrix.max(axis=0), self.matrix.min(axis=0)
         used = largest > 0
+        # An output that one value has and another has not rules that one out.
         if (smallest[used] == 0).any():
             return LocalDP(math.inf)
         ratio = float((largest[used] / smallest[used]).max())
-        return LocalDP(epsilon_above(Fraction(ratio) * (1 + ROUNDING)) if ratio > 1 else 0.0)
+        # A ratio of two entries may be below that of the probabilities drawn from, by a division and two sums.
+        return LocalDP(epsilon_above(Fraction(ratio) * (1 + Fraction(1, 2**48))) if ratio > 1 else 0.0)
 
     @cached_property
     def channel(self) -> Dense:
@@ -143,21 +148,6 @@ matrix = [                     # one row for each value, one column for each rep
         )
 
 
-def require_promise(matrix: NDArray[np.float64], promise: Guarantee, alphabet: Alphabet) -> None:
-    """Refuse a matrix that breaks a promise, naming the worst pair and output."""
-    worst = worst_ratio(matrix, promise.bounds(alphabet))
-    if worst.exceeds:
-        labels = alphabet.labels()
-        # Entries that were given are zeros where they say so, not probabilities too small for a float.
-        is_ruled_out = matrix[worst.right, worst.output] == 0
-        ratio = math.inf if is_ruled_out else worst.log_ratio
-        raise BrokenPromiseError(
-            f"The matrix breaks the promise of {promise}: output number {worst.output} tells {labels[worst.left]} from "
-            f"{labels[worst.right]} by e^{ratio:.12g}, where e^{worst.bound:.12g} is promised. "
-            f"Promise more, or leave the promise out to have it computed."
-        )
-
-
 def _as_matrix(matrix: ArrayLike, alphabet: Alphabet) -> NDArray[np.float64]:
     refuse_masked("entries of the matrix", matrix, InvalidParameterError)
     try:
@@ -179,7 +169,8 @@ def _as_matrix(matrix: ArrayLike, alphabet: Alphabet) -> NDArray[np.float64]:
         raise InvalidParameterError(
             f"Every row must sum to 1; row {worst} sums to {sums[worst]:.10g}. Divide each row by its sum."
         )
-    # A row that was divided once sums to 1 within EVEN, and is left as it is: read back, a survey is still the same.
-    is_even = np.abs(sums - 1) <= EVEN
+    # A row that was divided once sums to 1 within half of 2^-51, and is left as it is: read back, a survey is still
+    # the same.
+    is_even = np.abs(sums - 1) <= 2.0**-51
     rows: NDArray[np.float64] = array / np.where(is_even, 1.0, sums)[:, None] + 0.0  # minus zero would hash apart
     return rows

@@ -20,12 +20,6 @@ from confide.values.checks import check_count, check_positive, is_number
 from confide.values.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, cut
 from confide.values.wording import all_of, listed
 
-LARGEST_LOG_RATIO = 100.0
-"""A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip."""
-
-SMALLEST_LOG_RATIO = 1e-9
-"""Below it a report says nothing that any number of people on earth could make up for."""
-
 
 class Guarantee(ABC):
     """A bound on how much any report can tell two values apart."""
@@ -82,11 +76,25 @@ class Guarantee(ABC):
         1.28
         """
         bound = self.bound(left, right)
+        # The largest power that float64 holds is e^709.
         return math.exp(bound) if bound < 700 else math.inf
 
 
+class EpsilonGuarantee(Guarantee):
+    """A promise that is proportional to one epsilon."""
+
+    epsilon: float
+
+    def _times(self, reports: int) -> Guarantee:
+        product = self.epsilon * reports
+        # A promise that is rounded down would be broken.
+        is_short = math.isfinite(product) and Fraction(product) < Fraction(self.epsilon) * reports
+        more: Guarantee = replace(self, epsilon=math.nextafter(product, math.inf) if is_short else product)  # type: ignore[type-var]
+        return more
+
+
 @dataclass(frozen=True)
-class LocalDP(Guarantee):
+class LocalDP(EpsilonGuarantee):
     """Local differential privacy: one bound for every two values.
 
     >>> print(LocalDP(2.0))
@@ -118,9 +126,6 @@ class LocalDP(Guarantee):
         """See :attr:`Guarantee.terms`."""
         return "no local differential privacy" if math.isinf(self.epsilon) else f"epsilon {self.epsilon:.4g}"
 
-    def _times(self, reports: int) -> LocalDP:
-        return LocalDP(_multiple(self.epsilon, reports))
-
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
             return "no local differential privacy: some reports rule some values out altogether"
@@ -132,7 +137,7 @@ class LocalDP(Guarantee):
 
 
 @dataclass(frozen=True)
-class MetricPrivacy(Guarantee):
+class MetricPrivacy(EpsilonGuarantee):
     """Metric privacy (d-privacy): the bound grows with the distance between the values.
 
     >>> MetricPrivacy(0.05).bound(30, 40)
@@ -166,9 +171,6 @@ class MetricPrivacy(Guarantee):
     def terms(self) -> str:
         """See :attr:`Guarantee.terms`."""
         return f"{self.epsilon:.4g} per {self.unit or 'unit of distance'}"
-
-    def _times(self, reports: int) -> MetricPrivacy:
-        return replace(self, epsilon=_multiple(self.epsilon, reports))
 
     def __str__(self) -> str:
         return (
@@ -254,13 +256,6 @@ class ProductGuarantee(Guarantee):
         return f"{each}; for {all_of(len(self.parts))} together {whole}"
 
 
-def _multiple(epsilon: float, reports: int) -> float:
-    """Return a float64 of at least `reports` times epsilon: a promise that is rounded down would be broken."""
-    product = epsilon * reports
-    is_short = math.isfinite(product) and Fraction(product) < Fraction(epsilon) * reports
-    return math.nextafter(product, math.inf) if is_short else product
-
-
 def check_epsilon(epsilon: object, step: float = 1.0) -> None:
     """Refuse an epsilon that is no promise between values `step` apart: not positive, or absurd.
 
@@ -268,9 +263,12 @@ def check_epsilon(epsilon: object, step: float = 1.0) -> None:
     """
     check_positive("epsilon", epsilon)
     log_ratio = float(epsilon) * step  # type: ignore[arg-type]
-    if not SMALLEST_LOG_RATIO <= log_ratio <= LARGEST_LOG_RATIO:
+    # A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip. Below 1e-9 a report
+    # says nothing that any number of people on earth could make up for.
+    smallest, largest = 1e-9, 100.0
+    if not smallest <= log_ratio <= largest:
         raise InvalidParameterError(
             f"epsilon={epsilon!r} bounds the log-ratio between neighbouring values by {log_ratio:.3g}, which is "
             f"{'no protection' if log_ratio > 1 else 'pure noise'}. Useful values lie between "
-            f"{SMALLEST_LOG_RATIO / step:.3g} and {LARGEST_LOG_RATIO / step:.3g}; typical ones below {10 / step:.3g}."
+            f"{smallest / step:.3g} and {largest / step:.3g}; typical ones below {10 / step:.3g}."
         )

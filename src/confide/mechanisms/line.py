@@ -99,11 +99,6 @@ class TruncatedLineMechanism(LineMechanism):
                 f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether. Choose others that overlap."
             )
 
-    @property
-    def report_alphabet(self) -> Alphabet:
-        """See :attr:`Mechanism.report_alphabet`."""
-        return self.alphabet if self.outputs is None else self.outputs
-
     def _known(self, noise: LatticeNoise) -> Facts:
         """Return the facts that all clamped noise on a line has. One single output says nothing."""
         says_something = self.report_alphabet.size > 1
@@ -560,6 +555,7 @@ class WrappedGeometric(MetricMechanism):
         """See :meth:`Mechanism.weights`: alpha^d + alpha^(size - d) for all d, over their common denominator."""
         powers, size = power_weights(self._ratio, self.alphabet.size + 1), self.alphabet.size
         row = [powers[steps] + powers[size - steps] for steps in range(size)]
+        # A circle looks the same from every value: all rows are the first one, turned.
         return row[-index:] + row[:-index] if index else row
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:

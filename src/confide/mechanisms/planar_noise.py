@@ -357,7 +357,13 @@ class PlanarGeometric(EuclideanNoise):
         """
         if cells.size * counts.reports.shape[0] <= LARGEST_STORED:
             return super()._evidence(counts, cells)
-        window = crowded_window(counts, cells) if cells.grid is None else _widened(cells.grid, self.decay)
+        if (grid := cells.grid) is None:
+            window = crowded_window(counts, cells)
+        else:
+            # No wider than e^-12 of the peak reaches: what is less likely would drown in the rounding of the FFT.
+            down, along = (min(side // 2 + 1, int(12 / self.decay) + 1) for side in grid.shape)
+            shape = grid.rows + 2 * down, grid.columns + 2 * along
+            window = grid.window(grid.first_row - down, grid.first_column - along, *shape)
         places, values = window.locate(counts.reports), window.locate(cells.decode(np.arange(cells.size)))
         near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
         bulk, rest = np.flatnonzero(values >= 0), np.flatnonzero(values < 0)
@@ -487,16 +493,6 @@ def crowded_window(counts: Counts, part: Alphabet) -> Grid:
     first = reports.min(axis=0)
     rows, columns = (reports.max(axis=0) - first + 1).tolist()
     return Grid(rows, columns, part.metric.distance((0, 0), (0, 1)), "", (), *first.tolist())
-
-
-def _widened(alphabet: Grid, rate: float) -> Grid:
-    """Return the box of a grid with a margin where most noise stays.
-
-    No wider than e^-12 of the peak reaches: what is less likely would drown in the rounding of the FFT.
-    """
-    down, along = (min(side // 2 + 1, int(12 / rate) + 1) for side in alphabet.shape)
-    shape = alphabet.rows + 2 * down, alphabet.columns + 2 * along
-    return alphabet.window(alphabet.first_row - down, alphabet.first_column - along, *shape)
 
 
 def too_scattered(alphabet: Alphabet, counts: Counts) -> InvalidParameterError:

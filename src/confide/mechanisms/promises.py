@@ -31,9 +31,6 @@ GIVEN_AS_FLOATS = 1e-10, 1e-14
 """Allowance, relative and absolute, for matrices that come as float64: their entries were rounded, perhaps after a few
 operations, before anyone could check them. Everything else gets none."""
 
-FAINTEST = 1e-290
-"""Probabilities below it have lost digits as float64, and their logarithms are taken of the integers."""
-
 MOST_BITS = 4096
 """Bits up to which a comparison is refined; a bound that is known as a float64 stops being refined long before."""
 
@@ -143,7 +140,18 @@ class _Table:
                 raise InvalidParameterError(f"Row {len(numbers)} has weights that are negative, or none above 0.")
             numbers.append([known.setdefault((weight, total), len(known)) for weight in row])
         fractions = list(known)
-        measured = [_log_probability(*one) for one in fractions]
+        # Logarithms, and bounds on their errors. Integers of any size are divided exactly and rounded once; what has
+        # lost digits as float64 is taken from the integers.
+        measured: list[tuple[float, float]] = []
+        for weight, total in fractions:
+            if weight == 0:
+                measured.append((-math.inf, 0.0))
+            elif weight / total > 1e-290:
+                log = math.log(weight / total)
+                measured.append((log, 4 * UNIT * (1 - log)))
+            else:
+                log, whole = math.log(weight), math.log(total)
+                measured.append((log - whole, 4 * UNIT * (abs(log) + abs(whole))))
         logs, errors = (np.array(part) for part in zip(*measured, strict=True))
         places = np.array(numbers, dtype=np.int64)
         return cls(fractions, places, logs[places], float(errors.max()))
@@ -151,17 +159,6 @@ class _Table:
     def slack(self, bounds: FloatArray | float) -> FloatArray | float:
         """Return how far a difference of two logarithms may be off, and the bound with it."""
         return 2 * self.error + 16 * UNIT * bounds
-
-
-def _log_probability(weight: int, total: int) -> tuple[float, float]:
-    """Return log(weight / total) and a bound on its error."""
-    if weight == 0:
-        return -math.inf, 0.0
-    probability = weight / total  # integers of any size are divided exactly and rounded once
-    if probability > FAINTEST:
-        return math.log(probability), 4 * UNIT * (1 - math.log(probability))
-    one, other = math.log(weight), math.log(total)
-    return one - other, 4 * UNIT * (abs(one) + abs(other))
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,9 +274,7 @@ def _is_below(epsilon: float, ratio: Fraction) -> bool:
     return ratio_exceeds(ratio.numerator, ratio.denominator, lambda _: (exact, exact))
 
 
-@lru_cache(maxsize=4096)
-def _exponential(exponent: Fraction, precision: int) -> tuple[int, int]:
-    return exponential_bounds(exponent, precision)
+_exponential = lru_cache(maxsize=4096)(exponential_bounds)
 
 
 def _worst_by_column(table: _Table, epsilon: float, judge: _Judge) -> WorstRatio:

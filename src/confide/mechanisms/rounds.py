@@ -29,9 +29,6 @@ from confide.mechanisms.randomized_response import BitEncoding, RandomizedRespon
 from confide.mechanisms.sampling import Bits
 from confide.values import Alphabet, Indices, LineGeometry
 
-ROUNDED = 1e-13
-"""Share by which a promise that is computed in float64 is stated larger: a hundred times its rounding."""
-
 
 @dataclass(frozen=True, repr=False)
 class TwoRounds(Mechanism):
@@ -131,19 +128,16 @@ epsilon = 0.02
         products = self.alphabet.size * self.fresh.alphabet.size * self.report_alphabet.size
         # 2**14: products of weights of two rounds up to which the promise of one report is the smallest that all of
         # them keep.
-        return LocalDP(self._smallest) if isinstance(promised, LocalDP) and products <= 2**14 else promised
-
-    @property
-    def _smallest(self) -> float:
-        """The smallest epsilon of local differential privacy that the weights keep."""
+        if not isinstance(promised, LocalDP) or products > 2**14:
+            return promised
         rows = [self.weights(number) for number in range(self.alphabet.size)]
         totals = [sum(row) for row in rows]
         shares = [[Fraction(*one) for one in zip(column, totals, strict=True)] for column in zip(*rows, strict=True)]
         used = [column for column in shares if max(column) > 0]
         if min(map(min, used)) == 0:
-            return math.inf
+            return LocalDP(math.inf)
         worst = max(max(column) / min(column) for column in used)
-        return epsilon_above(worst) if worst > 1 else 0.0
+        return LocalDP(epsilon_above(worst) if worst > 1 else 0.0)
 
     @property
     def lasting(self) -> Guarantee:
@@ -184,6 +178,7 @@ epsilon = 0.02
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
+        # Bits have too many outputs for a matrix; the mechanism in one round knows the columns of those seen.
         if self.has_channel or self._whole is None:
             return super().observe(counts)
         self.refuse_strays(counts)
@@ -216,10 +211,9 @@ epsilon = 0.02
         if first.parts is not None and second.parts is not None and list(first.parts) == list(second.parts):
             return Product(**{name: TwoRounds(part, second.parts[name]) for name, part in first.parts.items()})
         if first.premise is second.premise is Premise.OWN_VALUE and self.alphabet.is_listable:
-            one, other = (_ratio(mechanism.weights(0)) for mechanism in (self.permanent, self.fresh))
-            return AlikeRows.of(
-                self.alphabet, (one * other + self.alphabet.size - 1) / (one + other + self.alphabet.size - 2)
-            )
+            one, other = (Fraction(*mechanism.weights(0)[:2]) for mechanism in (self.permanent, self.fresh))
+            ratio = (one * other + self.alphabet.size - 1) / (one + other + self.alphabet.size - 2)
+            return AlikeRows(self.alphabet, epsilon_above(ratio), ratio)
         return None
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
@@ -236,14 +230,12 @@ epsilon = 0.02
 
 @dataclass(frozen=True, repr=False)
 class AlikeRows(RandomizedResponse):
-    """Randomized response by the exact ratio between the weight of the value and that of any other."""
+    """Randomized response by the exact ratio between the weight of the value and that of any other.
+
+    Its epsilon is the smallest that the ratio keeps.
+    """
 
     ratio: Fraction
-
-    @classmethod
-    def of(cls, alphabet: Alphabet, ratio: Fraction) -> AlikeRows:
-        """Return it with the smallest epsilon that it keeps."""
-        return cls(alphabet, epsilon_above(ratio), ratio)
 
     @property
     def _inverse_ratio(self) -> Fraction:
@@ -279,35 +271,26 @@ def one_report(permanent: Mechanism, fresh: Mechanism) -> Guarantee:
     '0.03808 per year'
     """
     first, second = permanent.guarantee, fresh.guarantee
+    up = 1 + 1e-13  # a promise that is computed in float64 is stated larger by a hundred times its rounding
     if isinstance(second, LocalDP) and isinstance(first, LocalDP):
-        return LocalDP(_amplified(first.epsilon, second.epsilon))
-    if isinstance(first, MetricPrivacy):
-        if isinstance(second, LocalDP):
-            slope = math.tanh(second.epsilon / 2) * (1 + ROUNDED)
-            return replace(first, epsilon=first.epsilon * slope) if 0 < slope < 1 else first
-        if isinstance(second, MetricPrivacy) and second.metric == first.metric and _keeps_distances(permanent):
+        least = min(first.epsilon, second.epsilon)
+        if math.isinf(max(first.epsilon, second.epsilon)):
+            return LocalDP(least)
+        # log((1 + e^(a+b)) / (e^a + e^b)), without cancellation.
+        gain = math.expm1(first.epsilon) * math.expm1(second.epsilon)
+        gain /= math.exp(first.epsilon) + math.exp(second.epsilon)
+        return LocalDP(min(least, math.log1p(gain) * up))
+    if isinstance(first, MetricPrivacy) and isinstance(second, LocalDP):
+        slope = math.tanh(second.epsilon / 2) * up
+        return replace(first, epsilon=first.epsilon * slope) if 0 < slope < 1 else first
+    if isinstance(first, MetricPrivacy) and isinstance(second, MetricPrivacy) and second.metric == first.metric:
+        # Whether two values with the same noise come out no further apart than they are.
+        noise, outputs = permanent.facts.noise, permanent.report_alphabet
+        is_box = outputs.grid is not None and not outputs.grid.holes
+        is_line = isinstance(outputs.geometry, LineGeometry) and outputs.positions is None
+        if noise is not None and not noise.is_redrawn and not noise.points and (is_line or is_box):
             return replace(first, epsilon=min(first.epsilon, second.epsilon))
     return first
-
-
-def _amplified(first: float, second: float) -> float:
-    """Return log((1 + e^(a+b)) / (e^a + e^b)), rounded up."""
-    if math.isinf(first) or math.isinf(second):
-        return min(first, second)
-    gain = math.expm1(first) * math.expm1(second) / (math.exp(first) + math.exp(second))
-    return min(first, second, math.log1p(gain) * (1 + ROUNDED))
-
-
-def _keeps_distances(permanent: Mechanism) -> bool:
-    """Whether two values with the same noise come out no further apart than they are."""
-    noise, outputs = permanent.facts.noise, permanent.report_alphabet
-    is_box = outputs.grid is not None and not outputs.grid.holes
-    is_line = isinstance(outputs.geometry, LineGeometry) and outputs.positions is None
-    return noise is not None and not noise.is_redrawn and not noise.points and (is_line or is_box)
-
-
-def _ratio(row: Sequence[int]) -> Fraction:
-    return Fraction(row[0], row[1])
 
 
 def rounded_rows(permanent: Mechanism, fresh: Mechanism) -> list[list[int]]:
@@ -315,15 +298,14 @@ def rounded_rows(permanent: Mechanism, fresh: Mechanism) -> list[list[int]]:
 
     Weights of noise have thousands of bits, which all products of two rounds keep: 27 s for 100 ages, and under 1 s so.
     """
-    every = [[one.weights(number) for number in range(one.alphabet.size)] for one in (permanent, fresh)]
-    first, second = map(_rounded, every)
-    columns = list(zip(*second, strict=True))
-    return [[sum(map(mul, own, column)) for column in columns] for own in first]
-
-
-def _rounded(rows: list[Sequence[int]]) -> list[list[int]]:
-    """Return rows as multiples of one small number, of which the smallest weight has 2^252 or more."""
-    totals = [sum(row) for row in rows]
-    least = min(weight.bit_length() for row in rows for weight in row if weight)
-    shift = 256 + max(total.bit_length() for total in totals) - least
-    return [[(weight << shift) // total for weight in row] for row, total in zip(rows, totals, strict=True)]
+    rounded: list[list[list[int]]] = []
+    for one in (permanent, fresh):
+        # Rows as multiples of one small number, of which the smallest weight has 2^252 or more.
+        rows = [one.weights(number) for number in range(one.alphabet.size)]
+        totals = [sum(row) for row in rows]
+        least = min(weight.bit_length() for row in rows for weight in row if weight)
+        shift = 256 + max(total.bit_length() for total in totals) - least
+        scaled = zip(rows, totals, strict=True)
+        rounded.append([[(weight << shift) // total for weight in row] for row, total in scaled])
+    columns = list(zip(*rounded[1], strict=True))
+    return [[sum(map(mul, own, column)) for column in columns] for own in rounded[0]]

@@ -17,8 +17,7 @@ from confide.estimates.diagnosis import (
     verdict_in_words,
 )
 from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_value
-from confide.evidence.counts import Counts, tally
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Counts, Origin, tally
 from confide.present import summary as say
 from confide.present.estimates import summarise_reports
 from confide.present.figures import Panel, Role, draw_classes, draw_ranges, draw_residuals, style

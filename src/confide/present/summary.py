@@ -13,7 +13,7 @@ from confide.check.shapes import ShapeFit
 from confide.estimates.estimate import Estimate
 from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee
 from confide.estimates.inference import Band, Interval, Windows
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Noise, Origin
 from confide.mechanisms.guarantees import LocalDP
 from confide.present.figures import style
 from confide.present.figures.panels import Panel

@@ -18,7 +18,6 @@ import numpy as np
 
 from confide.errors import SurveyError, TooLargeError
 from confide.mechanisms import Mechanism, Product
-from confide.mechanisms.base import WITHOUT_TABLES
 from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.values import Alphabet, Attributes
 from confide.values.limits import MOST_BITS_SENT
@@ -41,6 +40,7 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
         return settings | {name: declaration_of(part) for name, part in zip(thing.names, inner, strict=True)}
     for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
         value = getattr(thing, field.name)
+        # Values that equal their default are left out, so that a new setting changes no fingerprint.
         if field.name in ("alphabet", "promise"):
             continue
         if isinstance(value, Alphabet | Mechanism):
@@ -106,10 +106,6 @@ def toml_value(value: object, most: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-LARGEST_DOCUMENT = 5_000_000
-"""Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
-
-
 def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
     """Return all tables of a mechanism and those it is made of, each under its place in the survey; mostly none.
 
@@ -148,18 +144,6 @@ def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
         )
     for name, inner in inner_mechanisms(mechanism).items():
         check_bits(inner, f"{place}.{name}")
-
-
-def check_size(text: str, mechanism: Mechanism) -> None:
-    """Refuse a document that is too large for a device."""
-    size = len(text.encode())
-    if size > LARGEST_DOCUMENT:
-        tables = tables_of(mechanism)
-        what = "its tables" if tables else "its lists"
-        raise TooLargeError(
-            f"The survey takes {size / 1e6:,.1f} MB as JSON, mostly for {what}, and a device should not load more than "
-            f"{LARGEST_DOCUMENT / 1e6:g} MB. {WITHOUT_TABLES}"
-        )
 
 
 def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:

@@ -24,11 +24,6 @@ from confide.values.canonical import canonical_json
 from confide.values.checks import check_count
 from confide.values.wording import counted
 
-VALUE_DOMAIN = b"confide ledger 1"
-"""First part of what a value is remembered by, so that it is no noise of any report."""
-
-VERSION = 1
-
 
 @dataclass(frozen=True)
 class Page:
@@ -109,13 +104,13 @@ class Ledger:
             raise InvalidParameterError(
                 "Noise of this survey is permanent, from a secret of the person: give rng=Permanent(secret)."
             )
-        self._enter(survey, None if rng is None else _tag(survey, rng, survey.alphabet.decode(number).tolist()[0]))
-
-    def page(self, survey: Survey) -> Page:
-        """Return what was counted of a survey."""
-        return self._pages().get(survey.fingerprint, Page(0, {}))
-
-    def _enter(self, survey: Survey, tag: str | None) -> None:
+        tag = None
+        if rng is not None:
+            # What a value is remembered by says nothing of it to whoever has the ledger and not the secret, and by its
+            # first part it is no noise of any report.
+            written = canonical_json(survey.alphabet.decode(number).tolist()[0]).encode()
+            message = b"\0".join((b"confide ledger 1", survey.fingerprint.encode(), written))
+            tag = hmac.digest(rng.secret, message, "sha256").hex()[:32]
         with self._locked():
             pages = self._pages()
             page = pages.get(survey.fingerprint, Page(0, {}))
@@ -123,14 +118,32 @@ class Ledger:
                 page = Page(page.reports + 1, page.values)
             else:
                 page = Page(page.reports, page.values | {tag: page.values.get(tag, 0) + 1})
-            _refuse_beyond(survey, page)
             pages |= {survey.fingerprint: page}
-            if self.most_reports is not None and sum(one.drawn for one in pages.values()) > self.most_reports:
-                raise LimitError(
-                    f"This ledger allows {counted(self.most_reports, 'report')} of all surveys together, and has as "
-                    f"many; nothing was reported."
-                )
+            self._refuse_beyond(survey, pages)
             self._write(pages)
+
+    def page(self, survey: Survey) -> Page:
+        """Return what was counted of a survey."""
+        return self._pages().get(survey.fingerprint, Page(0, {}))
+
+    def _refuse_beyond(self, survey: Survey, pages: dict[str, Page]) -> None:
+        most, total, page = survey.most_reports, survey.most_epsilon, pages[survey.fingerprint]
+        if most is not None and page.total(survey) > most:
+            raise LimitError(
+                f"The survey allows {counted(most, 'report')} of one person, and this ledger has as many; nothing was "
+                f"reported."
+            )
+        spent = page.spent(survey)
+        if total is not None and spent is not None and spent > Fraction(repr(total)):
+            raise LimitError(
+                f"The survey allows a total epsilon of {total:g} to one person, and one more report makes it "
+                f"{float(spent):g}; nothing was reported."
+            )
+        if self.most_reports is not None and sum(one.drawn for one in pages.values()) > self.most_reports:
+            raise LimitError(
+                f"This ledger allows {counted(self.most_reports, 'report')} of all surveys together, and has as many; "
+                f"nothing was reported."
+            )
 
     @property
     def _place(self) -> Path:
@@ -156,9 +169,10 @@ class Ledger:
         try:
             # Its owner's alone: how often a person reported is nobody else's business.
             with open(aside, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
-                json.dump({"version": VERSION, "pages": record}, stream)
+                json.dump({"version": 1, "pages": record}, stream)
                 stream.flush()
                 os.fsync(stream.fileno())
+            # Whoever reads meanwhile sees the old file or the new one, never half of one.
             aside.replace(path)
             # Have the file's new name on the disk too, where folders can be synchronized.
             with contextlib.suppress(OSError, AttributeError):
@@ -190,8 +204,8 @@ def _pages_of(record: Any) -> dict[str, Page]:
     """Return the pages of a ledger's file; a part that is missing or no count is a ValueError, never an empty page."""
     if not isinstance(record, dict) or set(record) != {"version", "pages"} or not isinstance(record["pages"], dict):
         raise ValueError("it should have a version and a table of pages, and nothing else")
-    if type(record["version"]) is not int or record["version"] != VERSION:  # another may mean something else
-        raise ValueError(f"its version is {record['version']!r}, and this confide reads version {VERSION}")
+    if type(record["version"]) is not int or record["version"] != 1:  # another may mean something else
+        raise ValueError(f"its version is {record['version']!r}, and this confide reads version 1")
     for name, page in record["pages"].items():
         if not isinstance(page, dict) or set(page) != {"reports", "values"} or not isinstance(page["values"], dict):
             raise ValueError(f"the page of survey {name} should have reports and a table of values")
@@ -199,27 +213,6 @@ def _pages_of(record: Any) -> dict[str, Page]:
             if type(count) is not int or count < 0:
                 raise ValueError(f"a count of survey {name} is {count!r}, which is no number of reports")
     return {name: Page(page["reports"], page["values"]) for name, page in record["pages"].items()}
-
-
-def _refuse_beyond(survey: Survey, page: Page) -> None:
-    most, total = survey.most_reports, survey.most_epsilon
-    if most is not None and page.total(survey) > most:
-        raise LimitError(
-            f"The survey allows {counted(most, 'report')} of one person, and this ledger has as many; nothing was "
-            f"reported."
-        )
-    spent = page.spent(survey)
-    if total is not None and spent is not None and spent > Fraction(repr(total)):
-        raise LimitError(
-            f"The survey allows a total epsilon of {total:g} to one person, and one more report makes it "
-            f"{float(spent):g}; nothing was reported."
-        )
-
-
-def _tag(survey: Survey, noise: Permanent, value: Any) -> str:
-    """Return what a value is remembered by, which says nothing of it to whoever has the ledger and not the secret."""
-    message = b"\0".join((VALUE_DOMAIN, survey.fingerprint.encode(), canonical_json(value).encode()))
-    return hmac.digest(noise.secret, message, "sha256").hex()[:32]
 
 
 def lock_file(number: int, *, waits: bool = True) -> bool:

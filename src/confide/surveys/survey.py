@@ -30,14 +30,14 @@ from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from confide.errors import ConfideError, InvalidParameterError, SurveyError
+from confide.errors import ConfideError, InvalidParameterError, SurveyError, TooLargeError
 from confide.evidence.shapes import Shape
 from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
+from confide.mechanisms.base import WITHOUT_TABLES
 from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.surveys.declarations import (
     check_bits,
-    check_size,
     check_tables,
     declaration_of,
     json_of,
@@ -57,6 +57,10 @@ PERMANENT = "permanent"
 
 CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
+
+
+LARGEST_DOCUMENT = 5_000_000
+"""Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
 
 
 @contextlib.contextmanager
@@ -117,8 +121,19 @@ class Survey:
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
-        if self.most_epsilon is not None:
-            self._check_total()
+        if self.most_epsilon is None:
+            return
+        check_positive("most_epsilon", self.most_epsilon)
+        object.__setattr__(self, "most_epsilon", float(self.most_epsilon))
+        if self.cost is None:
+            raise InvalidParameterError(
+                f"A total epsilon needs a promise with one epsilon; {self.mechanism.guarantee.terms} has none. Limit "
+                f"the number of reports instead."
+            )
+        if Fraction(repr(self.most_epsilon)) < self.cost:
+            raise InvalidParameterError(
+                f"A total epsilon of {self.most_epsilon:g} does not allow one report, which takes {float(self.cost):g}."
+            )
 
     @property
     def alphabet(self) -> Alphabet:
@@ -173,19 +188,6 @@ class Survey:
         """
         epsilon = getattr(self.mechanism.lasting or self.mechanism.guarantee, "epsilon", None)
         return None if epsilon is None or math.isinf(epsilon) else Fraction(repr(epsilon))
-
-    def _check_total(self) -> None:
-        check_positive("most_epsilon", self.most_epsilon)
-        if self.cost is None:
-            raise InvalidParameterError(
-                f"A total epsilon needs a promise with one epsilon; {self.mechanism.guarantee.terms} has none. Limit "
-                f"the number of reports instead."
-            )
-        if Fraction(repr(float(self.most_epsilon or 0))) < self.cost:
-            raise InvalidParameterError(
-                f"A total epsilon of {self.most_epsilon:g} does not allow one report, which takes {float(self.cost):g}."
-            )
-        object.__setattr__(self, "most_epsilon", float(self.most_epsilon or 0))
 
     def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
         """Blur values as :meth:`Mechanism.privatize` does; permanent noise is bound to this survey by its fingerprint.
@@ -243,7 +245,12 @@ class Survey:
         check_bits(self.mechanism)
         tables = tables_of(self.mechanism)
         text = canonical_json(self.record() | ({"tables": tables, "fingerprint": self.pin} if tables else {}))
-        check_size(text, self.mechanism)
+        size = len(text.encode())
+        if size > LARGEST_DOCUMENT:
+            raise TooLargeError(
+                f"The survey takes {size / 1e6:,.1f} MB as JSON, mostly for {'its tables' if tables else 'its lists'}, "
+                f"and a device should not load more than {LARGEST_DOCUMENT / 1e6:g} MB. {WITHOUT_TABLES}"
+            )
         return text
 
     @cached_property
@@ -376,8 +383,23 @@ def build_survey(document: dict[str, Any]) -> Survey:
     _refuse_unknown("the survey", document, ("name", "title", *CONTENT_KEYS))
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
-    texts = {key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document}
-    settings: dict[str, Any] = texts | _build_limits(document)
+    settings: dict[str, Any] = {
+        key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document
+    }
+    if "limits" in document:
+        limits = _table(document, "limits", "the survey")
+        _refuse_unknown("[limits]", limits, ("reports", "epsilon", "noise"))
+        most, total, noise = (limits.get(name) for name in ("reports", "epsilon", "noise"))
+        if not limits or ("reports" in limits and (type(most) is not int or most < 1)):
+            raise SurveyError(
+                f"[limits] needs reports, a whole number of at least 1: how many one person may make; got {most!r}. "
+                f"Write reports = 1, or leave [limits] out."
+            )
+        if "noise" in limits and noise != PERMANENT:
+            raise SurveyError(
+                f'[limits] has noise = {noise!r}. Write noise = "{PERMANENT}", or leave it out for fresh noise.'
+            )
+        settings |= {"most_reports": most, "most_epsilon": total, "is_permanent": noise == PERMANENT}
     words: Any = document.get("shape")
     if isinstance(words, dict):
         raise SurveyError(
@@ -386,24 +408,6 @@ def build_survey(document: dict[str, Any]) -> Survey:
     shape = Shape.of(words) if "shape" in document else None
     groups = _table(document, "groups", "the survey") if "groups" in document else {}
     return Survey(mechanism, **settings, shape=shape, groups=groups)
-
-
-def _build_limits(document: dict[str, Any]) -> dict[str, Any]:
-    if "limits" not in document:
-        return {}
-    limits = _table(document, "limits", "the survey")
-    _refuse_unknown("[limits]", limits, ("reports", "epsilon", "noise"))
-    most, total, noise = (limits.get(name) for name in ("reports", "epsilon", "noise"))
-    if not limits or ("reports" in limits and (type(most) is not int or most < 1)):
-        raise SurveyError(
-            f"[limits] needs reports, a whole number of at least 1: how many one person may make; got {most!r}. "
-            f"Write reports = 1, or leave [limits] out."
-        )
-    if "noise" in limits and noise != PERMANENT:
-        raise SurveyError(
-            f'[limits] has noise = {noise!r}. Write noise = "{PERMANENT}", or leave it out for fresh noise.'
-        )
-    return {"most_reports": most, "most_epsilon": total, "is_permanent": noise == PERMANENT}
 
 
 def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -447,7 +451,14 @@ def _listed(table: dict[str, Any], place: str) -> dict[str, Any]:
 def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:
     build: Callable[..., Mechanism] = _choose(MECHANISMS, table, place)
     if build is Product:
-        return _build_product(table, alphabet, place)
+        if alphabet.attributes is None:
+            raise SurveyError(f'[{place}] of kind "product" needs an alphabet of kind "attributes".')
+        _refuse_unknown(f"[{place}]", table, ("kind", *alphabet.attributes.names))
+        named = zip(alphabet.attributes.names, alphabet.attributes.alphabets, strict=True)
+        parts = {name: (_table(table, name, f"[{place}]"), one) for name, one in named}
+        return Product(
+            **{name: _build_mechanism(inner, one, f"{place}.{name}") for name, (inner, one) in parts.items()}
+        )
     if build is TwoRounds:
         _arguments(TwoRounds, table, place)
         permanent = _build_mechanism(_table(table, "permanent", f"[{place}]"), alphabet, f"{place}.permanent")
@@ -464,15 +475,6 @@ def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> M
     if "alphabet" in inspect.signature(build).parameters:
         arguments["alphabet"] = alphabet
     return build(**arguments)
-
-
-def _build_product(table: dict[str, Any], alphabet: Alphabet, place: str) -> Product:
-    if alphabet.attributes is None:
-        raise SurveyError(f'[{place}] of kind "product" needs an alphabet of kind "attributes".')
-    _refuse_unknown(f"[{place}]", table, ("kind", *alphabet.attributes.names))
-    named = zip(alphabet.attributes.names, alphabet.attributes.alphabets, strict=True)
-    parts = {name: (_table(table, name, f"[{place}]"), one) for name, one in named}
-    return Product(**{name: _build_mechanism(inner, one, f"{place}.{name}") for name, (inner, one) in parts.items()})
 
 
 def _choose(known: Mapping[str, Builder], table: dict[str, Any], place: str) -> Builder:

@@ -15,15 +15,14 @@ of a column. Uniqueness of the maximum is weaker, and decided where strict conca
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels.base import Channel, FloatArray, Indices
+from confide.channels.base import FloatArray, Indices
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
@@ -31,20 +30,12 @@ from confide.mechanisms.base import Mechanism
 from confide.mechanisms.sampling import log_of
 from confide.theory.identification import Identification, identification
 from confide.theory.maximum_set import MaximumSet, maximum_set
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, Spectrum, ends_of
+from confide.theory.spectra import LIMITS, Spectrum, ends_of
 from confide.theory.verdicts import Finding, Verdict
 from confide.values.checks import SUM_TOLERANCE, check_count
 
 THEOREM = "theorem strictconcavity"
-COROLLARY = "corollary strictlyConcave_one_mech"
-PROPOSITION = "proposition uniqueness"
 SLACKNESS = "complementary slackness"
-
-MOST_PEOPLE = 10**15
-"""People up to whom it is asked how many are enough."""
-
-
-Step = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -73,18 +64,32 @@ def concavity_of(evidence: Evidence, known: Identification) -> Concavity:
     seen = np.flatnonzero(evidence.counts > 0)
     values, distinct = evidence.channel.shape[0], int(seen.size)
     if distinct + 1 < values:
-        return Concavity(Verdict.NO, _too_few(values, distinct), THEOREM, {}, distinct)
-    square = _square(evidence, known, distinct) if _is_stochastic(evidence.channel) else None
-    if square is not None:
-        return square
+        were = f"{distinct:,} distinct report was" if distinct == 1 else f"{distinct:,} distinct reports were"
+        reason = f"Only {were} seen; {values:,} values need {values - 1:,} at the least."
+        return Concavity(Verdict.NO, reason, THEOREM, {}, distinct)
+    # Where rows sum to one no output is missing, and the columns span all that those of the mechanism do. Reports may
+    # have been merged on the way, as those beyond the values are at the border; but only where their columns are
+    # proportional, or the likelihood would be another. So the rank is the mechanism's own.
+    sums = evidence.channel.pull(np.ones(evidence.channel.shape[1]))
+    is_stochastic = bool(np.abs(sums - 1).max() <= SUM_TOLERANCE)
+    if is_stochastic and known.is_yes and evidence.channel.shape[1] == values:
+        # An invertible square channel is decided by counting, which needs no rank: its columns are independent and add
+        # up to 1, in that one way. So any k - 1 of them and 1 are independent as well.
+        every = f"All {values:,} outputs were seen, and their columns are independent."
+        but_one = "All outputs but one were seen; their columns and 1, which is the sum of all, are independent."
+        told = (every, "corollary strictlyConcave_one_mech") if distinct == values else (but_one, THEOREM)
+        return Concavity(Verdict.YES, *told, {}, distinct)
     bits = evidence.channel.bit_vectors
     if bits is not None and binary_rank(bits, values) == values:
         reason = f"The {distinct:,} distinct bit vectors, and ones, have rank {values:,} over the binary field already."
         return Concavity(Verdict.YES, reason, "proposition strictlyConcaverappor, lemma binarymatrix", {}, distinct)
-    spectrum = _spectrum_of_some(evidence, seen)
-    return Concavity(
-        spectrum.independence, _measured(spectrum, distinct), THEOREM, spectrum.numbers(), distinct, spectrum
-    )
+    spectrum, few = None, 4 * values
+    if seen.size > 2 * few:  # a few of many columns may be enough for a full rank
+        spectrum = _spectrum_with_ones(evidence, seen[:: seen.size // few])
+    if spectrum is None or spectrum.independence is not Verdict.YES:
+        spectrum = _spectrum_with_ones(evidence, seen)
+    measured = _measured(spectrum, distinct)
+    return Concavity(spectrum.independence, measured, THEOREM, spectrum.numbers(), distinct, spectrum)
 
 
 def unbounded_concavity(evidence: Evidence) -> Concavity:
@@ -107,30 +112,25 @@ def concavity_chance(mechanism: Mechanism, people: int) -> float:
     0.9927
     """
     check_count("people", people, 0)
-    size = mechanism.alphabet.size
+    size, bits = mechanism.alphabet.size, mechanism.facts.bits
     if people < size:
         return 0.0
-    log_miss = people * log_of(_likeliest_side(mechanism))
-    return float(np.prod(-np.expm1(np.minimum(log_miss + math.log(2) * np.arange(size), 0.0))))
-
-
-def _likeliest_side(mechanism: Mechanism) -> Fraction:
-    """Return the largest probability that a bit has either value, exactly: in float64 it may round to 1."""
-    bits = mechanism.facts.bits
     if bits is None:
         raise InvalidParameterError(f"Reports of {mechanism!r} are not known to be one bit for each value.")
-    return max(max(one, 1 - one) for one in bits)
+    # The largest probability that a bit has either value, exactly: in float64 it may round to 1.
+    log_miss = people * log_of(max(max(one, 1 - one) for one in bits))
+    return float(np.prod(-np.expm1(np.minimum(log_miss + math.log(2) * np.arange(size), 0.0))))
 
 
 def people_for_concavity(mechanism: Mechanism, probability: float = 0.99) -> int | None:
     """Return how many people make the likelihood of bit vectors strictly concave with at least this probability.
 
-    None where even `MOST_PEOPLE` are not known to be enough: under a large epsilon hardly any bit is flipped.
+    None where even `LIMITS.people` are not known to be enough: under a large epsilon hardly any bit is flipped.
     """
     low, high = 0, mechanism.alphabet.size
     while concavity_chance(mechanism, high) < probability:
         low, high = high, 2 * high
-        if low >= MOST_PEOPLE:
+        if low >= LIMITS.people:
             return None
     while high - low > 1:
         middle = (low + high) // 2
@@ -146,94 +146,39 @@ def binary_rank(packed: NDArray[np.uint8], size: int) -> int:
     """
     vectors = (int.from_bytes(row.tobytes(), "little") for row in packed)
     basis: dict[int, int] = {}
-    _reduce(basis, (1 << size) - 1)
-    for vector in vectors:
-        _reduce(basis, vector)
+    for one in itertools.chain([(1 << size) - 1], vectors):
+        # Take from a vector what the basis holds already; a basis vector stands by its top bit.
+        vector = one
+        while vector.bit_length() in basis:
+            vector ^= basis[vector.bit_length()]
+        if vector:
+            basis[vector.bit_length()] = vector
         if len(basis) == size:
             break
     return len(basis)
 
 
-def _reduce(basis: dict[int, int], vector: int) -> None:
-    """Take from a vector what the basis holds already, and add what is left; a basis vector stands by its top bit."""
-    while vector:
-        top = vector.bit_length()
-        if top not in basis:
-            basis[top] = vector
-            return
-        vector ^= basis[top]
-
-
-def _is_stochastic(channel: Channel) -> bool:
-    """Whether rows sum to one: then no output is missing, and the columns span all that those of the mechanism do.
-
-    Reports may have been merged on the way, as those beyond the values are at the border; but only where their columns
-    are proportional, or the likelihood would be another. So the rank is the mechanism's own.
-    """
-    sums = channel.pull(np.ones(channel.shape[1]))
-    return bool(np.abs(sums - 1).max() <= SUM_TOLERANCE)
-
-
-def _square(evidence: Evidence, known: Identification, distinct: int) -> Concavity | None:
-    """Decide an invertible square channel by counting, which needs no rank.
-
-    Its columns are independent and add up to 1, in that one way. So any k - 1 of them and 1 are independent as well.
-    """
-    values, outputs = evidence.channel.shape
-    if not known.is_yes or outputs != values:
-        return None
-    if distinct == values:
-        return Concavity(
-            Verdict.YES,
-            f"All {values:,} outputs were seen, and their columns are independent.",
-            COROLLARY,
-            {},
-            distinct,
-        )
-    reason = "All outputs but one were seen; their columns and 1, which is the sum of all, are independent."
-    return Concavity(Verdict.YES, reason, THEOREM, {}, distinct)
-
-
-def _spectrum_of_some(evidence: Evidence, seen: Indices) -> Spectrum:
-    """Return the singular values of [G 1] from a few of many columns, if these are enough for a full rank."""
-    few = 4 * evidence.channel.shape[0]
-    if seen.size > 2 * few:
-        some = _spectrum_with_ones(evidence, seen[:: seen.size // few])
-        if some.independence is Verdict.YES:
-            return some
-    return _spectrum_with_ones(evidence, seen)
-
-
 def _spectrum_with_ones(evidence: Evidence, seen: Indices) -> Spectrum:
     """Return the singular values of [G 1], with all columns brought to the same length."""
-    values = evidence.channel.shape[0]
-    if values <= LARGEST_DENSE and values * seen.size <= LARGEST_MATRIX:
-        columns = evidence.channel.dense()[:, seen]
-        scaled = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(np.float64).tiny)
-        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]), evidence.channel.rounding)
-    return ends_of(*_products(evidence, seen), (values, seen.size + 1))
-
-
-def _products(evidence: Evidence, seen: Indices) -> tuple[Step, Step]:
     channel = evidence.channel
-    scale = 1.0 / channel.push(np.full(channel.shape[0], channel.shape[0] ** -0.5))[seen]
+    values = channel.shape[0]
+    if values <= LIMITS.dense and values * seen.size <= LIMITS.matrix:
+        columns = channel.dense()[:, seen]
+        scaled = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(np.float64).tiny)
+        return Spectrum.of(np.column_stack([scaled, np.full(values, values**-0.5)]), channel.rounding)
+    scale = 1.0 / channel.push(np.full(values, values**-0.5))[seen]
 
     def push(vectors: FloatArray) -> FloatArray:
-        ones = vectors.sum(axis=-1, keepdims=True) * channel.shape[0] ** -0.5
+        ones = vectors.sum(axis=-1, keepdims=True) * values**-0.5
         return np.concatenate([channel.push(vectors)[..., seen] * scale, ones], axis=-1)
 
     def pull(weights: FloatArray) -> FloatArray:
         full = np.zeros((*weights.shape[:-1], channel.shape[1]))
         full[..., seen] = weights[..., :-1] * scale
-        pulled: FloatArray = channel.pull(full) + weights[..., -1:] * channel.shape[0] ** -0.5
+        pulled: FloatArray = channel.pull(full) + weights[..., -1:] * values**-0.5
         return pulled
 
-    return push, pull
-
-
-def _too_few(values: int, distinct: int) -> str:
-    seen = f"{distinct:,} distinct report was" if distinct == 1 else f"{distinct:,} distinct reports were"
-    return f"Only {seen} seen; {values:,} values need {values - 1:,} at the least."
+    return ends_of(push, pull, (values, seen.size + 1))
 
 
 def _measured(spectrum: Spectrum, distinct: int) -> str:
@@ -257,7 +202,7 @@ def uniqueness(mechanism: Mechanism, counts: Counts) -> Finding:
 
 def from_concavity(concavity: Concavity) -> Finding:
     """Return what strict concavity implies."""
-    return Finding(Verdict.YES, f"The likelihood is strictly concave. {concavity.reason}", PROPOSITION)
+    return Finding(Verdict.YES, f"The likelihood is strictly concave. {concavity.reason}", "proposition uniqueness")
 
 
 def uniqueness_of(best: MaximumSet) -> Finding:
@@ -266,63 +211,45 @@ def uniqueness_of(best: MaximumSet) -> Finding:
     Yes only where no direction is left, and no only where two best explanations are there for sure, however close:
     probabilities are compared with what they themselves may be off.
     """
-    numbers: dict[str, float] = {"values that may be positive": best.free.size, "free directions": best.dimension}
+    free, zero = best.free.size, best.alphabet.size - best.free.size
+    numbers: dict[str, float] = {"values that may be positive": free, "free directions": best.dimension}
     if best.dimension == 0:
-        return Finding(Verdict.YES, _independent(best), SLACKNESS, numbers)
+        reason = (
+            f"{zero:,} of {best.alphabet.size:,} values have probability 0 in every best explanation, and the rows of "
+            f"the other {free:,} are linearly independent on the reports seen."
+        )
+        if free == 1:
+            reason = f"All but one of the {best.alphabet.size:,} values have probability 0 in every best explanation."
+        elif zero == 0:
+            reason = f"The rows of all {free:,} values are linearly independent on the reports seen."
+        return Finding(Verdict.YES, reason, SLACKNESS, numbers)
     numbers = numbers | {"freedom of a value, at least": best.spread, "precision": best.precision}
     if best.is_exact:
-        return Finding(Verdict.NO, _free(best), f"{SLACKNESS}, linear programs", numbers)
-    twins = _twins(best)
-    if twins is not None:
-        return Finding(Verdict.NO, _same(best, twins), f"{SLACKNESS}, linear programs", numbers)
-    return Finding(Verdict.TOO_CLOSE, _doubt(best), SLACKNESS, numbers)
-
-
-def _twins(best: MaximumSet) -> Indices | None:
-    """Return values that no report seen tells apart, and that have a share together in every best explanation."""
+        directions = "one direction" if best.dimension == 1 else f"{best.dimension:,} directions"
+        moved = f"between two of them a value's share differs by {100 * best.spread:.3g}%"
+        reason = f"The best explanations form a set with {directions}; {moved}."
+        return Finding(Verdict.NO, reason, f"{SLACKNESS}, linear programs", numbers)
+    # Values that no report seen tells apart, and that have a share together in every best explanation. Of classes of
+    # the same rows 8 are looked at, those with the largest shares first; a share above 1e-6, in its own unit, is no
+    # slack of a linear program.
     inside = best.point[best.free]
-    classes = [members for members in best.flat.twins if inside[members].sum() > 0]
-    # 8: classes of the same rows that are looked at, those with the largest shares first.
-    for members in sorted(classes, key=lambda one: -float(inside[one].sum()))[:8]:
-        # 1e-6: share, in its own unit, above which it is no slack of a linear program.
-        if best.least_share(members) > 1e-6:
-            return best.free[members]
-    return None
-
-
-def _independent(best: MaximumSet) -> str:
-    free, zero = best.free.size, best.alphabet.size - best.free.size
-    if free == 1:
-        return f"All but one of the {best.alphabet.size:,} values have probability 0 in every best explanation."
-    if zero == 0:
-        return f"The rows of all {free:,} values are linearly independent on the reports seen."
-    return (
-        f"{zero:,} of {best.alphabet.size:,} values have probability 0 in every best explanation, and the rows of the "
-        f"other {free:,} are linearly independent on the reports seen."
-    )
-
-
-def _free(best: MaximumSet) -> str:
-    directions = "one direction" if best.dimension == 1 else f"{best.dimension:,} directions"
-    moved = f"between two of them a value's share differs by {100 * best.spread:.3g}%"
-    return f"The best explanations form a set with {directions}; {moved}."
-
-
-def _same(best: MaximumSet, twins: Indices) -> str:
-    first, second = (best.alphabet.labels()[value] for value in twins[:2].tolist())
-    return (
-        f"No report seen tells {first} from {second}, and every best explanation gives them a share, which may go to "
-        f"either."
-    )
-
-
-def _doubt(best: MaximumSet) -> str:
-    if best.is_settled:
-        return (
-            f"{best.dimension:,} of {best.free.size:,} directions change no report, but whether one can be taken "
-            f"without a negative probability depends on digits that double precision does not hold."
+    classes = [one for one in best.flat.twins if inside[one].sum() > 0]
+    classes.sort(key=lambda one: -float(inside[one].sum()))
+    twins = next((best.free[one] for one in classes[:8] if best.least_share(one) > 1e-6), None)
+    if twins is not None:
+        first, second = (best.alphabet.labels()[value] for value in twins[:2].tolist())
+        reason = (
+            f"No report seen tells {first} from {second}, and every best explanation gives them a share, which may go "
+            f"to either."
         )
-    return (
-        f"In {best.dimension:,} of {best.free.size:,} directions the likelihood changes by no more than double "
-        f"precision resolves, so whether the best explanation is unique cannot be told."
+        return Finding(Verdict.NO, reason, f"{SLACKNESS}, linear programs", numbers)
+    some = f"{best.dimension:,} of {free:,} directions"
+    hidden = (
+        f"In {some} the likelihood changes by no more than double precision resolves, so whether the best explanation "
+        f"is unique cannot be told."
     )
+    settled = (
+        f"{some} change no report, but whether one can be taken without a negative probability depends on digits that "
+        f"double precision does not hold."
+    )
+    return Finding(Verdict.TOO_CLOSE, settled if best.is_settled else hidden, SLACKNESS, numbers)

@@ -20,15 +20,11 @@ from confide.channels.base import Channel, FloatArray
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, ProductGuarantee
 from confide.theory.identification import Identification, identification
-from confide.theory.spectra import COMPARED
+from confide.theory.spectra import LIMITS
 from confide.theory.verdicts import Finding, Verdict, all_of
 from confide.values import Alphabet
 
 THEOREM = "theorem mlconsistencygen"
-SECTION = "definition id_cont_dom, section continuity"
-
-MOST_ENTRIES = 100_000_000
-"""Entries of a matrix up to which all are looked at, block by block: a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +54,23 @@ class Consistency:
 def consistency(mechanism: Mechanism, known: Identification | None = None) -> Consistency:
     """Check the three conditions of consistency."""
     whole = known or identification(mechanism)
+    sources = [f"definition id_cont_dom, section {name}" for name in ("continuity", "dominance")]
+    everywhere = "Every report is possible from every value, so log P(z | phi) is continuous."
+    continuity = Finding(Verdict.YES, everywhere, sources[0])
     if not mechanism.alphabet.is_finite:
-        return Consistency(whole, _continuity_of_noise(), _unbounded_dominance())
+        reason = "Over unbounded values the set of distributions is not compact, and P(z | phi) has no lower bound."
+        return Consistency(whole, continuity, Finding(Verdict.NOT_COVERED, reason, THEOREM))
     positive = is_positive(mechanism)
-    if not positive:
-        explain = _zeros if positive is False else _unchecked
-        return Consistency(whole, explain(SECTION), explain("definition id_cont_dom, section dominance"))
-    return Consistency(whole, _continuity_of_noise(), dominance(mechanism))
+    if positive:
+        return Consistency(whole, continuity, dominance(mechanism))
+    verdict = Verdict.TOO_CLOSE
+    reason = "The matrix is too large to check whether every report is possible from every value."
+    if positive is False:
+        verdict = Verdict.NOT_COVERED
+        reason = (
+            "Some reports are possible from some values and impossible from others, where log P(z | phi) is unbounded."
+        )
+    return Consistency(whole, *(Finding(verdict, reason, source) for source in sources))
 
 
 def is_positive(mechanism: Mechanism) -> bool | None:
@@ -89,10 +95,10 @@ def is_positive(mechanism: Mechanism) -> bool | None:
 def column_ends(channel: Channel) -> tuple[FloatArray, FloatArray] | None:
     """Return the smallest and the largest entry of each column, from blocks of rows; None if there are too many."""
     values, outputs = channel.shape
-    if values * outputs > MOST_ENTRIES:
+    if values * outputs > LIMITS.entries:
         return None
     lowest, highest = np.full(outputs, np.inf), np.zeros(outputs)
-    step = max(1, COMPARED // outputs)
+    step = max(1, LIMITS.compared // outputs)
     for start in range(0, values, step):
         rows = channel.select(np.arange(start, min(start + step, values)))
         lowest, highest = np.minimum(lowest, rows.min(axis=0)), np.maximum(highest, rows.max(axis=0))
@@ -138,22 +144,3 @@ def largest_bound(guarantee: Guarantee, alphabet: Alphabet) -> float:
     if isinstance(guarantee, MetricPrivacy):
         return guarantee.epsilon * guarantee.metric.farthest(alphabet.coordinates)
     return float(guarantee.epsilon) if isinstance(guarantee, LocalDP) else math.inf
-
-
-def _continuity_of_noise() -> Finding:
-    return Finding(Verdict.YES, "Every report is possible from every value, so log P(z | phi) is continuous.", SECTION)
-
-
-def _zeros(source: str) -> Finding:
-    reason = "Some reports are possible from some values and impossible from others, where log P(z | phi) is unbounded."
-    return Finding(Verdict.NOT_COVERED, reason, source)
-
-
-def _unchecked(source: str) -> Finding:
-    reason = "The matrix is too large to check whether every report is possible from every value."
-    return Finding(Verdict.TOO_CLOSE, reason, source)
-
-
-def _unbounded_dominance() -> Finding:
-    reason = "Over unbounded values the set of distributions is not compact, and P(z | phi) has no lower bound."
-    return Finding(Verdict.NOT_COVERED, reason, THEOREM)

@@ -20,7 +20,7 @@ orthogonal to all such w: it must lie in the span of the columns of M (beyond th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -42,10 +42,6 @@ from confide.values.queries import Query, as_weights
 
 THEOREM = "theorem identification"
 COLUMN_SPACE = "column space of the mechanism"
-
-
-BLURRED = 1e-7
-"""Share of a query past which, if rounding alone may put it outside the span, nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +104,17 @@ def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Fi
     if facts.independence is not None:
         proof = facts.independence
         return Finding(Verdict.YES, proof.reason, proof.source, proof.numbers)
+    judge = judge or identification
     if facts.parts is not None:
-        return _product(facts.parts, judge or identification)
+        # The rank of a Kronecker product is the product of the ranks.
+        parts = {name: judge(part) for name, part in facts.parts.items()}
+        verdict = all_of(*(part.verdict for part in parts.values()))
+        reason = " ".join(f"For {name}: {part.reason}" for name, part in parts.items())
+        sources = " and ".join(dict.fromkeys(part.source for part in parts.values()))
+        return Finding(verdict, reason, f"rank of a Kronecker product; {sources}")
     if facts.origin is not None:
         return _remapped(*facts.origin, judge)
-    return None if facts.rounds is None else _two_rounds(*facts.rounds, judge or identification)
+    return None if facts.rounds is None else _two_rounds(*facts.rounds, judge)
 
 
 def channel_identification(channel: Channel) -> Identification:
@@ -121,7 +123,15 @@ def channel_identification(channel: Channel) -> Identification:
     if outputs < values:
         return too_few(values, outputs)
     classes = tuple(find_classes(channel))
-    return replace(_by_rows(channel, len(classes)), classes=classes)
+    if len(classes) < values:
+        found = same_rows(values, len(classes))
+    elif not is_storable(channel) and keeps_most(channel):
+        found = DOMINANT
+    else:
+        spectrum = spectrum_of(channel)
+        source = f"{THEOREM}, by {'singular values' if spectrum.is_complete else 'iterative singular values'}"
+        found = Identification(spectrum.independence, _measured(spectrum), source, spectrum.numbers(), spectrum)
+    return replace(found, classes=classes)
 
 
 def too_few(values: int, outputs: int) -> Identification:
@@ -137,16 +147,6 @@ def same_rows(values: int, classes: int) -> Identification:
     """Return what fewer classes of identical rows than values mean."""
     reason = f"Some of the {values:,} values have identical rows: only {classes:,} can be told apart at all."
     return Identification(Verdict.NO, reason, THEOREM, {"classes": classes})
-
-
-def _by_rows(channel: Channel, classes: int) -> Identification:
-    values = channel.shape[0]
-    if classes < values:
-        return same_rows(values, classes)
-    if not is_storable(channel) and keeps_most(channel):
-        return DOMINANT
-    spectrum = spectrum_of(channel)
-    return Identification(spectrum.independence, _measured(spectrum), _how(spectrum), spectrum.numbers(), spectrum)
 
 
 def keeps_most(channel: Channel) -> bool:
@@ -165,15 +165,6 @@ def keeps_most(channel: Channel) -> bool:
     return True
 
 
-def _product(mechanisms: Mapping[str, Mechanism], judge: Judge) -> Finding:
-    """Return what the parts say: the rank of a Kronecker product is the product of the ranks."""
-    parts = [judge(part) for part in mechanisms.values()]
-    verdict = all_of(*(part.verdict for part in parts))
-    reason = " ".join(f"For {name}: {part.reason}" for name, part in zip(mechanisms, parts, strict=True))
-    sources = " and ".join(dict.fromkeys(part.source for part in parts))
-    return Finding(verdict, reason, f"rank of a Kronecker product; {sources}")
-
-
 def _two_rounds(permanent: Mechanism, fresh: Mechanism, judge: Judge) -> Finding | None:
     """Return what both rounds say, where that decides it: the rank of a product is at most that of either."""
     first = judge(permanent)
@@ -187,7 +178,7 @@ def _two_rounds(permanent: Mechanism, fresh: Mechanism, judge: Judge) -> Finding
     return None
 
 
-def _remapped(mechanism: Mechanism, remap: Indices, judge: Judge | None) -> Finding | None:
+def _remapped(mechanism: Mechanism, remap: Indices, judge: Judge) -> Finding | None:
     """Return what the mechanism before the remap says, where that decides it."""
     before = prove_identification(mechanism, judge)
     if before is not None and before.is_no:
@@ -214,10 +205,6 @@ def _measured(spectrum: Spectrum) -> str:
             f"rules out neither yes nor no."
         )
     return f"By far the smallest part decides: {smallest}, not clearly above rounding and not clearly zero."
-
-
-def _how(spectrum: Spectrum) -> str:
-    return f"{THEOREM}, by {'singular values' if spectrum.is_complete else 'iterative singular values'}"
 
 
 # 128: pools whose finding is kept, the latest ones.
@@ -252,7 +239,8 @@ def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
         return Finding(Verdict.NOT_COVERED, "No lemma covers this, and there is no matrix to look at.", THEOREM)
     outputs = sum(one.report_alphabet.size for one in mechanisms)
     if outputs < values.size:
-        return _without_arrays(too_few(values.size, outputs))
+        found: Finding = too_few(values.size, outputs)
+        return Finding(found.verdict, found.reason, found.source, found.numbers)
     # 25_000_000: entries of a channel up to which its rows are compared, by a few products: a tenth of a second where
     # it is stored.
     if values.size * outputs > 25_000_000:
@@ -261,26 +249,19 @@ def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
     # 250_000_000: values times values times outputs up to which all singular values are computed: about a quarter of a
     # second.
     is_small = values.size**2 * outputs <= 250_000_000
-    return _without_arrays(channel_identification(channel) if is_small else _compare(channel))
-
-
-def _compare(channel: Channel) -> Finding:
-    """Decide what can be decided without singular values."""
-    values, outputs = channel.shape
-    classes = len(find_classes(channel))
-    if classes < values:
-        return same_rows(values, classes)
-    return DOMINANT if keeps_most(channel) else _not_checked(values, outputs)
+    if is_small:
+        found = channel_identification(channel)
+    else:  # what can be decided without singular values
+        classes = len(find_classes(channel))
+        untold = DOMINANT if keeps_most(channel) else _not_checked(values.size, outputs)
+        found = same_rows(values.size, classes) if classes < values.size else untold
+    # A finding that can be kept is one without the spectrum and the classes it was made of.
+    return Finding(found.verdict, found.reason, found.source, found.numbers)
 
 
 def _not_checked(values: int, outputs: int) -> Finding:
     reason = f"A matrix of {values:,} values and {outputs:,} outputs is too large to decompose with every estimate."
     return Finding(Verdict.NOT_CHECKED, reason, "limits of computing")
-
-
-def _without_arrays(found: Finding) -> Finding:
-    """Return a finding that can be kept: without the spectrum and the classes it was made of."""
-    return Finding(found.verdict, found.reason, found.source, found.numbers)
 
 
 def query_identification(
@@ -337,7 +318,8 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
     blur = 10 * ROUNDING * math.sqrt(parts.size) * spectrum.largest / weakest
     unclear = float(np.linalg.norm(parts[singular <= spectrum.clear]))
     numbers = {"share outside the column space": unclear, "of which rounding, at most": blur}
-    if unclear <= blur <= BLURRED:
+    # 1e-7: share of a query past which, if rounding alone may put it outside the span, nothing is said.
+    if unclear <= blur <= 1e-7:
         return Finding(
             Verdict.YES, "It is a combination of the mechanism's columns, to rounding.", COLUMN_SPACE, numbers
         )
@@ -347,10 +329,6 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
         return Finding(Verdict.NO, reason, COLUMN_SPACE, numbers)
     reason = f"A share of {unclear:.3g} of it seems to lie outside the mechanism's columns, which is not clear enough."
     return Finding(Verdict.TOO_CLOSE, reason, COLUMN_SPACE, numbers)
-
-
-LONGEST_LABEL = 4
-"""Values of a class that are named; of larger classes the first few are, and the rest counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,8 +368,11 @@ class Partition:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """A short text for each class."""
-        return tuple(_label(self.alphabet, members) for members in self.classes)
+        """A short text for each class; of large ones the first few values are named, and the rest counted."""
+        names = [self.alphabet.labels(members) for members in self.classes]
+        more = [f", and {len(some) - 4:,} more" if len(some) > 4 else "" for some in names]
+        each = zip(names, more, strict=True)
+        return tuple(some[0] if len(some) == 1 else f"{{{', '.join(some[:4])}{rest}}}" for some, rest in each)
 
     def merge(self, distribution: FloatArray) -> FloatArray:
         """Add up a distribution over the values class by class."""
@@ -438,11 +419,11 @@ def partition(mechanism: Mechanism, known: Identification | None = None) -> Part
     if not alphabet.is_finite:
         raise unbounded(alphabet)
     whole = known or identification(mechanism)
-    if whole.is_yes:
-        return _trivial(mechanism, whole)
-    classes = tuple(find_classes(mechanism.channel)) if whole.classes is None else whole.classes
-    if len(classes) == alphabet.size:
-        return _trivial(mechanism, whole)
+    classes: tuple[Indices, ...] = ()
+    if not whole.is_yes:
+        classes = tuple(find_classes(mechanism.channel)) if whole.classes is None else whole.classes
+    if whole.is_yes or len(classes) == alphabet.size:
+        return Partition(alphabet, np.arange(alphabet.size), whole, mechanism)
     class_of = np.empty(alphabet.size, dtype=np.int64)
     for number, members in enumerate(classes):
         class_of[members] = number
@@ -454,15 +435,3 @@ def quotient_channel(channel: Channel, classes: tuple[Indices, ...]) -> Embedded
     """Return the channel over the classes: the row of each class's first value."""
     firsts = np.array([members[0] for members in classes], dtype=np.int64)
     return Embedded(channel, firsts, np.arange(channel.shape[1]), channel.shape[1])
-
-
-def _trivial(mechanism: Mechanism, known: Identification) -> Partition:
-    return Partition(mechanism.alphabet, np.arange(mechanism.alphabet.size), known, mechanism)
-
-
-def _label(alphabet: Alphabet, members: Indices) -> str:
-    values = alphabet.labels(members)
-    if len(values) == 1:
-        return values[0]
-    more = f", and {len(values) - LONGEST_LABEL:,} more" if len(values) > LONGEST_LABEL else ""
-    return f"{{{', '.join(values[:LONGEST_LABEL])}{more}}}"

@@ -77,27 +77,22 @@ def inversion_error(
     require_mechanism("mechanism", mechanism)
     if reports is not None:
         check_positive("reports", reports)
-    bound = mechanism.facts.inversion_bound
+    bound, values, outputs = mechanism.facts.inversion_bound, mechanism.alphabet, mechanism.report_alphabet
+    if not values.is_finite or not outputs.is_finite:
+        return InversionError(None, bound, reports, "Its outputs are unbounded, so there is no matrix to invert.")
     if not mechanism.has_channel:
-        return InversionError(None, bound, reports, _no_matrix(mechanism))
-    size = mechanism.alphabet.size
+        many = f"{outputs.size:,}" if outputs.size < 10**15 else f"about 2^{outputs.size.bit_length() - 1}"
+        reason = f"Its {many} outputs are too many to list, so there is no matrix to invert."
+        if mechanism.facts.bits is not None:
+            reason = (
+                f"Its matrix has a column for each of {many} outputs, 2^{values.size} bit vectors, so it is not square "
+                f"and has no inverse. BitInversion() inverts each bit by itself."
+            )
+        return InversionError(None, bound, reports, reason)
+    size = values.size
     theta = np.full(size, 1 / size) if distribution is None else as_distribution(distribution, size, "distribution")
     try:
         lengths = mechanism.channel.inverse_lengths()
     except NotInvertibleError as error:
         return InversionError(None, bound, reports, str(error))
     return InversionError(float(mechanism.channel.push(theta) @ lengths - theta @ theta), bound, reports)
-
-
-def _no_matrix(mechanism: Mechanism) -> str:
-    """Return why there is no matrix to invert."""
-    if not mechanism.alphabet.is_finite or not mechanism.report_alphabet.is_finite:
-        return "Its outputs are unbounded, so there is no matrix to invert."
-    outputs = mechanism.report_alphabet.size
-    many = f"{outputs:,}" if outputs < 10**15 else f"about 2^{outputs.bit_length() - 1}"
-    if mechanism.facts.bits is not None:
-        return (
-            f"Its matrix has a column for each of {many} outputs, 2^{mechanism.alphabet.size} bit vectors, so it is "
-            f"not square and has no inverse. BitInversion() inverts each bit by itself."
-        )
-    return f"Its {many} outputs are too many to list, so there is no matrix to invert."

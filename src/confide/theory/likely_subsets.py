@@ -51,21 +51,12 @@ from confide.evidence.counts import Counts, add_up, require_counts
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Premise
-from confide.theory.spectra import LARGEST_MATRIX
+from confide.theory.spectra import LIMITS
 from confide.values import Alphabet, Grid, Indices, LineGeometry, Selection, Values
 from confide.values.geometry import LARGEST_LATTICE
 
 Groups = Mapping[Mechanism, Counts]
 """Counts by mechanism: the reports of people with one mechanism each, over one alphabet."""
-
-LONGEST_RANGE = 100_000
-"""Values up to which the range of the reports is taken whole, gaps and all."""
-
-SPARSEST = 100
-"""Values of a range for each one next to a report, up to which a longer range is taken whole as well."""
-
-
-ON_A_PLANE = {Premise.COORDINATES, Premise.DISTANCE}
 
 
 @dataclass(frozen=True)
@@ -168,16 +159,26 @@ def likely_subset_of(groups: Groups) -> LikelySubset:
     whole = next(iter(seen)).alphabet
     premises = {mechanism.facts.premise for mechanism in seen}
     if premises == {Premise.OWN_VALUE}:
-        return _reported(whole, seen)
-    if isinstance(whole.geometry, LineGeometry) and premises <= {Premise.LINE, Premise.OWN_VALUE}:
-        return _on_line(whole, _peaks(seen)[:, 0], is_exponential=all(one.facts.decay is not None for one in seen))
-    if whole.geometry.dimensions == 2 and premises <= ON_A_PLANE | {Premise.OWN_VALUE}:
+        for mechanism, counts in seen.items():
+            mechanism.refuse_strays(counts)
+        places = np.unique(np.concatenate([whole.encode(counts.reports) for counts in seen.values()]))
+        reason = (
+            f"the {places.size:,} values that were reported: no other explains any report better (proposition "
+            f"likelykrr)"
+        )
+        return _kept(whole, places, "likelykrr", reason)
+    is_line = isinstance(whole.geometry, LineGeometry) and premises <= {Premise.LINE, Premise.OWN_VALUE}
+    on_plane = {Premise.COORDINATES, Premise.DISTANCE, Premise.OWN_VALUE}
+    if is_line or (whole.geometry.dimensions == 2 and premises <= on_plane):
+        peaks = np.concatenate([mechanism.peaks(counts) for mechanism, counts in seen.items()])
+        decays = [one.facts.decay for one in seen if one.facts.decay is not None]
+        if is_line:
+            return _on_line(whole, peaks[:, 0], is_exponential=len(decays) == len(seen))
         is_euclidean = premises == {Premise.DISTANCE}
         if whole.grid is not None:
-            return likely_in_grid(whole.grid, _peaks(seen), is_euclidean=is_euclidean)
-        decays = [one.facts.decay for one in seen if one.facts.decay is not None]
+            return likely_in_grid(whole.grid, peaks, is_euclidean=is_euclidean)
         shared = len(premises) == 1 and len(decays) == len(seen)
-        return likely_on_lattice(whole, _peaks(seen), decay=min(decays) if shared else None, is_euclidean=is_euclidean)
+        return likely_on_lattice(whole, peaks, decay=min(decays) if shared else None, is_euclidean=is_euclidean)
 
     parts = next(iter(seen)).facts.parts
     if len(seen) == 1 and parts is not None:
@@ -191,20 +192,6 @@ def _seen(counts: Counts) -> Counts:
     if not seen.any():
         raise InvalidCountsError("There are no reports to estimate from; give at least one.")
     return counts if seen.all() else Counts(counts.reports[seen], counts.counts[seen])
-
-
-def _peaks(groups: Groups) -> NDArray[np.float64]:
-    return np.concatenate([mechanism.peaks(counts) for mechanism, counts in groups.items()])
-
-
-def _reported(whole: Alphabet, groups: Groups) -> LikelySubset:
-    for mechanism, counts in groups.items():
-        mechanism.refuse_strays(counts)
-    places = np.unique(np.concatenate([whole.encode(counts.reports) for counts in groups.values()]))
-    reason = (
-        f"the {places.size:,} values that were reported: no other explains any report better (proposition likelykrr)"
-    )
-    return _kept(whole, places, "likelykrr", reason)
 
 
 def _of_parts(mechanism: Mechanism, counts: Counts, named: Mapping[str, Mechanism]) -> LikelySubset:
@@ -228,7 +215,7 @@ def _of_parts(mechanism: Mechanism, counts: Counts, named: Mapping[str, Mechanis
 def _pruned(whole: Alphabet, groups: Groups) -> LikelySubset:
     evidence = Evidence.pool([mechanism.observe(counts) for mechanism, counts in groups.items()])
     # 3000: values up to which all pairs are compared: a table of 9 million truth values.
-    if whole.size > 3000 or whole.size * evidence.channel.shape[1] > LARGEST_MATRIX:
+    if whole.size > 3000 or whole.size * evidence.channel.shape[1] > LIMITS.matrix:
         reason = f"all values: {whole.size:,} are too many to compare each with each, and nothing else is known of them"
         return LikelySubset(whole, whole, "", reason)
     kept = np.flatnonzero(~is_unlikely(evidence.channel.dense()[:, evidence.seen]))
@@ -254,15 +241,23 @@ def _on_line(whole: Alphabet, peaks: NDArray[np.float64], *, is_exponential: boo
     a report to the next such value the function x -> alpha^|z - x| is convex for every reported z, because no z lies
     between. So a value there makes every report less likely than the mixture of the two that has it as its mean.
     """
-    first, last = _within(whole, np.floor(peaks.min())), _within(whole, np.ceil(peaks.max()))
+    low, high = int(np.floor(peaks.min())), int(np.ceil(peaks.max()))
+    if whole.is_finite:
+        low, high = np.clip([low, high], *whole.span).tolist()
     near = np.unique(np.concatenate([np.floor(peaks), np.ceil(peaks)]).astype(np.int64))
-    if not whole.is_finite and is_exponential and _is_too_long(last - first + 1, near.size):
+    # 4_000_000: values past which only those next to a report are taken; a vector over the range would take 32 MB.
+    length = high - low + 1
+    is_too_long = length > 4_000_000 or (length > LIMITS.longest_range and length > LIMITS.sparsest_range * near.size)
+    if not whole.is_finite and is_exponential and is_too_long:
         reason = (
             f"{near.size:,} values next to a report: those beyond the reports explain each of them less well "
             f"(proposition likelylinear), and so do those between, than a mixture of their neighbours, by convexity"
         )
         return LikelySubset(whole, Selection(whole, near), "likelylinear and convexity", reason)
-    low, high = _two_values(whole, first, last)
+    if low == high and not (whole.is_finite and whole.size < 2):
+        # A range that mechanisms accept has two values: one more never hurts.
+        has_next = not whole.is_finite or high < whole.span[1]
+        low, high = (low, high + 1) if has_next else (low - 1, high)
     if whole.is_finite and (low, high) == whole.span:
         return LikelySubset(whole, whole, "", "the reports reach from one end of the alphabet to the other")
     reason = (
@@ -270,22 +265,6 @@ def _on_line(whole: Alphabet, peaks: NDArray[np.float64], *, is_exponential: boo
         f"(proposition likelylinear)"
     )
     return LikelySubset(whole, whole.between(low, high), "likelylinear", reason)
-
-
-def _is_too_long(length: int, near: int) -> bool:
-    # 4_000_000: values past which only those next to a report are taken; a vector over the range would take 32 MB.
-    return length > 4_000_000 or (length > LONGEST_RANGE and length > SPARSEST * near)
-
-
-def _within(whole: Alphabet, place: float) -> int:
-    return int(np.clip(place, *whole.span)) if whole.is_finite else int(place)
-
-
-def _two_values(whole: Alphabet, low: int, high: int) -> tuple[int, int]:
-    """Return a range that mechanisms accept: one more value never hurts."""
-    if low < high or (whole.is_finite and whole.size < 2):
-        return low, high
-    return (low, high + 1) if not whole.is_finite or high < whole.span[1] else (low - 1, high)
 
 
 def is_unlikely(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -296,33 +275,16 @@ def is_unlikely(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
     >>> is_unlikely(np.array([[0.1, 0.2], [0.1, 0.3], [0.4, 0.1], [0.1, 0.3]]))
     array([ True, False, False, False])
     """
-    below = _is_below(matrix)
+    # For each pair of rows whether the first is nowhere above the second, column by column.
+    below = np.ones((matrix.shape[0], matrix.shape[0]), dtype=bool)
+    for column in matrix.T:
+        below &= column[:, None] <= column[None, :]
     unlikely: NDArray[np.bool_] = np.any(below & ~below.T, axis=1)
     return unlikely
 
 
-def _is_below(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for each pair of rows whether the first is nowhere above the second, column by column."""
-    below = np.ones((matrix.shape[0], matrix.shape[0]), dtype=bool)
-    for column in matrix.T:
-        below &= column[:, None] <= column[None, :]
-    return below
-
-
 Points = NDArray[np.float64]
 Cells = NDArray[np.int64]
-
-LARGEST_BOX = 20_000
-"""Cells up to which the box of the reports is taken whole."""
-
-SPARSEST_BOX = 20
-"""Cells of a box for each one near a report, up to which a larger box is taken whole as well."""
-
-LARGEST_REGION = 2_000_000
-"""Cells past which no likely subset is given, for nothing could be estimated on it."""
-
-
-BOX_REASON = "those outside explain each report less well than the nearest cell of the box"
 
 
 def likely_in_grid(whole: Grid, peaks: Points, *, is_euclidean: bool) -> LikelySubset:
@@ -337,7 +299,12 @@ def likely_in_grid(whole: Grid, peaks: Points, *, is_euclidean: bool) -> LikelyS
     is_inside = bool((corners[0] >= start).all() and (corners[1] <= end).all())
     if whole.holes:
         first, last = _around_holes(whole, first, last)
-    part = _cut_out(whole, *_two_at_least(first, last, start, end))
+    first, last = _two_at_least(first, last, start, end)
+    part = _box_of(whole, first, last)
+    if whole.holes:
+        holes = np.array(whole.holes)
+        inside = holes[((holes >= first) & (holes <= last)).all(axis=1)].tolist()
+        part = replace(part, holes=[(row, column) for row, column in inside])
     if part == whole:
         return LikelySubset(whole, whole, "", "the reports reach from one side of the grid to the other")
     return _cut_corners(whole, part, peaks) if is_euclidean and is_inside and not whole.holes else _boxed(whole, part)
@@ -350,19 +317,32 @@ def likely_on_lattice(whole: Alphabet, peaks: Points, *, decay: float | None, is
     """
     first, last = _corners(peaks)
     size = float(np.prod((last - first + 1).astype(np.float64)))
-    is_grid = size <= LARGEST_REGION and first.min() >= -LARGEST_LATTICE
-    is_small = is_grid and size <= LARGEST_BOX
+    is_grid = size <= LIMITS.region and first.min() >= -LARGEST_LATTICE
+    is_small = is_grid and size <= LIMITS.largest_box
     few = None if is_small or decay is None else _near_cells(peaks, decay, is_euclidean=is_euclidean)
-    if few is not None and not (is_grid and SPARSEST_BOX * few.shape[0] >= size):
-        return _near(whole, few, is_euclidean=is_euclidean)
+    if few is not None and not (is_grid and LIMITS.sparsest_box * few.shape[0] >= size):
+        where = "near a report" if is_euclidean else "in a row and a column next to a report's"
+        reason = (
+            f"{few.shape[0]:,} cells {where}: those farther out explain each report less well than a mixture of these, "
+            f"by {'a random walk' if is_euclidean else 'convexity'}"
+        )
+        proof = "bounding box and subharmonicity" if is_euclidean else "bounding box and convexity"
+        return LikelySubset(whole, Selection(whole, few), proof, reason)
     if not is_grid:
-        raise _too_far_apart(whole, peaks)
+        (south, west), (north, east) = first.tolist(), last.tolist()
+        raise InvalidParameterError(
+            f"The reports lie too far apart, and too many, for an estimate on {whole!r}: rows {south} to {north}, "
+            f"columns {west} to {east}, and more than {LIMITS.region:,} cells could matter. Estimate over "
+            f"Grid(rows, columns, first_row=..., first_column=...) that holds everyone; the reports need not be made "
+            f"again."
+        )
     part = _box_of(whole, *_two_at_least(first, last))
     return _cut_corners(whole, part, peaks) if is_euclidean else _boxed(whole, part)
 
 
 def _boxed(whole: Alphabet, part: Grid) -> LikelySubset:
-    return LikelySubset(whole, part, "bounding box", f"{_describe(part)}: {BOX_REASON}")
+    reason = f"{_describe(part)}: those outside explain each report less well than the nearest cell of the box"
+    return LikelySubset(whole, part, "bounding box", reason)
 
 
 def _cut_corners(whole: Alphabet, part: Grid, peaks: Points) -> LikelySubset:
@@ -391,7 +371,7 @@ def _near_cells(peaks: Points, decay: float, *, is_euclidean: bool) -> Cells | N
     first, last = _corners(peaks)
     if not is_euclidean:
         rows, columns = crossings(peaks)
-        if rows.size * columns.size > LARGEST_REGION:
+        if rows.size * columns.size > LIMITS.region:
             return None
         return np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
     # 50_000_000: cells within reach of reports, each counted for every report, up to which they are listed.
@@ -400,18 +380,7 @@ def _near_cells(peaks: Points, decay: float, *, is_euclidean: bool) -> Cells | N
         return None
     cells = cells_within(peaks, reach(decay))
     inside: Cells = cells[((cells >= first) & (cells <= last)).all(axis=1)]
-    return inside if inside.shape[0] <= LARGEST_REGION else None
-
-
-def _near(whole: Alphabet, cells: Cells, *, is_euclidean: bool) -> LikelySubset:
-    where = "near a report" if is_euclidean else "in a row and a column next to a report's"
-    rule = "a random walk" if is_euclidean else "convexity"
-    reason = (
-        f"{cells.shape[0]:,} cells {where}: those farther out explain each report less well than a mixture of these, "
-        f"by {rule}"
-    )
-    proof = "bounding box and subharmonicity" if is_euclidean else "bounding box and convexity"
-    return LikelySubset(whole, Selection(whole, cells), proof, reason)
+    return inside if inside.shape[0] <= LIMITS.region else None
 
 
 def _corners(peaks: Points) -> tuple[Cells, Cells]:
@@ -450,27 +419,8 @@ def _box_of(whole: Alphabet, first: Cells, last: Cells) -> Grid:
     return Grid(rows, columns, whole.spacing, whole.unit, (), row, column)
 
 
-def _cut_out(whole: Grid, first: Cells, last: Cells) -> Grid:
-    """Return the cells of a grid within a box, with the holes that lie there."""
-    box = _box_of(whole, first, last)
-    if not whole.holes:
-        return box
-    cells = np.array(whole.holes)
-    inside = cells[((cells >= first) & (cells <= last)).all(axis=1)].tolist()
-    return replace(box, holes=[(row, column) for row, column in inside])
-
-
 def _describe(part: Grid) -> str:
     return f"{part.size:,} cells of the box around the reports, {part.rows:,} rows by {part.columns:,} columns"
-
-
-def _too_far_apart(whole: Alphabet, peaks: Points) -> InvalidParameterError:
-    (south, west), (north, east) = (corner.tolist() for corner in _corners(peaks))
-    return InvalidParameterError(
-        f"The reports lie too far apart, and too many, for an estimate on {whole!r}: rows {south} to {north}, columns "
-        f"{west} to {east}, and more than {LARGEST_REGION:,} cells could matter. Estimate over "
-        f"Grid(rows, columns, first_row=..., first_column=...) that holds everyone; the reports need not be made again."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -537,15 +487,13 @@ def widening(delta: float, diameter: float) -> float:
 def _chain(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     chain: list[tuple[float, float]] = []
     for point in points:
-        while len(chain) > 1 and not _turns_left(chain[-2], chain[-1], point):
+        while len(chain) > 1:
+            (row, column), (down, along) = chain[-2], chain[-1]
+            if (down - row) * (point[1] - column) - (along - column) * (point[0] - row) > 0:  # it turns left
+                break
             chain.pop()
         chain.append(point)
     return chain
-
-
-def _turns_left(first: tuple[float, float], second: tuple[float, float], third: tuple[float, float]) -> bool:
-    area = (second[0] - first[0]) * (third[1] - first[1]) - (second[1] - first[1]) * (third[0] - first[0])
-    return area > 0
 
 
 def reach(decay: float) -> float:
@@ -571,20 +519,9 @@ def cells_within(points: NDArray[np.float64], radius: float) -> Cells:
     present = half >= 0
     width = np.sqrt(np.maximum(half, 0.0))
     starts, ends = np.ceil(points[:, 1:] - width)[present], np.floor(points[:, 1:] + width)[present]
-    return _merged(rows[present].astype(np.int64), starts.astype(np.int64), ends.astype(np.int64))
-
-
-def crossings(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows and the columns next to a point."""
-    down, along = (np.unique(np.concatenate([np.floor(part), np.ceil(part)])) for part in points.T)
-    return down.astype(np.int64), along.astype(np.int64)
-
-
-def _merged(rows: Cells, starts: Cells, ends: Cells) -> Cells:
-    """Return the cells of intervals of columns, each once."""
-    filled = starts <= ends
-    order = np.lexsort((starts[filled], rows[filled]))
-    rows, starts, ends = rows[filled][order], starts[filled][order], ends[filled][order]
+    # What follows returns the cells of these intervals of columns, each once.
+    intervals = np.stack([rows[present], starts, ends]).astype(np.int64)[:, starts <= ends]
+    rows, starts, ends = intervals[:, np.lexsort((intervals[1], intervals[0]))]
     # Within a row an interval begins where the furthest end before it stopped; the offset keeps rows apart.
     number = np.cumsum(np.diff(rows, prepend=rows[:1]) != 0)
     shift = number * (int(ends.max()) - int(starts.min()) + 2)
@@ -593,3 +530,9 @@ def _merged(rows: Cells, starts: Cells, ends: Cells) -> Cells:
     lengths = np.maximum(ends - begins + 1, 0)
     offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return np.stack([np.repeat(rows, lengths), np.repeat(begins, lengths) + offsets], axis=-1)
+
+
+def crossings(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows and the columns next to a point."""
+    down, along = (np.unique(np.concatenate([np.floor(part), np.ceil(part)])) for part in points.T)
+    return down.astype(np.int64), along.astype(np.int64)

@@ -32,7 +32,7 @@ from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.solve.methods import MLE
 from confide.theory.likely_subsets import LikelySubset
-from confide.theory.spectra import LARGEST_DENSE, LARGEST_MATRIX, PROBES, ROUNDING, Spectrum, find_classes, left_vectors
+from confide.theory.spectra import LIMITS, ROUNDING, Spectrum, find_classes, left_vectors
 from confide.values import Alphabet
 from confide.values.checks import as_distribution, read_only
 from confide.values.queries import Query, as_weights
@@ -68,16 +68,6 @@ class FlatDirections:
     error: FloatArray
     spectrum: Spectrum
     twins: tuple[Indices, ...] = ()
-
-    @property
-    def dimension(self) -> int:
-        """Number of independent directions."""
-        return int(self.basis.shape[0])
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether they are beyond doubt; if not, there may be fewer."""
-        return self.spectrum.is_sharp
 
 
 def flat_directions(
@@ -119,7 +109,9 @@ def flat_directions(
     if is_trusted(gap, shares):
         error = _error(vectors[:, :kept], rows * scale[:, None] * (np.sqrt(shares) / fitted), scale, gap)
     basis = without_dust(np.ascontiguousarray(vectors[:, kept:].T))
-    return FlatDirections(read_only(basis), read_only(scale), read_only(error), spectrum, _twins(rows, basis))
+    classes = find_classes(Dense(rows)) if basis.size else []
+    twins = tuple(members for members in classes if members.size > 1)
+    return FlatDirections(read_only(basis), read_only(scale), read_only(error), spectrum, twins)
 
 
 def is_trusted(gap: float, shares: FloatArray) -> bool:
@@ -136,12 +128,6 @@ def is_trusted(gap: float, shares: FloatArray) -> bool:
 def without_dust(vectors: FloatArray) -> FloatArray:
     """Return numbers of the order of one with those that are rounding set to zero."""
     return np.where(np.abs(vectors) > DUST, vectors, 0.0)
-
-
-def _twins(rows: FloatArray, basis: FloatArray) -> tuple[Indices, ...]:
-    """Return the classes of several values with the same rows, where there is any direction at all."""
-    classes = find_classes(Dense(rows)) if basis.size else []
-    return tuple(members for members in classes if members.size > 1)
 
 
 def _powers_of_two(numbers: FloatArray) -> FloatArray:
@@ -166,13 +152,6 @@ def _error(kept: FloatArray, weighted: FloatArray, scale: FloatArray, gap: float
         return np.full(scale.size, np.inf)
     widths = np.linalg.norm(solve_triangular(factor, moves.T, trans="T"), axis=0)
     return np.asarray(2 * math.sqrt(gap) * widths + LEAST_ERROR)
-
-
-PROVEN = 2e-15
-"""Certificate that is asked of the maximum, in nats per report: a few times what float64 resolves."""
-
-TIME_LIMIT = 20.0
-"""Seconds that the maximum may take; what is left of its certificate then counts against the precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +182,7 @@ class MaximumSet:
     @property
     def dimension(self) -> int:
         """Number of independent directions; 0 where the estimate is unique."""
-        return self.flat.dimension
+        return int(self.flat.basis.shape[0])
 
     @property
     def spectrum(self) -> Spectrum:
@@ -213,12 +192,27 @@ class MaximumSet:
     @property
     def is_settled(self) -> bool:
         """Whether the directions are beyond doubt; if not, there may be fewer."""
-        return self.flat.is_settled
+        return self.flat.spectrum.is_sharp
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether all ranges are those of the set itself; if not, they are outer bounds, which it may not fill."""
-        return self.dimension == 0 or (self.is_settled and self.has_inner_point())
+        """Whether all ranges are those of the set itself; if not, they are outer bounds, which it may not fill.
+
+        They are where all free values are positive for sure in some maximum-likelihood estimate. A point is sought
+        that exceeds twice what it may be off everywhere: then the best explanation next to it is positive everywhere,
+        and can be moved along any flat direction, there and back.
+        """
+        if self.dimension == 0 or not self.is_settled:
+            return self.dimension == 0
+        if not np.isfinite(self.flat.error).all():
+            return False
+        # 1e-9: by how much a probability must exceed what it may be off, in its own unit, to be positive for sure.
+        needed = 2 * self.flat.error + 1e-9
+        if (self._inside > needed).all():
+            return True
+        lift = np.vstack([self.flat.basis, -np.ones(self.free.size)])
+        steps = _solve(_unit(self.dimension, self.dimension + 1), lift, self._inside - needed, most=1.0)[:-1]
+        return bool((self._inside + steps @ self.flat.basis > needed).all())
 
     @property
     def precision(self) -> float:
@@ -251,7 +245,7 @@ class MaximumSet:
         """
         if self.dimension == 0:
             return 0.0
-        weights = np.random.default_rng(0).standard_normal((PROBES, self.alphabet.size))
+        weights = np.random.default_rng(0).standard_normal((LIMITS.probes, self.alphabet.size))
         if not self.is_small:
             return max(self._walk(self.flat.basis @ one[self.free]) for one in weights)
         return max(float(np.abs(self.furthest(one) - self.furthest(-one)).max()) for one in weights)
@@ -288,22 +282,6 @@ class MaximumSet:
         steps = np.linalg.lstsq(moves, difference[self.free], rcond=None)[0]
         difference[self.free] -= moves @ steps
         return float(np.abs(difference).max()) <= tolerance
-
-    def has_inner_point(self) -> bool:
-        """Whether all free values are positive for sure in some maximum-likelihood estimate.
-
-        A point is sought that exceeds twice what it may be off everywhere: then the best explanation next to it is
-        positive everywhere, and can be moved along any flat direction, there and back.
-        """
-        if self.dimension == 0 or not np.isfinite(self.flat.error).all():
-            return False
-        # 1e-9: by how much a probability must exceed what it may be off, in its own unit, to be positive for sure.
-        needed = 2 * self.flat.error + 1e-9
-        if (self._inside > needed).all():
-            return True
-        lift = np.vstack([self.flat.basis, -np.ones(self.free.size)])
-        steps = _solve(_unit(self.dimension, self.dimension + 1), lift, self._inside - needed, most=1.0)[:-1]
-        return bool((self._inside + steps @ self.flat.basis > needed).all())
 
     def least_share(self, values: Indices) -> float:
         """Return what some free values have together at the least, in the unit of the largest; below 0 if unknown.
@@ -410,33 +388,30 @@ def maximum_set(mechanism: Mechanism, counts: Counts) -> MaximumSet:
 
 def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
     """Return the same from counts that were laid against the channel already."""
-    tolerance = max(PROVEN * evidence.total, 2 * evidence.resolution)
-    found = MLE(tolerance=tolerance, time_limit=TIME_LIMIT).solve(evidence).distribution
+    # 2e-15: nats per report that are asked of the maximum's certificate, a few times what float64 resolves.
+    tolerance = max(2e-15 * evidence.total, 2 * evidence.resolution)
+    found = MLE(tolerance=tolerance, time_limit=LIMITS.seconds).solve(evidence).distribution
     seen = np.flatnonzero(evidence.counts > 0)
-    free, rows = _free_values(evidence, found, seen)
-    point = _keep_only(found, free)
+    outputs, shares = evidence.channel.push(found), evidence.frequencies[seen]
+    gain = evidence.gain(outputs)
+    gap = evidence.certificate_of(gain) / evidence.total
+    free = _looked_at(gain, gap, shares)
+    rows = evidence.channel.select(free)[:, seen]
+    if is_trusted(gap, shares):
+        # Some are proven to be zero in all estimates. With delta = mu_point / mu - 1, the certificate bounds
+        # sum q delta^2 by 4 certificate / n, so by Cauchy and Schwarz the true gain is within
+        # 2 sqrt(certificate / n) sqrt(sum_z q_z (G_xz / mu_z)^2) of the one computed here.
+        length = np.sqrt(rows**2 @ (shares / outputs[seen] ** 2))
+        is_free = gain[free] + 2 * math.sqrt(gap) * length + 1e-13 * gain[free] >= 1
+        free, rows = free[is_free], rows[is_free]
+    # Without the dust that a solver leaves on values that are zero in every estimate.
+    point = np.zeros_like(found)
+    point[free] = found[free]
+    point /= float(point.sum())
     certificate = evidence.certificate(point)
-    fitted, shares = evidence.channel.push(point)[seen], evidence.frequencies[seen]
+    fitted = evidence.channel.push(point)[seen]
     flat = flat_directions(rows, fitted, shares, certificate / evidence.total, evidence.channel.rounding)
     return MaximumSet(alphabet, read_only(point), certificate, free, flat)
-
-
-def _free_values(evidence: Evidence, point: FloatArray, seen: Indices) -> tuple[Indices, FloatArray]:
-    """Return the values that are not proven to be zero in all estimates, and their rows.
-
-    With delta = mu_point / mu - 1, the certificate bounds sum q delta^2 by 4 certificate / n, so by Cauchy and Schwarz
-    the true gain is within 2 sqrt(certificate / n) sqrt(sum_z q_z (G_xz / mu_z)^2) of the one computed here.
-    """
-    outputs = evidence.channel.push(point)
-    gain, shares = evidence.gain(outputs), evidence.frequencies[seen]
-    gap = evidence.certificate_of(gain) / evidence.total
-    chosen = _looked_at(gain, gap, shares)
-    rows = evidence.channel.select(chosen)[:, seen]
-    if not is_trusted(gap, shares):
-        return chosen, rows
-    length = np.sqrt(rows**2 @ (shares / outputs[seen] ** 2))
-    is_free = gain[chosen] + 2 * math.sqrt(gap) * length + 1e-13 * gain[chosen] >= 1
-    return chosen[is_free], rows[is_free]
 
 
 def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:
@@ -444,24 +419,14 @@ def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:
 
     As q_z G_xz / mu_z <= g_x, the length in the bound on the error of a gain is at most g_x / sqrt(min q).
     """
-    if _fits(gain.size, shares.size):
+    most = min(LIMITS.dense, LIMITS.matrix // shares.size)
+    if gain.size <= most:
         return np.arange(gain.size)
     error = 2 * math.sqrt(gap / float(shares.min())) if is_trusted(gap, shares) else math.inf
     near = np.flatnonzero(gain * (1 + error + 1e-13) >= 1)
-    if not _fits(near.size, shares.size):
+    if near.size > most:
         raise InvalidParameterError(
-            f"After {TIME_LIMIT:g} seconds of search {near.size:,} values may still be positive in a best explanation "
-            f"of {shares.size:,} distinct reports, too many to look at all. Ask on a smaller alphabet."
+            f"After {LIMITS.seconds:g} seconds of search {near.size:,} values may still be positive in a best "
+            f"explanation of {shares.size:,} distinct reports, too many to look at all. Ask on a smaller alphabet."
         )
     return near
-
-
-def _keep_only(found: FloatArray, free: Indices) -> FloatArray:
-    """Return a distribution without the dust that a solver leaves on values that are zero in every estimate."""
-    point = np.zeros_like(found)
-    point[free] = found[free]
-    return point / float(point.sum())
-
-
-def _fits(values: int, reports: int) -> bool:
-    return values <= LARGEST_DENSE and values * reports <= LARGEST_MATRIX

@@ -23,26 +23,53 @@ from confide.values.checks import read_only
 ROUNDING = float(np.finfo(np.float64).eps)
 
 
-LARGEST_DENSE = 2000
-"""Values up to which a matrix is stored and all its singular values are computed: a few seconds."""
+@dataclass(frozen=True)
+class Limits:
+    """Sizes up to which questions of theory are computed.
 
-LARGEST_MATRIX = 40_000_000
-"""Entries up to which a matrix is stored for that: 320 MB."""
+    Attributes
+    ----------
+    dense
+        Values up to which a matrix is stored and all its singular values are computed: a few seconds.
+    matrix
+        Entries up to which a matrix is stored for that: 320 MB.
+    entries
+        Entries of a matrix up to which all are looked at, block by block: a few seconds.
+    compared
+        Entries of rows that are compared at a time: 32 MB.
+    block
+        Entries that are multiplied in extended precision at a time.
+    probes
+        Random mixtures of columns, or of rows that look dependent, on which it is tested whether rows are the same.
+    seconds
+        Time that the maximum may take; what is left of its certificate then counts against the precision.
+    people
+        People up to whom it is asked how many are enough.
+    longest_range, sparsest_range
+        Values up to which the range of the reports is taken whole, gaps and all; and values of a range for each one
+        next to a report, up to which a longer range is taken whole as well.
+    largest_box, sparsest_box
+        The same of cells of the box around the reports.
+    region
+        Cells past which no likely subset is given, for nothing could be estimated on it.
+    """
+
+    dense: int = 2000
+    matrix: int = 40_000_000
+    entries: int = 100_000_000
+    compared: int = 4_000_000
+    block: int = 2_000_000
+    probes: int = 3
+    seconds: float = 20.0
+    people: int = 10**15
+    longest_range: int = 100_000
+    sparsest_range: int = 100
+    largest_box: int = 20_000
+    sparsest_box: int = 20
+    region: int = 2_000_000
 
 
-PROBES = 3
-"""Random mixtures of columns, or of rows that look dependent, on which it is tested whether rows are the same."""
-
-BLOCK = 2_000_000
-"""Entries that are multiplied in extended precision at a time."""
-
-COMPARED = 4_000_000
-"""Entries of rows that are compared at a time: 32 MB."""
-
-FIRST_LOOK, FEWEST_STEPS, MOST_STEPS = 4, 25, 2000
-WORK = 20_000_000
-"""Steps of the iteration: between these numbers, and else so many that this many values are passed through in all; the
-first look at what has come out is after so few."""
+LIMITS = Limits()
 
 Step = Callable[[FloatArray], FloatArray]
 Extended = NDArray[np.longdouble]
@@ -83,7 +110,12 @@ class Spectrum:
     def of(cls, matrix: FloatArray, digits: float = GIVEN) -> Spectrum:
         """Compute all singular values of a stored matrix whose entries are known to this share of themselves."""
         rows, columns = matrix.shape
-        singular = np.linalg.svd(_without_width(matrix), compute_uv=False).astype(np.float64)
+        square = matrix
+        if columns > 2 * rows:  # a square matrix with the same singular values, where there are far more columns
+            from scipy.linalg import qr
+
+            square = np.asarray(qr(matrix.T, mode="r", check_finite=False)[0][:rows].T, dtype=np.float64)
+        singular = np.linalg.svd(square, compute_uv=False).astype(np.float64)
         found = cls(read_only(singular), rows, columns, digits=digits)
         if columns < rows or found.smallest > found.rounding:
             return found  # independent, or dependent by count: nothing hangs on what looks like zero
@@ -156,7 +188,7 @@ class Spectrum:
 def is_storable(channel: Channel) -> bool:
     """Whether a channel may be stored as a matrix here."""
     values, outputs = channel.shape
-    return values <= LARGEST_DENSE and values * outputs <= LARGEST_MATRIX
+    return values <= LIMITS.dense and values * outputs <= LIMITS.matrix
 
 
 def spectrum_of(channel: Channel) -> Spectrum:
@@ -175,11 +207,13 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
     grows as smaller ones come out, so the search ends as soon as it exceeds what may be spent.
     """
     size = shape[0]
-    most = int(np.clip(WORK // size, FEWEST_STEPS, MOST_STEPS))
+    # As many steps as pass this many values in all, and between these numbers; the first look is after a few.
+    fewest, most = 25, int(np.clip(20_000_000 // size, 25, 2000))
     diagonal: list[float] = []
     beside: list[float] = []
-    vector, previous, norm = _start(size), np.zeros(size), 0.0
-    ends, is_settled, next_look = (0.0, 0.0), False, FIRST_LOOK
+    start = np.random.default_rng(0).standard_normal(size)
+    vector, previous, norm = start / np.linalg.norm(start), np.zeros(size), 0.0
+    ends, is_settled, next_look = (0.0, 0.0), False, 4
     for step in range(1, most + 1):
         image = pull(push(vector)) - norm * previous
         diagonal.append(float(image @ vector))
@@ -187,9 +221,10 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
         norm, previous = float(np.linalg.norm(image)), vector
         is_over = norm <= ROUNDING * max(map(abs, diagonal))
         if step == next_look or is_over:
+            # Looks get rarer, for each solves for the eigenvalues of all steps so far.
             ends, next_look = _ends(diagonal, beside), step + max(1, step // 3)
             needed = steps_to_find(ends[1] / ends[0], size)
-            is_settled = is_over or step >= max(needed, FEWEST_STEPS)
+            is_settled = is_over or step >= max(needed, fewest)
             is_over = is_over or needed > most
         if is_settled or is_over:
             break
@@ -207,11 +242,6 @@ def steps_to_find(share: float, size: int) -> float:
     return math.log(400 * size / share**2) / (4 * share) if share > 0 else math.inf
 
 
-def _start(size: int) -> FloatArray:
-    vector = np.random.default_rng(0).standard_normal(size)
-    return vector / np.linalg.norm(vector)
-
-
 def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
     """Return the square roots of the largest and the smallest eigenvalue of Lanczos's tridiagonal matrix."""
     from scipy.linalg import eigvalsh_tridiagonal
@@ -220,35 +250,19 @@ def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
     return math.sqrt(max(float(values[-1]), 0.0)), math.sqrt(max(float(values[0]), 0.0))
 
 
-def _without_width(matrix: FloatArray) -> FloatArray:
-    """Return a square matrix with the same singular values and left vectors, where there are far more columns."""
-    rows, columns = matrix.shape
-    if columns <= 2 * rows:
-        return matrix
-    from scipy.linalg import qr
-
-    factor = qr(matrix.T, mode="r", check_finite=False)[0][:rows].T
-    return np.asarray(factor, dtype=np.float64)
-
-
 def left_vectors(matrix: FloatArray, digits: float = GIVEN) -> tuple[FloatArray, Spectrum]:
     """Return the left singular vectors of a matrix as columns, those of dependent rows last, and its spectrum."""
-    left, singular, right = _decompose(matrix.astype(np.float64))
-    rows, columns = matrix.shape
-    found = Spectrum(read_only(singular), rows, columns, digits=digits)
-    return left, replace(found, misfit=_misfit(matrix, left, singular, right, found.rank))
-
-
-def _decompose(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return all left vectors, the singular values and their right vectors, through a square factor if it is wide."""
     rows, columns = matrix.shape
     if columns <= 2 * rows:
-        return np.linalg.svd(matrix, full_matrices=True)
-    from scipy.linalg import qr
+        left, singular, right = np.linalg.svd(matrix.astype(np.float64), full_matrices=True)
+    else:  # through a square factor, as it is wide
+        from scipy.linalg import qr
 
-    orthonormal, factor = qr(matrix.T, mode="economic", check_finite=False)
-    left, singular, right = np.linalg.svd(factor.T)
-    return left, singular, np.asarray(right @ orthonormal.T, dtype=np.float64)
+        orthonormal, factor = qr(matrix.astype(np.float64).T, mode="economic", check_finite=False)
+        left, singular, right = np.linalg.svd(factor.T)
+        right = np.asarray(right @ orthonormal.T, dtype=np.float64)
+    found = Spectrum(read_only(singular), rows, columns, digits=digits)
+    return left, replace(found, misfit=_misfit(matrix, left, singular, right, found.rank))
 
 
 def _misfit(matrix: FloatArray, left: FloatArray, singular: FloatArray, right: FloatArray, rank: int) -> float:
@@ -260,7 +274,7 @@ def _misfit(matrix: FloatArray, left: FloatArray, singular: FloatArray, right: F
     """
     if rank == matrix.shape[0]:
         return 0.0
-    mixtures = np.random.default_rng(0).standard_normal((PROBES, matrix.shape[0] - rank))
+    mixtures = np.random.default_rng(0).standard_normal((LIMITS.probes, matrix.shape[0] - rank))
     weights = (mixtures / np.linalg.norm(mixtures, axis=1, keepdims=True) @ left[:, rank:].T).astype(np.longdouble)
     for _ in range(2):
         missed = _multiply(weights, matrix).astype(np.float64)
@@ -273,7 +287,7 @@ def _misfit(matrix: FloatArray, left: FloatArray, singular: FloatArray, right: F
 def _multiply(weights: Extended, matrix: FloatArray) -> Extended:
     """Return a product in extended precision, block by block so that the copy stays small."""
     product = np.zeros((weights.shape[0], matrix.shape[1]), dtype=np.longdouble)
-    step = max(1, BLOCK // matrix.shape[1])
+    step = max(1, LIMITS.block // matrix.shape[1])
     for start in range(0, matrix.shape[0], step):
         product += weights[:, start : start + step] @ matrix[start : start + step].astype(np.longdouble)
     return product
@@ -289,43 +303,34 @@ def find_classes(channel: Channel) -> list[Indices]:
     [[0, 2], [1]]
     """
     groups = [np.arange(channel.shape[0])]
-    for weights in np.random.default_rng(0).uniform(0.5, 1.0, (PROBES, channel.shape[1])):
+    for weights in np.random.default_rng(0).uniform(0.5, 1.0, (LIMITS.probes, channel.shape[1])):
         if len(groups) == channel.shape[0]:
             break
-        products = channel.pull(weights)
-        groups = [part for group in groups for part in _split_by(products, group)]
+        # Split candidates where their products differ by more than products of equal rows can.
+        products, parts = channel.pull(weights), []
+        tolerance = 1e-12 * float(np.abs(products).max())
+        for group in groups:
+            if group.size == 1:
+                parts.append(group)
+                continue
+            order = group[np.argsort(products[group], kind="stable")]
+            breaks = np.flatnonzero(np.diff(products[order]) > tolerance) + 1
+            parts += [np.sort(part) for part in np.split(order, breaks)]
+        groups = parts
     confirmed = [part for group in groups for part in _confirm(channel, group)]
     return sorted(confirmed, key=lambda group: int(group[0]))
 
 
-def _split_by(products: FloatArray, group: Indices) -> list[Indices]:
-    """Split candidates where their products differ by more than products of equal rows can."""
-    if group.size == 1:
-        return [group]
-    order = group[np.argsort(products[group], kind="stable")]
-    tolerance = 1e-12 * float(np.abs(products).max())
-    breaks = np.flatnonzero(np.diff(products[order]) > tolerance) + 1
-    return [np.sort(part) for part in np.split(order, breaks)]
-
-
 def _confirm(channel: Channel, group: Indices) -> list[Indices]:
     """Compare the rows of candidates, and take apart those that only looked alike."""
-    parts = []
+    parts, step = [], max(1, LIMITS.compared // channel.shape[1])
+    tolerance = 2 * GIVEN if channel.is_stored else COMPUTED
     while group.size:
         first, rest = group[:1], group[1:]
-        same = _equals(channel, first, rest) if rest.size else np.zeros(0, dtype=bool)
+        same = np.zeros(rest.size, dtype=bool)
+        for start in range(0, rest.size, step):
+            rows, row = channel.select(rest[start : start + step]), channel.select(first)
+            same[start : start + step] = np.all(np.abs(rows - row) <= tolerance * np.maximum(rows, row), axis=1)
         parts.append(np.concatenate([first, rest[same]]))
         group = rest[~same]
     return parts
-
-
-def _equals(channel: Channel, first: Indices, others: Indices) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    step = max(1, COMPARED // channel.shape[1])
-    row, tolerance = channel.select(first), 2 * GIVEN if channel.is_stored else COMPUTED
-    chunks = [channel.select(others[start : start + step]) for start in range(0, others.size, step)]
-    return np.concatenate([_is_same(rows, row, tolerance) for rows in chunks])
-
-
-def _is_same(rows: FloatArray, row: FloatArray, tolerance: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    differences: FloatArray = np.abs(rows - row)
-    return np.asarray(np.all(differences <= tolerance * np.maximum(rows, row), axis=1))

@@ -114,16 +114,6 @@ def labels_in(words: str) -> list[str]:
     return _LABELS.findall(words)
 
 
-ONE_OF_MANY = (
-    "These reports cannot identify the distribution: different distributions give exactly the same ones, so several "
-    "may explain them equally well, however many people report. The answer is one of many, favoured by what the "
-    "method assumes."
-)
-"""Worth of an answer where the mechanism does not identify the distribution."""
-
-OPEN_QUESTION = "Whether these reports can reveal the distribution at all"
-
-
 def remark_on(identification: Finding) -> str:
     """Return what an answer should say about identification; nothing where the mechanism identifies the distribution.
 
@@ -132,13 +122,18 @@ def remark_on(identification: Finding) -> str:
     >>> remark_on(Finding(Verdict.NO, "There are 3 values and only 2 outputs.", "theorem identification"))[:47]
     'These reports cannot identify the distribution:'
     """
+    question = "Whether these reports can reveal the distribution at all"
     match identification.verdict:
         case Verdict.YES:
             return ""
         case Verdict.NO:
-            return f"{ONE_OF_MANY} {identification.reason}"
+            return (
+                f"These reports cannot identify the distribution: different distributions give exactly the same ones, "
+                f"so several may explain them equally well, however many people report. The answer is one of many, "
+                f"favoured by what the method assumes. {identification.reason}"
+            )
         case Verdict.NOT_CHECKED:
             closer = "confide.diagnose(None, mechanism) looks closer."
-            return f"{OPEN_QUESTION} was not checked. {identification.reason} {closer}"
+            return f"{question} was not checked. {identification.reason} {closer}"
         case verdict:
-            return f"{OPEN_QUESTION} is {verdict}. {identification.reason}"
+            return f"{question} is {verdict}. {identification.reason}"

@@ -52,8 +52,9 @@ from numpy.typing import ArrayLike, NDArray
 from confide.errors import InvalidParameterError
 from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, as_value, unbounded
 from confide.values.checks import refuse_masked
+from confide.values.distances import Disc, count_cells, why_no_cell
 from confide.values.geojson import Area
-from confide.values.ground import METRES, Disc, count_cells, why_no_cell
+from confide.values.ground import METRES
 from confide.values.scales import quoted
 from confide.values.wording import plural
 

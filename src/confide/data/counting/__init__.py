@@ -19,16 +19,8 @@ from typing import Any, Literal, overload
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.query import Kind, Query
 from confide.data.counting.sources import PathLike, Tallied, format_of, is_paths
-from confide.data.files.counts_files import (
-    CountedReports,
-    CountsFile,
-    GroupedCounts,
-    Heading,
-    Pool,
-    is_counts_file,
-    read_counts,
-    split_groups,
-)
+from confide.data.files import counts_files
+from confide.data.files.counts_files import CountedReports, CountsFile, GroupedCounts, Heading, Pool
 from confide.data.files.reading import read_report_rows
 from confide.data.files.rows import Account, Reject, fields_of, first_few
 from confide.data.files.sheets import STANDARD_STREAM, Request, name_of
@@ -39,20 +31,6 @@ from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, load_survey
 from confide.values.checks import as_items, check_choice, require_kinds
 from confide.values.wording import counted
-
-__all__ = [
-    "ENGINES",
-    "Query",
-    "ReportInput",
-    "Request",
-    "Tallied",
-    "count",
-    "head",
-    "merge_files",
-    "open_ledger",
-    "plan_query",
-    "read_reports",
-]
 
 Engine = Literal["duckdb", "spark"]
 
@@ -130,6 +108,7 @@ def count(  # noqa: PLR0913 - one argument an option
             f"survey must be a Survey, its file or a mechanism; got {type(survey).__name__}. The source comes first."
         )
     loaded = load_survey(survey) if isinstance(survey, str | Path) else survey
+    # A mechanism alone names no limits; metadata are then compared by the mechanism.
     contract = Survey(loaded) if isinstance(loaded, Mechanism) else loaded
     request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
     with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
@@ -236,8 +215,8 @@ def read_reports(
     Counts(3 reports, 2 distinct)
     """
     require_kinds(read_reports, locals())
-    if is_counts_file(path):
-        file = read_counts(path, survey)
+    if counts_files.is_counts_file(path):
+        file = counts_files.read_counts(path, survey)
         if rejects is not None and beside:
             write_rejects(rejects, beside)
         if file.heading.by:
@@ -249,6 +228,7 @@ def read_reports(
         surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
         return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
+        # In Python, so that whoever has no DuckDB can estimate all the same.
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
         rows.account.require_any(rows.alphabet)
@@ -291,6 +271,7 @@ def open_ledger(
     check_choice("engine", engine, ENGINES)
     kind: type[Tallied] = DuckLedger
     if engine == "spark" or type(source).__module__.startswith("pyspark."):
+        # Most people have no Spark, and nothing of it is loaded for them.
         from confide.data.counting.spark import SparkLedger
 
         kind = SparkLedger
@@ -302,6 +283,7 @@ def open_ledger(
 def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
     """Return the query that would count these files; without any, that for a table with columns of the right types."""
     if not paths:
+        # A warehouse has columns of the right types, where files of text have none.
         natural: dict[str, Kind] = {"whole": "integer", "real": "real", "text": "text"}
         kinds = tuple(natural[field.kind] for field in fields_of(request.alphabet))
         return Query(request.alphabet, kinds, None, len(request.by))
@@ -322,7 +304,7 @@ def refuse_rejects(ledger: Tallied) -> None:
 
 def _to_file(ledger: Tallied, heading: Heading) -> CountsFile:
     table = ledger.batches().read_all().rename_columns(list(heading.columns))
-    return CountsFile(heading, split_groups(table, heading))
+    return CountsFile(heading, counts_files.split_groups(table, heading))
 
 
 def _names(columns: str | Sequence[str]) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ from confide.data.counting import sources
 from confide.data.files import counts_files, sheets
 from confide.data.files.counts_files import Key
 from confide.data.files.reading import csv_batches
-from confide.data.files.rows import Account, Reason, Reject
+from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Origin
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values.columns import is_missing
@@ -36,10 +36,6 @@ DUCK = sql.Dialect(
     },
 )
 
-BATCH_ROWS = 100_000
-"""Rows of an Arrow batch that DuckDB hands over."""
-
-COUNTING = "The reports cannot be counted"
 
 TABLE = "the table"
 """Name of a table that is no file, in messages."""
@@ -68,6 +64,7 @@ class DuckLedger(sources.Tallied):
         Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care.
         """
         if not sources.is_paths(source):
+            # DuckDB reads a table where it lies.
             self._connection.register("frame", _as_table(source))
             types = self._describe("frame")
             places = self._request.choose(TABLE, list(types), has_lines=False)
@@ -110,14 +107,15 @@ class DuckLedger(sources.Tallied):
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
         columns = self.query.grouped_columns
+        # The order in which counts are kept, so that nobody has to sort them again.
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
         return self._connection.sql(
             f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sql.ACCEPTED}' ORDER BY {order}"
-        ).to_arrow_reader(BATCH_ROWS)
+        ).to_arrow_reader(LIMITS.arrow_rows)
 
     def group_files(self) -> dict[Key, int]:
         """Read once more, and return in how many files each group occurs."""
-        with _explained(COUNTING, self._streams):
+        with _explained(self._streams):
             return sources.to_group_files(_execute(self._connection, sql.count_files(self._relations())).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
@@ -156,6 +154,7 @@ class DuckLedger(sources.Tallied):
                 yield Reject(name, line, sql.shown_text(texts, Reason(outcome)), Reason(outcome))
 
     def _relations(self) -> list[sql.Relation]:
+        # Python reads these, for DuckDB would have to guess at quotation marks.
         odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
         objects = _grouped(shard for shard in self._shards if shard.format == "json")
         self._streams = [_JsonStream(f"lines{place}", group) for place, group in enumerate(objects)]
@@ -195,7 +194,7 @@ class DuckLedger(sources.Tallied):
 
     def _count(self, found: list[sql.Relation]) -> None:
         views = self._plan(found)
-        with _explained(COUNTING, self._streams):
+        with _explained(self._streams):
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW reports AS {views}")
             _execute(self._connection, f"CREATE OR REPLACE TEMP TABLE counted AS {self.query.text}")
         sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
@@ -209,13 +208,13 @@ class DuckLedger(sources.Tallied):
         return self.account.read == streamed + quick
 
     def _describe(self, source: str) -> dict[str, str]:
-        with _explained(COUNTING, self._streams):
+        with _explained(self._streams):
             found = self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         return {name: kind for name, kind, *_ in found}
 
 
 @contextlib.contextmanager
-def _explained(what: str, streams: Sequence[_Stream] = ()) -> Iterator[None]:
+def _explained(streams: Sequence[_Stream] = (), what: str = "The reports cannot be counted") -> Iterator[None]:
     """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
     duckdb = sheets.require("duckdb")
     try:
@@ -247,7 +246,7 @@ def _as_table(source: Any) -> Any:
     if module == "pyarrow":
         return source
     if module in ("duckdb", "_duckdb"):
-        return source.to_arrow_reader(BATCH_ROWS)
+        return source.to_arrow_reader(LIMITS.arrow_rows)
     raise InvalidParameterError(
         f"source must be a path, several paths, or a table of Arrow, pandas, polars, DuckDB or Spark; got "
         f"{type(source).__name__}. Count reports that are in memory with confide.tally(reports)."
@@ -255,14 +254,13 @@ def _as_table(source: Any) -> Any:
 
 
 def _grouped(shards: Iterable[sources.Shard]) -> list[list[sources.Shard]]:
-    """Return files of one shape together."""
-
-    def shape(shard: sources.Shard) -> tuple[Any, ...]:
+    """Return files of one shape together, always in the same order."""
+    groups: dict[tuple[Any, ...], list[sources.Shard]] = {}
+    for shard in shards:
         is_packed = shard.path.lower().endswith(".gz")
-        return (shard.format, is_packed, shard.delimiter, shard.lines_above, shard.places, shard.types)
-
-    ordered = sorted(shards, key=lambda shard: repr(shape(shard)))
-    return [list(group) for _, group in itertools.groupby(ordered, key=shape)]
+        shape = (shard.format, is_packed, shard.delimiter, shard.lines_above, shard.places, shard.types)
+        groups.setdefault(shape, []).append(shard)
+    return [groups[shape] for shape in sorted(groups, key=repr)]
 
 
 def path_literal(path: str) -> str:
@@ -338,6 +336,7 @@ class _CsvStream(_Stream):
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         with sheets.open_sheet(shard.path) as sheet:
             for chunk in sheet.chunks(shard.places.all):
+                # A row of the wrong width cannot be handed over in columns.
                 self.strays.update(Reason.MISSHAPEN if text else Reason.MISSING for text in chunk.strays.values())
                 keys = [key for place, key in enumerate(chunk.keys) if place not in chunk.strays]
                 columns = _columns(keys, len(shard.places.all))
@@ -363,7 +362,8 @@ class _JsonStream(_Stream):
         number = 0
         with sheets.explained(shard.path), sheets.opened(shard.path) as stream:
             for block in sheets.text_blocks(stream):
-                lines = sheets.split_lines(block)
+                # Where CSV files end lines and nowhere else; str.splitlines knows more line ends.
+                lines = block.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
                 filled = [(line, str(place)) for place, line in enumerate(lines, number + 1) if line.strip()]
                 number += len(lines)
                 yield _columns(filled, 2)
@@ -445,7 +445,7 @@ def merge_files(
             f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
             f"allows {merged.limit}. Merge without --strict if they are of different people."
         )
-    with _connection() as connection, _explained(f"{name_some(list(headings))} cannot be added up"):
+    with _connection() as connection, _explained(what=f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
         names = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1])
@@ -454,7 +454,7 @@ def merge_files(
         sums = f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names}"
         _execute(connection, f"CREATE TEMP TABLE merged AS {sums}")
         order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
-        batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
+        batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(LIMITS.arrow_rows)
         written = counts_files.write_counts(output, batches, merged)
     return replace(merged, rows=replace(merged.rows, people=written.people))
 
@@ -492,7 +492,7 @@ def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -
         pass
     names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
     source = f"read_parquet({path_literal(file)})"
-    with _explained(f"{file} cannot be added up"):
+    with _explained(what=f"{file} cannot be added up"):
         repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
         is_repeated = _execute(connection, repeated).fetchone() is not None
     if is_repeated:

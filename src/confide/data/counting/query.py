@@ -88,9 +88,8 @@ class Query:
         numerals, readings = list[str](), list[str]()  # first the numbers out of texts, then values out of numbers
         for field, kind, place in self._parts():
             if kind == "text" and field.kind != "text":
-                numerals.append(
-                    f"{_extract(f'part{place}', WHOLE if field.kind == 'whole' else REAL)} AS numeral{place}"
-                )
+                text = _extract(f"part{place}", WHOLE if field.kind == "whole" else REAL)
+                numerals.append(f"NULLIF({text}, '') AS numeral{place}")
             if field.kind == "real":
                 numerals.append(f"{_finite_number(f'part{place}', kind)} AS number{place}")
             readings.append(f"{_value(field, kind, place)} AS value{place}")
@@ -254,7 +253,7 @@ def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
         elif field.kind == "real":
             clause = f"number{place} IS NOT NULL", "FALSE"
         elif kind == "text":
-            clause = f"numeral{place} IS NOT NULL", f"REGEXP_EXTRACT({part}, {_pattern(NUMBER_LIKE)}, 1) <> ''"
+            clause = f"numeral{place} IS NOT NULL", f"{_extract(part, NUMBER_LIKE)} <> ''"
         elif kind == "integer":
             clause = "TRUE", "TRUE"
         else:
@@ -269,18 +268,17 @@ def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
 
 
 def _finite_number(column: str, kind: Kind) -> str:
-    number = f"TRY_CAST({_extract(column, REAL)} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
+    text = f"NULLIF({_extract(column, REAL)}, '')"
+    number = f"TRY_CAST({text} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
     return f"CASE WHEN {_is_finite(number)} THEN {number} END"
 
 
 def _extract(column: str, pattern: str) -> str:
-    """Return the number within a text that is sound, without the blanks around it, else nothing."""
-    return f"NULLIF(REGEXP_EXTRACT({column}, {_pattern(pattern)}, 1), '')"
+    """Return what a pattern holds of a whole text, or an empty one.
 
-
-def _pattern(pattern: str) -> str:
-    """Return a pattern for a whole text. It ends in blanks, so that a $ before a last line end does no harm."""
-    return _literal(f"^{pattern}$")
+    The pattern ends in blanks, so that a $ before a last line end does no harm.
+    """
+    return f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 1)"
 
 
 def _literal(member: int | str) -> str:
@@ -291,6 +289,7 @@ def _literal(member: int | str) -> str:
     """
     if isinstance(member, int):
         return str(member)
+    # A backslash is an escape on Spark alone, and a control character looks like nothing.
     runs = itertools.groupby(member, key=lambda mark: mark in "'\\" or ord(mark) < 32 or 127 <= ord(mark) <= 160)
     pieces = [
         " || ".join(f"CHR({ord(mark)})" for mark in run) if by_number else f"'{''.join(run)}'"
@@ -356,6 +355,7 @@ class Relation:
         given = [*zip(self.parts, self.kinds, strict=False)]
         names = [f"part{place}" for place in range(len(self.parts))]
         if len(kinds) > len(given):
+            # Files with and without counts may be counted together.
             given.append(("1", "integer") if self.count is None else (self.count, self.kinds[-1]))
             names.append("weight")
         columns = [
@@ -364,16 +364,6 @@ class Relation:
         ]
         lines = [f"{self.line} AS line"] if with_line else []
         return f"SELECT {', '.join([*self.groups, *columns, *lines])} FROM {self.source}"
-
-
-def common_kinds(relations: Sequence[Relation]) -> tuple[Kind, ...]:
-    """Return what the parts, and the count if any relation has one, are in all relations; text where they differ."""
-    found = [{relation.kinds[place] for relation in relations} for place in range(len(relations[0].parts))]
-    counts: set[Kind] = {relation.kinds[-1] for relation in relations if relation.count is not None}
-    if counts:
-        is_mixed = any(relation.count is None for relation in relations)
-        found.append(counts | {"integer"} if is_mixed else counts)
-    return tuple("text" if len(kinds) > 1 else next(iter(kinds)) for kinds in found)
 
 
 def text_relation(source: str, places: ColumnPlaces, shown: Callable[[str], str], line: str = "NULL") -> Relation:
@@ -391,6 +381,7 @@ def typed_relation(
     """Return a table whose columns have types."""
     names = [places.header[place] for place in places.entry]
     kinds = tuple(dialect.kind(one, types[one], name) for one in names)
+    # Names of columns come from files, and are quoted where they enter SQL.
     columns = [dialect.quoted(one) for one in names]
     texts = [one if kind != "text" else f"CAST({one} AS STRING)" for one, kind in zip(columns, kinds, strict=True)]
     by = tuple(f"CAST({dialect.quoted(places.header[place])} AS STRING)" for place in places.by)

@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from confide.data.counting.query import ACCEPTED, Query, Relation, common_kinds
+from confide.data.counting.query import ACCEPTED, Kind, Query, Relation
 from confide.data.files import sheets
 from confide.data.files.counts_files import Key, is_counts_file
 from confide.data.files.metadata import SUFFIX, Traces, content_digest, is_companion
@@ -105,6 +105,7 @@ def expand(path: str) -> list[str]:
     """Return the file of this name; only where there is none is the name a pattern, and the files are what matches."""
     if Path(path).exists() or not any(mark in path for mark in "*?["):
         return [path]
+    # As the shell has it, where the shell did not do it: patterns in quotation marks, and in Python.
     found = glob.glob(path, recursive=True)  # noqa: PTH207
     matches = sorted(one for one in found if Path(one).is_file() and not is_companion(one))
     if not matches:
@@ -284,20 +285,20 @@ def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[s
         what = f"{known.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
         raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
     # Files must call the report alike: what stands in the other column may be the true values.
+    # The file that has the usual name is right, and the others are measured by it.
     first = next((shard for shard in shards if shard.places.names == request.candidates[0]), shards[0])
     for shard in shards:
         if shard.places.names != first.places.names:
+            one, other = (
+                f"{'column' if len(names) == 1 else 'columns'} {' and '.join(map(repr, names))}"
+                for names in (first.places.names, shard.places.names)
+            )
             raise DataFileError(
-                f"The reports of {first.name} stand in {_quote(first)}, but {shard.name} has no such column; its "
-                f"{_quote(shard)} may hold something else. Name the column that all files have, with --column on the "
+                f"The reports of {first.name} stand in {one}, but {shard.name} has no such column; its "
+                f"{other} may hold something else. Name the column that all files have, with --column on the "
                 f"command line, or leave this file out."
             )
     return shards
-
-
-def _quote(shard: Shard) -> str:
-    names = shard.places.names
-    return f"{'column' if len(names) == 1 else 'columns'} {' and '.join(map(repr, names))}"
 
 
 def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
@@ -415,7 +416,14 @@ class Tallied(ABC):
 
     def _plan(self, relations: Sequence[Relation]) -> str:
         """Choose the query, and return SQL for all rows as it expects them."""
-        kinds, parts = common_kinds(relations), len(self._request.alphabet.field_names)
+        # One query for all files: a part or a count that is not alike in all of them is text in all.
+        parts = len(relations[0].parts)
+        found = [{relation.kinds[place] for relation in relations} for place in range(parts)]
+        counts: set[Kind] = {relation.kinds[-1] for relation in relations if relation.count is not None}
+        if counts:
+            is_mixed = any(relation.count is None for relation in relations)
+            found.append(counts | {"integer"} if is_mixed else counts)
+        kinds: tuple[Kind, ...] = tuple("text" if len(some) > 1 else next(iter(some)) for some in found)
         weight = kinds[parts] if len(kinds) > parts else None
         self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
@@ -423,6 +431,7 @@ class Tallied(ABC):
     def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
         """Draw up the account: rows and people of each outcome, and rows that no engine was shown."""
         found = [(outcome, int(rows), int(people)) for outcome, rows, people in sums]
+        # A cluster and a stream set rows aside before the query sees them; the account has them too.
         rows = Counter({outcome: number for outcome, number, _ in found})
         rows.update(strays)
         self.account = Account(

@@ -35,9 +35,6 @@ SPARK = sql.Dialect(
     },
 )
 
-CLUSTER = "Spark"
-"""Place of rejected rows: on a cluster they have no order, and hence no line."""
-
 
 class SparkLedger(Tallied):
     """Reports counted on Spark.
@@ -108,8 +105,9 @@ class SparkLedger(Tallied):
         with _explained():
             for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
                 text = sql.shown_text(texts, Reason(outcome))
-                yield from (Reject(CLUSTER, None, text, Reason(outcome)) for _ in range(number))
-        yield from (Reject(CLUSTER, None, text, reason) for text, reason in self._strays)
+                # On a cluster rows have no order, and hence no line.
+                yield from (Reject("Spark", None, text, Reason(outcome)) for _ in range(number))
+        yield from (Reject("Spark", None, text, reason) for text, reason in self._strays)
 
     def _files(self, paths: Sequence[str]) -> list[sql.Relation]:
         found = []

@@ -27,8 +27,7 @@ from confide.data.files.metadata import record_digest
 from confide.data.files.rows import Account, Reason, fields_of
 from confide.data.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
-from confide.evidence.counts import Counts, merge, require_counts, tally
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values import Alphabet, Values
@@ -161,6 +160,7 @@ def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
     if len(arrays) == 1:
         return arrays[0]
     if alphabet.attributes is not None and len({array.dtype.kind for array in arrays}) > 1:
+        # Stacked as they are, numpy would make texts of the numbers.
         arrays = [array.astype(object) for array in arrays]
     return np.stack(arrays, axis=-1)
 
@@ -174,11 +174,12 @@ def label_group(key: Key) -> str:
     return ", ".join(part or "(none)" for part in key)
 
 
-_MONTHS = "january february march april may june july august september october november december"
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 NUMBERED = {
     word: str(number)
-    for names in (_MONTHS, _DAYS)
+    for names in (
+        "january february march april may june july august september october november december",
+        "monday tuesday wednesday thursday friday saturday sunday",
+    )
     for number, name in enumerate(names.split(), 1)
     for word in (name, name[:3])
 }
@@ -207,6 +208,7 @@ def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
     >>> shown_order([("Rome",), ("Oslo",)])
     [('Rome',), ('Oslo',)]
     """
+    # Cities have no order of their own: those that rank first then stay first.
     has_order = any(_sequence(column) for column in zip(*ranked, strict=True))
     return natural_order(ranked[:most]) if has_order else list(ranked[:most])
 
@@ -224,8 +226,11 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
     texts = [text for text in dict.fromkeys(column) if text]
     if texts and all(parse_real(text) is not None for text in texts):
         return {text: (cast("float", parse_real(text)) if text else -math.inf,) for text in column}
-    numbers = {text: [float(run) for run in re.findall("[0-9]+", _numbered(text))] for text in texts}
-    heads = {re.split("[0-9]", _numbered(text), maxsplit=1)[0] for text in texts}
+    # The names of months and days of the week count as numbers.
+    words = {text: re.split("([a-z]+)", text.lower()) for text in texts}
+    numbered = {text: "".join(NUMBERED.get(word, word) for word in parts) for text, parts in words.items()}
+    numbers = {text: [float(run) for run in re.findall("[0-9]+", shown)] for text, shown in numbered.items()}
+    heads = {re.split("[0-9]", shown, maxsplit=1)[0] for shown in numbered.values()}
     if not texts or len(heads) > 1 or not all(numbers.values()):
         return None
     # Years first: a quarter or a day may stand before its year. Days stand before months where both do, but in America.
@@ -236,12 +241,6 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
         before = runs[:-1] if is_american else runs[-2::-1]
         ranks[text] = (runs[-1], *before) if has_year_last else tuple(runs)
     return ranks
-
-
-def _numbered(text: str) -> str:
-    """Return a text in small letters, with the names of months and days of the week as numbers."""
-    words = re.split("([a-z]+)", text.lower())
-    return "".join(NUMBERED.get(word, word) for word in words)
 
 
 METADATA = b"confide.counts"
@@ -290,6 +289,7 @@ class Heading:
     group_files: Mapping[Key, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Of how many nothing is known, the counts say: see `origin`.
         known = self.origins or (Origin(),) * len(self.surveys)
         object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
         taken = {*writing.report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
@@ -347,6 +347,7 @@ class Heading:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the file."""
+        # Counts of one survey need no number of it.
         middle = (SURVEY_COLUMN,) if self.is_pooled else ()
         return (*self.by, *middle, *writing.report_columns(self.survey), COUNT_COLUMN)
 
@@ -374,6 +375,7 @@ class Heading:
     def origin(self, people: float, number: int | None = None) -> Origin:
         """Return the origin of this many reports: of all in the file, or of those of one survey."""
         known = sum(self.origins, Origin()) if number is None else self.origins[number]
+        # More proofs than reports: counts were lost on the way, or the heading is of another file.
         if known.total > people:
             raise DataFileError(f"The counts have {people:,.10g} reports, and say of {known.total:,.10g} how. {AGAIN}")
         return replace(known, unknown=people - known.total)
@@ -578,13 +580,16 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     require_kinds(save_counts, locals())
     groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
+    # Counts that were tallied in Python have no rows behind them but their reports.
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
     by = counts.by if isinstance(counts, GroupedCounts) else ()
     of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
     heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups)
     for one in groups.values():
+        # Expected counts of a plan are fractions, and nobody reported them.
         if (one.counts != np.floor(one.counts)).any():
             raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
+        # Of another survey they would be read back as damaged.
         writing.refuse_outside(one.reports, survey)
     if counts.origin.is_simulated:
         writing.warn_simulated(path)
@@ -639,6 +644,7 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
         if file.schema_arrow.names != schema.names or file.schema_arrow.types != schema.types:
             told = ", ".join(f"{field.name} ({field.type})" for field in schema)
             raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
+        # Batch by batch, so that counts need not fit into memory.
         sums = Sums()
         for batch in file.iter_batches():
             fault = _find_batch_fault(batch, heading)
@@ -717,6 +723,7 @@ def _words(column: Any) -> NDArray[np.uint64]:
     """Return a column of numbers or texts as words of 64 bits; a group without a name may be empty or nothing."""
     if not require("pyarrow").types.is_string(column.type):
         return np.ascontiguousarray(column.to_numpy()).view(np.uint64)
+    # Few texts stand in many rows: each is digested once.
     coded = column.fill_null("").dictionary_encode()
     known = [int(digest(text), 16) for text in coded.dictionary.to_pylist()]
     words: NDArray[np.uint64] = np.array(known, dtype=np.uint64)[coded.indices.to_numpy()]

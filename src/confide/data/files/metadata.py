@@ -18,7 +18,7 @@ from urllib.parse import quote
 from confide.data.files.rows import fields_of, name_columns
 from confide.data.files.sheets import JSON_LINES, PARQUET, explained, parquet_explained, require, resolved
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
-from confide.evidence.origins import Noise, Origin
+from confide.evidence.counts import Noise, Origin
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values.wording import digest, name_some
@@ -76,6 +76,7 @@ class Metadata:
     def __post_init__(self) -> None:
         if self.order not in get_args(Order):
             raise InvalidParameterError(f"order must be one of {', '.join(get_args(Order))}; got {self.order!r}.")
+        # Read from a file, which anybody may have edited.
         if self.reports < 0 or self.size < 0:
             raise InvalidParameterError(f"{self.reports} reports in {self.size} bytes cannot be.")
 
@@ -125,6 +126,7 @@ class Metadata:
     def check(self, path: str, name: str) -> None:
         """Refuse a file whose content is no longer what these facts are about."""
         with explained(name):
+            # The size first: it tells most accidents without reading the file.
             size = Path(path).stat().st_size
             if path.lower().endswith(PARQUET):  # whose content ends where its footer begins
                 with Path(path).open("rb") as stream:
@@ -215,6 +217,7 @@ def drop_companions(path: str | Path, *, is_new: bool = False) -> None:
 
     Where the new one `is_new` too, it takes the place of the old one by itself, and only one beside a link is removed.
     """
+    # A link and its file may each have one.
     own = companion_of(resolved(path))
     for place in {companion_of(path), own} - ({own} if is_new else set()):
         with contextlib.suppress(OSError, ValueError, RecursionError):
@@ -258,6 +261,7 @@ def _parse(content: bytes, place: str, key: str | None = None) -> Metadata | Non
     try:
         record = json.loads(content.decode())
         if key is not None:
+            # Another program may describe the same file by the same rules.
             if "@context" in record and key not in record:
                 return None
             record = record[key]
@@ -310,6 +314,7 @@ class Traces:
             return Origin(simulated=people)
         known = [one for _, one in self.files if one is not None and one.names == tuple(columns)]
         proven = sum((Origin.of(one.noise, one.reports) for one in known), Origin())
+        # Rows may have been rejected, so that fewer are counted than were proven; which, nobody knows.
         secure = min(proven.secure, people)
         permanent = min(proven.permanent, people - secure)
         simulated = min(proven.simulated, people - secure - permanent)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import pickle
 import tempfile
@@ -26,7 +27,7 @@ from confide.data.files.reading import Rows, read_value_batches
 from confide.data.files.rows import LIMITS, Account
 from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
 from confide.errors import DataFileError, InvalidParameterError
-from confide.evidence.origins import Noise, mark, noise_of
+from confide.evidence.counts import Noise, mark, noise_of
 from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey
@@ -213,13 +214,9 @@ class _Source:
                 "a column of secrets nor a seed."
             )
         self._secret, self._column, self._seen, self._ledger = secret, column, set[bytes](), ledger
-
-    @property
-    def noise(self) -> Noise:
-        """What metadata say of the noise."""
-        if self._secret is not None or self._column:
-            return Noise.PERMANENT
-        return Noise.SECURE if self.generator is None else Noise.SEEDED
+        self.noise = Noise.SECURE if seed is None else Noise.SEEDED
+        if secret is not None or column:
+            self.noise = Noise.PERMANENT
 
     def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
         """Return the rows without their secrets, and the secrets; each may stand in one row alone."""
@@ -382,6 +379,7 @@ def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
 
 def _add_to(counter: Counter[tuple[Any, ...]], columns: Sequence[list[Any]], people: list[int] | None) -> None:
     """Count rows by what stands in columns, each as often as it has people."""
+    # Counter.update counts in C, where every row is one person.
     keys = zip(*columns, strict=True)
     if people is None:
         counter.update(keys)
@@ -424,6 +422,7 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
         array: Values = np.asarray(reports)
     except ValueError:
         array = np.zeros(())
+    # A number, a text, or lists of several lengths: nothing that has an order.
     if array.ndim == 0:
         raise InvalidParameterError(f"reports must be a list of reports, alike in shape; got {kind_of(reports)}.")
     shuffled: Values = array[permutation(len(array), as_bits(rng))]
@@ -431,7 +430,7 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
     return shuffled
 
 
-class Shuffler:
+class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
     """Rows that come in one order and leave in another, drawn uniformly from all orders.
 
     Every row goes into one of 256 buckets drawn for itself, and every bucket is put into an order of its own when it
@@ -456,9 +455,6 @@ class Shuffler:
         self._held = 0.0
         self._file: BinaryIO | None = None
 
-    def __enter__(self) -> Shuffler:
-        return self
-
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
@@ -474,20 +470,24 @@ class Shuffler:
         """Hand out all rows in their new order, many at a time."""
         self._scatter()
         ready, size = list[Columns](), 0.0
-        for part in self._shuffled():
-            ready.append(part)
-            size += sum(map(_size, part))
-            if _are_many(ready, size):
-                yield _widen(_join(ready))
+        for part in itertools.chain(self._shuffled(), [None]):
+            if part is not None:
+                ready.append(part)
+                size += sum(map(_size, part))
+            if ready and (part is None or _are_many(ready, size)):
+                # Whole numbers as numpy has them elsewhere.
+                yield tuple(
+                    one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype.kind == "i" else one
+                    for one in _join(ready)
+                )
                 ready, size = [], 0.0
-        if ready:
-            yield _widen(_join(ready))
 
     def _scatter(self) -> None:
         if not self._waiting:
             return
         columns = _join(self._waiting)
         count = len(columns[0])
+        # Many at a time: a bucket for each row alone would be drawn in Python.
         order, ends = scatter(count, self._bits)
         columns, sizes = _reorder(columns, order), np.diff(ends, prepend=0)
         for bucket in np.flatnonzero(sizes).tolist():
@@ -566,13 +566,6 @@ def _narrow(column: Any) -> Any:
     low, high = int(column.min()), int(column.max())
     kinds = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max)
     return column.astype(next(kinds, np.int64), copy=False)
-
-
-def _widen(columns: Columns) -> Columns:
-    """Return whole numbers as numpy has them elsewhere."""
-    return tuple(
-        one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype.kind == "i" else one for one in columns
-    )
 
 
 def _size(column: Any) -> float:

@@ -117,6 +117,7 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
     spreadsheets and databases round the last digits away. Metadata that stand beside the file are read, and the file
     is refused if it was made under another survey, or changed since.
     """
+    # Standard input and pipes carry no metadata beside them.
     name, is_simulated = str(path), bool(getattr(survey, "simulated", ""))
     is_file = Path(name).is_file()
     traces = Traces.of([name], survey) if is_file else Traces(((sheets.name_of(name), None),), is_simulated)
@@ -174,6 +175,7 @@ def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -
 
 def _read(path: str, request: sheets.Request) -> Rows:
     (rows,) = csv_batches(path, request, is_whole=True)
+    # Batch by batch a part may be empty; a whole file may not.
     rows.account.require_rows()
     return rows
 
@@ -247,6 +249,7 @@ def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, sou
 def _reject(
     scan: Scan, rows: list[int], request: sheets.Request, values: list[Entry], source: str
 ) -> tuple[Reject, ...]:
+    # Why a text is no value is asked once, however many rows hold it.
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(request, values[code]) for code in codes}
     hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
@@ -272,6 +275,7 @@ def find_fault(request: sheets.Request, fields: Entry) -> Reason:
     if not all(text.strip() for text in fields):
         return Reason.MISSING
     if alphabet.attributes is not None:
+        # The reason is that of the first attribute at fault.
         each = alphabet.attributes.fields(fields, is_raw=request.is_raw)
         parts = [(replace(request, alphabet=part, columns=()), texts) for part, texts in each]
         return next(find_fault(part, texts) for part, texts in parts if not _is_value(part, texts))

@@ -23,8 +23,7 @@ from confide.estimates.explanations import describe_repetition
 from confide.estimates.groups import GroupEstimates, GroupReports, recover_pools
 from confide.estimates.inference import Band, CrossTable, Interval, Windows
 from confide.estimates.inference.inference import Question
-from confide.evidence.counts import Counts
-from confide.evidence.origins import Origin
+from confide.evidence.counts import Counts, Origin
 from confide.solve.methods import Method, Progress
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding
@@ -99,6 +98,7 @@ def estimate_file(
     pools = counts.pools
     if not pools:
         raise DataFileError("The counts add up to 0; an estimate needs at least one report.")
+    # All groups in one go, which is faster than one by one.
     found = recover_pools(pools, method, progress)
     return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin, counts.heading.files)
 
@@ -116,6 +116,7 @@ def ask_groups(
     if groups.has_numbers:
         if groups.first.alphabet.has_mean:
             questions["mean"] = Question("mean")
+        # The median is always asked for; once, if somebody names it as well.
         for share in dict.fromkeys([0.5, *quantiles]):
             name = "median" if share == 0.5 else f"quantile {share:g}"
             questions[name] = Question("quantile", share=share)
@@ -129,6 +130,8 @@ def plain(thing: Any) -> Any:
     """Return a finding, a fit, an answer, an array or a tuple as JSON has it; numbers, texts and None stay."""
     found = thing
     match thing:
+        case float() | int() | str() | None:
+            pass  # as nearly always
         case np.ndarray():
             found = thing.tolist()
         case tuple():
@@ -136,6 +139,7 @@ def plain(thing: Any) -> Any:
         case Finding():
             found = _pick(thing, "verdict", "reason", "source") | {"numbers": dict(thing.numbers)}
         case Fit():
+            # The fields are what was measured; what they mean is computed from them.
             found = asdict(thing) | {"verdict": thing.verdict, "words": str(thing)}
         case Uniformity():
             found = {"words": str(thing)} | _pick(thing, *UNIFORMITY, "epsilon")
@@ -217,6 +221,7 @@ def shown_values(alphabet: Alphabet) -> list[list[Any]]:
     values = as_lists(alphabet.decode(np.arange(alphabet.size)))
     if alphabet.has_labels:
         values = [[*value, label] for value, label in zip(values, alphabet.labels(), strict=True)]
+    # Values are all of one kind, so that the first tells whether any is a text.
     has_texts = bool(values) and any(isinstance(part, str) for part in values[0])
     return [list(map(as_shown, value)) for value in values] if has_texts else values
 
@@ -234,6 +239,7 @@ def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str
     rows: list[tuple[Any, ...]] = []
     for key, one in groups.estimates.items():
         values, band = shown_values(one.alphabet), found.bands.get(key)
+        # Reports may be fractions, as expectations are; 17 digits give each back exactly.
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
         answers_of = [by_group[key] for by_group in found.questions.values()]
         told = [number for each in answers_of for number in (each.estimate, each.low, each.high)]
@@ -268,6 +274,7 @@ def estimate_record(
         "repeats": {"most_of_one_person": answer.repeats, "words": answer.dependence or None},
         "choices": [asdict(choice) for choice in answer.choices],
         **_pick(answer, "iterations", "seconds", "log_likelihood"),
+        # Only a maximum of the likelihood is certified; of other answers the number would mean nothing.
         "certificate": answer.certificate if answer.method.seeks_maximum else None,
         **_pick(answer, "identification", "fit"),
         "shape": _shape_record(answer),
@@ -342,6 +349,7 @@ def tables_record(
 def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> dict[str, Any]:
     """Return everything that is known about the estimates, ready for :func:`confide.data.files.to_json`."""
     survey, first = groups.survey, groups.first
+    # Without an end to the values, each group lists those that it considered.
     values = listed_values(first.alphabet) if survey.alphabet.is_finite else {"values": None}
     return {
         **_head(survey, alphabet_record(survey.alphabet) | values, groups, first),
@@ -403,7 +411,16 @@ def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any
 def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
     """Return everything that a diagnosis found, ready for :func:`confide.data.files.to_json`."""
     counts, error = diagnosis.counts, diagnosis.inversion
-    bound = None
+    parts, best, partition, maximum, bound = diagnosis.partition, diagnosis.known_maximum, None, None, None
+    if parts is not None:
+        classes = None if parts.is_trivial else [parts.alphabet.decode(members).tolist() for members in parts.classes]
+        told = {"classes": classes, "shares": plain(diagnosis.class_shares)}
+        partition = _pick(parts, "size", "is_trivial") | told | _pick(parts, "identification")
+    # The bounds of every value, unless the estimate is unique without them, or there are no reports.
+    if best is not None:
+        maximum = _pick(best, "dimension", "certificate", "point")
+        if best.is_small:
+            maximum |= _pick(best, "is_exact") | listed_values(best.alphabet) | _pick(best, "lowest", "highest")
     if error.bound is not None:
         bound = {"kind": error.bound.kind, "times_reports": error.bound.per_report}
         bound |= _pick(error.bound, "proposition", "holds", "condition")
@@ -417,10 +434,10 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         **_pick(diagnosis, "windows", "identification"),
         "consistency": _pick(diagnosis.consistency, "verdict", "continuity", "dominance"),
         "fit": plain(diagnosis.fit),
-        "partition": _partition(diagnosis),
+        "partition": partition,
         "strict_concavity": plain(diagnosis.concavity),
         "uniqueness": plain(diagnosis.uniqueness),
-        "maximum_set": _maximum_set(diagnosis),
+        "maximum_set": maximum,
         "inversion": {
             "mean_squared_error_times_reports": error.per_report,
             "mean_squared_error": error.mean_squared,
@@ -435,32 +452,13 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
     }
 
 
-def _partition(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    parts = diagnosis.partition
-    if parts is None:
-        return None
-    classes = None if parts.is_trivial else [parts.alphabet.decode(members).tolist() for members in parts.classes]
-    told = {"classes": classes, "shares": plain(diagnosis.class_shares)}
-    return _pick(parts, "size", "is_trivial") | told | _pick(parts, "identification")
-
-
-def _maximum_set(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    """Return the bounds of every value; None where the estimate is unique without them, or there are no reports."""
-    best = diagnosis.known_maximum
-    if best is None:
-        return None
-    record = _pick(best, "dimension", "certificate", "point")
-    if best.is_small:
-        record |= _pick(best, "is_exact") | listed_values(best.alphabet) | _pick(best, "lowest", "highest")
-    return record
-
-
 def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
     """Return what an alphabet is, ready for :func:`to_json`."""
     # A class of one's own is named as names are written in a survey: bit-vectors for BitVectors.
     own = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in type(alphabet).__name__)
     return {
         "kind": vars(type(alphabet)).get("kind") or own.lstrip("-"),
+        # Readers of JSON hold whole numbers in 64 bits, and products of attributes outgrow them.
         "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),

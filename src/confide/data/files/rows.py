@@ -24,8 +24,8 @@ class FileLimits:
     ----------
     block
         Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory.
-    parquet_rows
-        Rows of a Parquet file that are read at a time.
+    parquet_rows, arrow_rows
+        Rows of a Parquet file that are read at a time, and those of a batch that DuckDB hands over.
     shown_rejects, longest_shown
         Rejected rows that a message names, and characters of each; a file of them names all.
     largest_part
@@ -55,6 +55,7 @@ class FileLimits:
 
     block: int = 2**22
     parquet_rows: int = 2**20
+    arrow_rows: int = 100_000
     shown_rejects: int = 10
     longest_shown: int = 80
     largest_part: int = 2**20
@@ -176,6 +177,7 @@ class Account:
     @property
     def reasons(self) -> str:
         """The reasons in words, each with how many rows it holds for, the most frequent first."""
+        # Ties by name, so that a message is the same on every run.
         ordered = sorted(self.rejected.items(), key=lambda one: (-one[1], one[0]))
         return ", ".join(f"{number:,} {reason}" for reason, number in ordered)
 
@@ -249,6 +251,7 @@ class Account:
             self.accepted + other.accepted,
             dict(Counter(self.rejected) + Counter(other.rejected)),
             (*self.first, *other.first)[: LIMITS.shown_rejects],
+            # An account without rows is where a sum begins.
             other.source if self.read == 0 else self.source,
             other.columns or self.columns,
             self.people + other.people,
@@ -315,6 +318,7 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
     if isinstance(geometry, LatticeGeometry) and not geometry.is_whole:
         return tuple(Field("real", resolution=one) for one in geometry.resolutions)
     if alphabet.bits is not None:
+        # Bits are packed into words of 63: SQL has no whole numbers without a sign.
         lengths = (min(63, alphabet.bits.length - start) for start in range(0, alphabet.bits.length, 63))
         return tuple(Field("whole", 0, 2**length - 1) for length in lengths)
     # The parts of any other report are all alike.

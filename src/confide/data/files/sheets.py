@@ -107,6 +107,7 @@ class Request:
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by_cure = "Name the ones that tell groups apart, with --by on the command line."
         by = tuple(_find(source, name, header, by_cure) for name in self.by)
+        # A column that was named for something else is no count, whatever it is called.
         counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
         kept = tuple(_find(source, name, header, KEEP_CURE) for name in self.keep)
         for place in set(kept) & {*parts, *counts}:
@@ -143,6 +144,7 @@ class Request:
     def _looks_like_a_value(self, text: str) -> bool:
         if text.lower() in ("", "na", "n/a", "null", "none"):
             return True
+        # Any number looks like one, nan and infinity too.
         with contextlib.suppress(ValueError):
             return float(text) is not None
         if len(self.names[0]) > 1:
@@ -186,6 +188,7 @@ class ColumnPlaces:
 
 
 def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
+    # Which of the two is meant, nobody can tell.
     if list(header).count(name) > 1:
         raise DataFileError(f"{source} has several columns called {name!r}. Rename all but one.")
     if name not in header:
@@ -258,7 +261,7 @@ class CsvSheet:
                 rest = itertools.chain([block], self.blocks)
                 yield from self._quoted(rest, line - blank, blank, places, kept)
                 return
-            text = "\n" * blank + _with_plain_ends(block)
+            text = "\n" * blank + block.replace("\r\n", "\n").replace("\r", "\n")
             filled = text.rstrip("\n")
             first = line - blank
             line = first + text.count("\n") + (not text.endswith("\n"))
@@ -280,6 +283,7 @@ class CsvSheet:
         numbers = np.arange(first, first + len(lines))
         if width > 1:
             return self._pick([line.split(self.delimiter) for line in lines], numbers, places, kept)
+        # Each distinct line is looked at once: a column of ages has a hundred.
         bad = {
             line: self._misfit(line.split(self.delimiter)) for line in set(lines) if not line or self.delimiter in line
         }
@@ -304,17 +308,18 @@ class CsvSheet:
         lines = itertools.chain.from_iterable(io.StringIO(block, newline="") for block in blocks)
         # A strict reader refuses an open quotation mark, which would swallow every row after it.
         reader = csv.reader(itertools.chain(["\n"] * blank, lines), delimiter=self.delimiter, strict=True)
-        starts, rows = [0], list[list[str]]()
-        for row in reader:
-            rows.append(row)
-            starts.append(reader.line_num)
-            # With many more lists alive, Python keeps searching them. Blank rows wait for one behind them.
-            if len(rows) >= 2**11 and row:
-                yield self._pick(rows, np.array(starts[:-1], dtype=np.int64) + first, places, kept)
-                starts, rows = starts[-1:], []
-        filled = next((place for place in range(len(rows), 0, -1) if rows[place - 1]), 0)
-        if filled:
-            yield self._pick(rows[:filled], np.array(starts[:filled], dtype=np.int64) + first, places, kept)
+        # The number of lines above each row is asked for before the row is read.
+        numbered = zip(iter(lambda: int(reader.line_num), -1), reader, strict=False)
+        held: list[tuple[int, list[str]]] = []
+        # With many more lists alive, Python keeps searching them.
+        while batch := list(itertools.islice(numbered, 2**11)):
+            held += batch
+            # Blank rows wait for one behind them.
+            filled = next((place for place in range(len(held), 0, -1) if held[place - 1][1]), 0)
+            ready, held = held[:filled], held[filled:]
+            if ready:
+                numbers = np.array([start for start, _ in ready], dtype=np.int64) + first
+                yield self._pick([row for _, row in ready], numbers, places, kept)
 
 
 @contextlib.contextmanager
@@ -329,6 +334,7 @@ def open_sheet(path: str) -> Iterator[CsvSheet]:
             above += 1
         else:
             raise DataFileError(f"{source} is empty; it should hold a header line and one row a person.")
+        # Whichever stands in the header: a German spreadsheet writes semicolons.
         delimiter = next((mark for mark in ",;\t" if mark in first), ",")
         # A name in quotation marks may go on in the next line; without any, the line is the header.
         lines = itertools.chain([first], iter(stream.readline, "") if '"' in first else ())
@@ -346,6 +352,7 @@ def name_of(path: str) -> str:
 def opened(path: str) -> Iterator[TextIO]:
     """Open a file, compressed or not, or standard input; a byte order mark is dropped and line ends are left alone."""
     if path == STANDARD_STREAM:
+        # In UTF-8 as files are, whatever encoding the terminal has.
         stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
         try:
             yield stream
@@ -432,16 +439,6 @@ def describe_misfit(found: int, expected: int) -> str:
     '(3 fields where 2 are expected)'
     """
     return f"({counted(found, 'field')} where {expected} {'is' if expected == 1 else 'are'} expected)"
-
-
-def split_lines(block: str) -> list[str]:
-    """Split where CSV files end lines and nowhere else; :meth:`str.splitlines` knows more line ends."""
-    lines = _with_plain_ends(block).split("\n")
-    return lines[:-1] if not lines[-1] else lines
-
-
-def _with_plain_ends(block: str) -> str:
-    return block.replace("\r\n", "\n").replace("\r", "\n") if "\r" in block else block
 
 
 def _is_rectangular(text: str, delimiter: str, width: int) -> bool:

@@ -15,11 +15,10 @@ import secrets
 import sys
 import tempfile
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +27,7 @@ from confide.data.files import sheets
 from confide.data.files.metadata import PARQUET_KEY, Metadata, Order, companion_of, drop_companions
 from confide.data.files.rows import LIMITS, Reject
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
-from confide.evidence.origins import Noise, noise_of
+from confide.evidence.counts import Noise, noise_of
 from confide.mechanisms.sampling import SecureBits, permutation
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Values
@@ -275,12 +274,15 @@ def write_reports(
         sink.write(array if keep_order else array[permutation(len(array), SecureBits())])
 
 
-class ReportSink(ABC):
-    """A file of reports that grows, column by column as its metadata say."""
+class ReportSink:
+    """A file of reports that grows, column by column as its metadata say: CSV, JSON lines or Parquet."""
 
-    def __init__(self, stream: _Watched, facts: Metadata) -> None:
-        self._stream, self._facts, self._reports = stream, facts, 0
+    def __init__(self, stream: _Watched, facts: Metadata, form: Literal["csv", "json", "parquet"]) -> None:
+        self._stream, self._facts, self._form, self._reports = stream, facts, form, 0
         self._names = [*facts.names, *facts.kept]
+        self._writer: Any = None  # of Parquet
+        if form == "csv":
+            stream.put(csv_text(self._names, []))
 
     @property
     def facts(self) -> Metadata:
@@ -291,23 +293,42 @@ class ReportSink(ABC):
 
     def write(self, reports: Values, kept: Sequence[Any] = ()) -> None:
         """Add reports, and of each what stands in the kept columns: lists, or arrays of numpy or Arrow."""
-        if reports.shape[0]:
-            self._reports += reports.shape[0]
-            self._write([*reports.reshape(reports.shape[0], -1).T, *map(self._as_column, kept)])
+        if not reports.shape[0]:
+            return
+        self._reports += reports.shape[0]
+        columns = list(reports.reshape(reports.shape[0], -1).T)
+        if self._form == "parquet":
+            self._write_table(columns, kept)
+            return
+        for one in kept:
+            values = one.to_pylist() if hasattr(one, "to_pylist") else list(one)
+            columns.append(np.empty(len(values), dtype=object))
+            columns[-1][:] = values
+        if self._form == "csv":
+            self._stream.put(_integer_lines(columns) or as_lines(columns))
+        else:
+            names = (json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in self._names)
+            form = "{" + ", ".join(f"{name}: %s" for name in names) + "}"
+            texts = [_as_texts(column, _as_json) for column in columns]
+            self._stream.put("\n".join(map(form.__mod__, zip(*texts, strict=True))) + "\n")
 
-    def _as_column(self, kept: Any) -> Any:
-        if isinstance(kept, np.ndarray) and kept.dtype.kind == "O":
-            return kept
-        values = kept.to_pylist() if hasattr(kept, "to_pylist") else list(kept)
-        column = np.empty(len(values), dtype=object)
-        column[:] = values
-        return column
+    def _write_table(self, columns: list[Values], kept: Sequence[Any]) -> None:
+        arrow = sheets.require("pyarrow")
+        # Objects, as pairs of a number and a text have them, become what they hold.
+        plain = [np.array(one.tolist()) if one.dtype.kind == "O" else one for one in columns]
+        arrays = [arrow.array(np.ascontiguousarray(one)) for one in plain]
+        # As texts, and not by way of numpy's, which have no zero at their end; the type of Arrow's own survives.
+        arrays += [arrow.array(one.tolist(), arrow.string()) if isinstance(one, np.ndarray) else one for one in kept]
+        table = arrow.table(arrays, names=self._names)
+        if self._writer is None:
+            self._writer = sheets.require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
+        self._writer.write_table(table)  # which holds nothing back: the digest in the footer is of all that is above it
 
-    @abstractmethod
-    def _write(self, columns: list[Any]) -> None: ...
-
-    def close(self) -> None:  # noqa: B027 - most files have no end of their own
+    def close(self) -> None:
         """Write what stands at the end."""
+        if self._writer is not None:
+            self._writer.add_key_value_metadata({PARQUET_KEY: self.facts.to_json().encode()})
+            self._writer.close()
 
 
 @contextlib.contextmanager
@@ -327,14 +348,15 @@ def report_sink(
         beside = closing.enter_context(whole_file(companion_of(sheets.resolved(path)))) if has_companion else None
         stream = _Watched(closing.enter_context(whole_file(path, has_companion=has_companion)))
         name = str(path).lower()
-        kind: type[ReportSink] = _JsonSink if name.removesuffix(".gz").endswith(sheets.JSON_LINES) else _CsvSink
-        kind = _ParquetSink if name.endswith(sheets.PARQUET) else kind
+        form: Literal["csv", "json", "parquet"] = "csv"
+        if name.endswith(sheets.PARQUET) or name.removesuffix(".gz").endswith(sheets.JSON_LINES):
+            form = "parquet" if name.endswith(sheets.PARQUET) else "json"
         with contextlib.ExitStack() as packing:
             if name.endswith(".gz"):
                 # Level 6 is the usual compromise: at 9 it takes most of the time of all.
                 packed = gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=6, mtime=0)
                 stream.packed = packing.enter_context(packed)
-            sink = packing.enter_context(contextlib.closing(kind(stream, facts)))
+            sink = packing.enter_context(contextlib.closing(ReportSink(stream, facts, form)))
             yield sink
         if beside is not None:
             beside.write(sink.facts.companion(sheets.resolved(path).name).encode())
@@ -372,51 +394,6 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-class _CsvSink(ReportSink):
-    def __init__(self, stream: _Watched, facts: Metadata) -> None:
-        super().__init__(stream, facts)
-        self._stream.put(csv_text(self._names, []))
-
-    def _write(self, columns: list[Any]) -> None:
-        self._stream.put(_integer_lines(columns) or as_lines(columns))
-
-
-class _JsonSink(ReportSink):
-    def _write(self, columns: list[Any]) -> None:
-        names = (json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in self._names)
-        form = "{" + ", ".join(f"{name}: %s" for name in names) + "}"
-        texts = [_as_texts(column, _as_json) for column in columns]
-        self._stream.put("\n".join(map(form.__mod__, zip(*texts, strict=True))) + "\n")
-
-
-class _ParquetSink(ReportSink):
-    _writer: Any = None
-
-    def _as_column(self, kept: Any) -> Any:
-        if not isinstance(kept, np.ndarray):
-            return kept  # whose type survives
-        # As texts, and not by way of numpy's, which have no zero at their end.
-        return sheets.require("pyarrow").array(kept.tolist(), sheets.require("pyarrow").string())
-
-    def _write(self, columns: list[Any]) -> None:
-        arrow = sheets.require("pyarrow")
-        arrays = []
-        for one in columns:
-            is_objects = isinstance(one, np.ndarray) and one.dtype.kind == "O"
-            # Objects, as pairs of a number and a text have them, become what they hold.
-            array = np.array(one.tolist()) if is_objects else one
-            arrays.append(arrow.array(np.ascontiguousarray(array)) if isinstance(array, np.ndarray) else array)
-        table = arrow.table(arrays, names=self._names)
-        if self._writer is None:
-            self._writer = sheets.require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
-        self._writer.write_table(table)  # which holds nothing back: the digest in the footer is of all that is above it
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.add_key_value_metadata({PARQUET_KEY: self.facts.to_json().encode()})
-            self._writer.close()
 
 
 def as_lines(columns: Sequence[Values]) -> str:

@@ -144,18 +144,14 @@ class Region:
         """
         if self.few_values is None:
             return math.inf
-        found = self.few_values.lowest(weights, errors, people)
-        size, outputs = self.evidence.channel.shape
-        if size != outputs or np.unique(weights).size <= 2 or isinstance(self.evidence.channel, Mixed):
+        found, channel = self.few_values.lowest(weights, errors, people), self.evidence.channel
+        if channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2 or isinstance(channel, Mixed):
             return found
-        matrix = self.evidence.channel.dense()
-        try:
-            scores = np.linalg.solve(matrix, weights)  # a report's score is, on average, the weight of its value
-        except np.linalg.LinAlgError:
-            return found
-        # Rows that do not sum to one are rescaled: no probabilities. An inverse that fails leaves an error.
-        misses = np.abs(matrix.sum(axis=1) - 1).max(), np.abs(matrix @ scores - weights).max() / np.ptp(weights)
-        if not max(misses) < 1e-6:
+        # A report's score is, on average, the weight of its value. The ridge lets a singular matrix pass to the check.
+        matrix = channel.dense()
+        scores = np.linalg.solve(matrix + RIDGE * np.eye(weights.size), weights)
+        # Rows that do not sum to one are rescaled: no probabilities.
+        if not (np.allclose(matrix.sum(axis=1), 1.0) and np.allclose(matrix @ scores, weights)):
             return found
         mean = float(self.evidence.frequencies @ scores)
         variance = float(self.evidence.frequencies @ (scores - mean) ** 2) / (people * self.evidence.total)
