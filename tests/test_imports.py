@@ -119,7 +119,6 @@ ROOMS_WITHOUT_ALPHABETS = (
     "present/groups.py",
     "present/pages",
     "present/pictures.py",
-    "present/plans.py",
     "present/summary.py",
     "present/surveys.py",
     "present/terminal.py",

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confide.collector.limits import LIMITS
 from tests.collector.asking import TODAY, ages
 
 from confide.collector.client import AGAIN, Client, CollectorError, Receipt, write_message
