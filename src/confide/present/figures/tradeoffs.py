@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.mechanisms.guarantees import MetricPrivacy
@@ -11,6 +14,7 @@ from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
 from confide.plans.rivals import promise
 from confide.present.figures import style
+from confide.present.figures.panels import FloatArray
 from confide.present.figures.style import colors_of, mark_decades
 from confide.values.wording import plural
 
@@ -18,19 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
-
-
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
-
-from confide.present.figures.panels import FloatArray
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def draw_tradeoff(plan: Plan, *, width: float = style.WIDE) -> Figure:
@@ -89,7 +80,14 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
 def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _draw_range(axes, plan, curve)
+    found = [one.by_people if curve.along == "people" else one.by_epsilon for one in plan.outlooks]
+    rows = [[one.mean for one in shape.predictions] for shape in found if shape is not None]
+    if rows:  # the least and the largest error over all shapes as a band, and each shape as a line within it
+        low, high = ([end(column) for column in zip(*rows, strict=True)] for end in (min, max))
+        words = "range over all shapes"
+        axes.fill_between(curve.places, low, high, color=_color(plan), alpha=0.13, linewidth=0, label=words)
+    for row in rows:
+        axes.plot(curve.places, row, color=_color(plan), alpha=0.35, linewidth=0.8, zorder=1)
     axes.errorbar(
         curve.places,
         [one.mean for one in curve.predictions],
@@ -120,20 +118,6 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
         label = f"epsilon, per {guarantee.unit or 'unit of distance'}"
     axes.set_xlabel("people" if curve.along == "people" else label)
     axes.set_title("More people" if curve.along == "people" else "Weaker privacy")
-
-
-def _draw_range(axes: Axes, plan: Plan, curve: Curve) -> None:
-    """Draw the least and the largest error over all shapes as a band, and each shape as a line within it."""
-    found = [one.by_people if curve.along == "people" else one.by_epsilon for one in plan.outlooks]
-    rows = [[one.mean for one in shape.predictions] for shape in found if shape is not None]
-    if not rows:
-        return
-    low, high = ([end(column) for column in zip(*rows, strict=True)] for end in (min, max))
-    axes.fill_between(
-        curve.places, low, high, color=_color(plan), alpha=0.13, linewidth=0, label="range over all shapes"
-    )
-    for row in rows:
-        axes.plot(curve.places, row, color=_color(plan), alpha=0.35, linewidth=0.8, zorder=1)
 
 
 def _draw_rivals(axes: Axes, plan: Plan, rivals: dict[str, Prediction], *, is_narrow: bool) -> None:
@@ -169,9 +153,6 @@ def _below(predictions: tuple[Prediction, ...]) -> list[float]:
 def _error_label(plan: Plan) -> str:
     unit = plan.measure.unit
     return f"expected {plan.measure.name}" + (f" ({plural(unit)})" if unit else "")
-
-
-MOST_POINTS = 400
 
 
 def draw_path(
@@ -222,7 +203,8 @@ def _add_path(
 ) -> None:
     """Draw one distance, or the band between the least and the most that it can be."""
     name, color = name_and_color
-    iterations = _spread(path)
+    # 400 iterations at most, from 1, spread evenly over a logarithmic axis.
+    iterations = np.unique(np.geomspace(1, path.size, min(path.size, 400)).round().astype(np.int64))
     chosen = path[iterations - 1]
     marker = "o" if iterations.size < 3 else ""
     least = _above_zero(reached - chosen)
@@ -233,11 +215,6 @@ def _add_path(
     axes.plot(iterations, most, color=color, label=f"{name}, at most", marker=marker)
     axes.plot(iterations, least, color=color, label=f"{name}, at least", marker=marker, linewidth=1, linestyle="--")
     axes.fill_between(iterations, np.fmin(least, most), most, color=color, alpha=0.12, linewidth=0)
-
-
-def _spread(path: FloatArray) -> NDArray[np.int64]:
-    """Return numbers of iterations, from 1, spread evenly over a logarithmic axis."""
-    return np.unique(np.geomspace(1, path.size, min(path.size, MOST_POINTS)).round().astype(np.int64))
 
 
 def _above_zero(gaps: FloatArray) -> FloatArray:
