@@ -50,7 +50,7 @@ def paragraph(words: object) -> str:
     return f"<p>{text(words)}</p>"
 
 
-def _table(
+def table(
     headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = (0,), kind: str = ""
 ) -> str:
     """Return a table of cells that are HTML already; columns of `words` are set left, numbers right.
@@ -84,7 +84,7 @@ def render(part: say.Part) -> str:
             shown = _cards(part)
         case say.Listing():
             rows = [[_cell(one) for one in row] for row in part.rows]
-            shown = _table(part.headings, rows, words=part.left, kind=part.kind)
+            shown = table(part.headings, rows, words=part.left, kind=part.kind)
         case say.Note():
             shown = f'<p class="note">{text(part.words)}</p>'
         case say.Bullets():
@@ -197,15 +197,22 @@ def show_page(summary: say.Summary) -> str:
         for asked, answer, ends in summary.leading
     )
     answers = f'<dl class="answers">{leading}</dl>' if leading else ""
-    folder = files(__package__)
-    return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
+    return document(
         title=text(summary.title),
-        summary=f'<p class="lead">{text(summary.headline)}</p>' if summary.headline else "",
+        lead=text(summary.headline),
         facts=f'<dl class="facts">{facts}</dl>',
         body="\n".join([*cautions, answers, *map(render, summary.sections)]),
         footer=render(Section("Where this comes from", summary.origin, "fold")),
-        style="".join((folder / name).read_text(encoding="utf-8") for name in ("design.css", "page.css")),
     )
+
+
+def document(*, title: str, lead: str, facts: str, body: str, footer: str) -> str:
+    """Return the whole page; the parts are HTML already."""
+    folder = files(__package__)
+    style = "".join((folder / name).read_text(encoding="utf-8") for name in ("design.css", "page.css"))
+    shown = f'<p class="lead">{lead}</p>' if lead else ""
+    template = Template((folder / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=title, summary=shown, facts=facts, body=body, footer=footer, style=style)
 
 
 __all__ = ["diagnosis_page", "estimate_page", "groups_page", "plan_page", "show_in_notebook"]
