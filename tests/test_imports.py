@@ -114,15 +114,9 @@ ROOMS_WITHOUT_ALPHABETS = (
     "estimates",
     "evidence",
     "plans",
-    "present/diagnoses.py",
-    "present/estimates.py",
-    "present/groups.py",
-    "present/pages",
-    "present/pictures.py",
-    "present/summary.py",
-    "present/surveys.py",
-    "present/terminal.py",
+    "present",
     "solve",
+    "surveys",
     "theory",
 )
 """Rooms that ask an alphabet for its geometry, never for its class; a room that is free of classes is added here."""

@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 from tests.cases import each
 
-from confide.channels.kernels import NODES, interval_rule, sum_rule, tail_integral_rule, tail_sum_rule
+from confide.channels.kernels import NODES, interval_rule, sum_rule, tail_rule
 
 
 @each("nodes", [1, 2, 6, 10, 24])
@@ -68,7 +68,7 @@ def test_few_terms_are_themselves(count: int) -> None:
 @each("start", [1, 5, 200])
 @each("across", [0, 3, 200])
 def test_tail_sums_are_long_sums(start: int, decay: float, across: int) -> None:
-    rule = tail_sum_rule(start, decay, across)
+    rule = tail_rule(start, decay, across, is_sum=True)
     numbers = np.arange(start + math.ceil(60 / decay) + 3 * across, start - 1, -1)
     for column in sorted({0, across // 2, across}):
         offset = decay * math.hypot(start, column)  # so that nothing underflows
@@ -79,7 +79,7 @@ def test_tail_sums_are_long_sums(start: int, decay: float, across: int) -> None:
 @each("decay", [0.003, 0.05, 1.0, 8.0])
 @each("start", [0.5, 4.5, 99.5])
 def test_tail_integrals_are_integrals(start: float, decay: float) -> None:
-    rule = tail_integral_rule(start, decay, 10.0)
+    rule = tail_rule(start, decay, 10.0, is_sum=False)
     on_the_axis = rule.weights @ np.exp(decay * (start - rule.nodes))
     assert on_the_axis == pytest.approx(1 / decay, rel=1e-13)
     offset = decay * math.hypot(start, 10.0)

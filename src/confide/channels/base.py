@@ -87,7 +87,7 @@ class Channel(ABC):
     @property
     def layout(self) -> Layout | None:
         """Arrangement of the values, where neighbours mean something; None where nothing is known of that."""
-        return None
+        return Layout((self.shape[0],)) if self._is_line else None
 
     @property
     @abstractmethod
@@ -185,6 +185,10 @@ class Channel(ABC):
         """
         require_square(self.shape)
         size = self.shape[0]
+        if self._rows_are_alike:
+            first = np.zeros(size)
+            first[0] = 1.0
+            return np.full(size, float((self.unpush(first) ** 2).sum()))
         if size > 1500:  # which takes a few seconds without structure
             raise NotInvertibleError(f"The inverse of {size:,} values is not computed here; of 1,500 at most.")
         return np.asarray((self.unpush(np.eye(size)) ** 2).sum(axis=1))
@@ -248,12 +252,16 @@ class Channel(ABC):
 
     def check_length(self, vectors: object, axis: int) -> None:
         """Refuse vectors that have not one entry for each value (axis 0), or for each output (axis 1)."""
+        # A vector of another length would broadcast, and a wrong product look right.
         if not isinstance(vectors, np.ndarray) or vectors.shape[-1:] != (self.shape[axis],):
             shape = f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
             raise InvalidDistributionError(
                 f"{self!r} takes an array with {self.shape[axis]:,} entries along its last axis, one for each "
                 f"{('value', 'output')[axis]}; got {shape}."
             )
+
+    _is_line = False  # whether the values lie in a row
+    _rows_are_alike = False  # whether all rows of the inverse are the first one, permuted
 
     def __repr__(self) -> str:
         values, outputs = self.shape

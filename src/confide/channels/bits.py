@@ -131,6 +131,7 @@ class BitChannel(Channel):
     def block(self, values: Indices, outputs: Indices | slice) -> FloatArray:
         """See :meth:`Channel.block`."""
         bytes_ = self._by_position[values // 8][:, outputs]
+        # Shifted before it is masked: eight values share a byte, and only these bits are looked at.
         bits = (bytes_ >> (values % 8).astype(np.uint8)[:, None]) & np.uint8(1)
         lifted: FloatArray = 1.0 + self.lift * bits.astype(np.float64)
         return lifted

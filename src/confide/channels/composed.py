@@ -150,6 +150,7 @@ class Embedded(Channel):
 
     def _spread(self, distribution: FloatArray) -> FloatArray:
         """Lay a distribution out over the values of the base."""
+        # Values that do not exist have nobody.
         full = np.zeros((*distribution.shape[:-1], self.base.shape[0]))
         full[..., self.values] = distribution
         return full
@@ -228,6 +229,7 @@ class Kronecker(Channel):
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """See :meth:`Channel.block`."""
+        # An entry of a product is the product of the entries: no row is made.
         own, reported = np.unravel_index(values, self._sizes(0)), np.unravel_index(outputs, self._sizes(1))
         blocks = [part.block(*numbers) for part, *numbers in zip(self.parts, own, reported, strict=True)]
         return reduce(np.multiply, blocks)

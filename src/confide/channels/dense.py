@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
-from confide.values.checks import as_floats, read_only
+from confide.values.checks import as_floats, read_only, settle
 
 GIVEN = 2 * float(np.finfo(np.float64).eps)
 """Relative error of an entry that was given as a number: it was divided by its row's sum."""
@@ -30,7 +30,7 @@ class Dense(Channel):
     entry_error = 0.0  # the stored matrix is the matrix
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "matrix", read_only(as_floats("matrix", self.matrix)))
+        settle(self, matrix=read_only(as_floats("matrix", self.matrix)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,6 +72,7 @@ class RandomizedResponseChannel(Channel):
     other: float
 
     entry_error = 0.0  # two numbers make the matrix
+    _rows_are_alike = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,9 +107,3 @@ class RandomizedResponseChannel(Channel):
     def keep_and_other(self) -> tuple[float, float]:
         """See :attr:`Channel.keep_and_other`."""
         return self.keep, self.other
-
-    def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, permuted."""
-        first = np.zeros(self.size)
-        first[0] = 1.0
-        return np.full(self.size, float((self.unpush(first) ** 2).sum()))

@@ -36,8 +36,7 @@ from confide.values.portable import exp_minus, length, one_minus_exp_minus, tota
 FloatArray = NDArray[np.float64]
 
 NODES = 24
-STEEPEST = 4.0
-"""Number of e-foldings that one block may span: 24 nodes then leave an error of 1e-16."""
+"""Nodes of a rule, unless few terms need none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,38 +78,30 @@ def sum_rule(count: int, nodes: int = NODES) -> Rule:
     return _gauss_rule((count - 1) / 2, squares * (float(count) * count - squares) / (4 * (4 * squares - 1)), count)
 
 
-def tail_sum_rule(start: int, decay: float, across: float = 0.0) -> Rule:
-    """Return the rule for the sum over i = start, start + 1, ... of functions like e^(-decay hypot(i, j)), j <= across.
+def tail_rule(start: float, decay: float, across: float = 0.0, *, is_sum: bool) -> Rule:
+    """Return the rule for functions like e^(-decay hypot(t, j)), j <= across, of t from start > 0 on.
 
-    Blocks double in length while that is gentle on functions of the distance from 0, and stop doubling where
-    the decay within one block would be steep.
+    It is for their sum over the whole numbers from a whole start on, or for their integral. Blocks double in length
+    while that is gentle on functions of the distance from 0, and stop doubling where the decay within one block would
+    be steep.
     """
-    parts, begin, end = [], start, _reach(start, decay, across)
-    while begin < end:
-        # NODES, 2 NODES, 4 NODES, ...: few blocks differ, so few rules are made.
-        count, most = NODES, min(begin, int(STEEPEST / decay))
-        while 2 * count <= most:
-            count *= 2
-        parts.append(_shifted(sum_rule(count), begin))
-        begin += count
-    return _joined(parts)
-
-
-def tail_integral_rule(start: float, decay: float, across: float = 0.0) -> Rule:
-    """Return the rule for the integral over t >= start > 0 of functions like e^(-decay hypot(t, j)), j <= across."""
-    parts, begin, end = [], start, _reach(start, decay, across)
-    while begin < end:
-        length = min(begin, STEEPEST / decay)
-        parts.append(_shifted(interval_rule(length), begin))
-        begin += length
-    return _joined(parts)
-
-
-def _reach(start: float, decay: float, across: float) -> float:
-    """Return where decay (hypot(i, across) - hypot(start, across)) has grown until the rest is negligible."""
-    # 45.0: e^-45 is 3e-20: a tail that far down adds nothing to a float64.
+    # 45.0: e^-45 is 3e-20. Where decay (hypot(t, across) - hypot(start, across)) has grown so far, the tail adds
+    # nothing to a float64.
     reach = math.sqrt(start * start + across * across) + 45.0 / decay
-    return math.sqrt(reach * reach - across * across)
+    end = math.sqrt(reach * reach - across * across)
+    nodes, weights, begin = [], [], start
+    longest = 4.0 / decay  # e-foldings that one block may span: 24 nodes then leave an error of 1e-16
+    while begin < end:
+        count, length = NODES, min(begin, longest)
+        if is_sum:
+            # NODES, 2 NODES, 4 NODES, ...: few blocks differ, so few rules are made.
+            while 2 * count <= min(begin, int(longest)):
+                count *= 2
+        rule = sum_rule(count) if is_sum else interval_rule(length)
+        nodes.append(rule.nodes + begin)
+        weights.append(rule.weights)
+        begin += count if is_sum else length
+    return Rule(read_only(np.concatenate(nodes)), read_only(np.concatenate(weights)))
 
 
 def _gauss_rule(centre: float, squares: FloatArray, mass: float) -> Rule:
@@ -146,17 +137,6 @@ def _zeros(squares: FloatArray) -> FloatArray:
     return low
 
 
-def _shifted(rule: Rule, offset: float) -> Rule:
-    return Rule(rule.nodes + offset, rule.weights)
-
-
-def _joined(parts: list[Rule]) -> Rule:
-    return Rule(
-        read_only(np.concatenate([part.nodes for part in parts])),
-        read_only(np.concatenate([part.weights for part in parts])),
-    )
-
-
 DEEPEST = 650.0
 """Exponents are cut off here, before float64 ends: a cut keeps neighbours within e^decay, a zero would not."""
 
@@ -175,6 +155,7 @@ class PlanarKernel:
     @classmethod
     def build(cls, cells: FloatArray, far_rows: FloatArray, far_columns: FloatArray, far_corner: float) -> PlanarKernel:
         """Accumulate tails inwards from the far rim, and normalise by the total over the plane."""
+        # From the faintest inwards, so that small terms are added before large ones.
         rows = np.cumsum(np.vstack([far_rows, cells[::-1]]), axis=0)[:0:-1]
         columns = np.cumsum(np.hstack([far_columns[:, None], cells[:, ::-1]]), axis=1)[:, :0:-1]
         beyond = np.cumsum(np.concatenate([[far_corner], far_columns[::-1]]))[:0:-1]
@@ -201,7 +182,7 @@ def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKerne
     """
     height, width = shape
     rows, columns = np.arange(float(height)), np.arange(float(width))
-    down, along = tail_sum_rule(height, decay, width), tail_sum_rule(width, decay, height)
+    down, along = (tail_rule(one, decay, other, is_sum=True) for one, other in (shape, shape[::-1]))
     return PlanarKernel.build(
         _density(rows, columns, decay),
         _floored(_weighed(_density(down.nodes, columns, decay), down), decay),
@@ -219,8 +200,7 @@ def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
     True
     """
     height, width = shape
-    down = tail_integral_rule(height - 0.5, decay, width)
-    along = tail_integral_rule(width - 0.5, decay, height)
+    down, along = (tail_rule(one - 0.5, decay, other, is_sum=False) for one, other in (shape, shape[::-1]))
     # Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink.
     cells = np.full((height, width), FAINTEST)
     reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off

@@ -17,7 +17,7 @@ import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.values import Attributes
-from confide.values.checks import read_only
+from confide.values.checks import read_only, settle
 
 SMALL = 512
 """Components, values and outputs up to which G M is stored: one product in place of two."""
@@ -143,6 +143,7 @@ class Runs:
         """See :meth:`Block.nearest`: means of pooled neighbours, of which each is at most the one before."""
         falling = shares[..., ::-1] if self.is_rising else shares
         rows = np.array([_pooled(row) for row in falling])
+        # The share of a run is its length times the step down after it; after the last one comes nothing.
         steps = rows - np.pad(rows[:, 1:], ((0, 0), (0, 1)))
         runs: FloatArray = np.maximum(steps, 0.0) * self._lengths
         return runs[:, ::-1] if self.is_rising else runs
@@ -176,7 +177,7 @@ class Table:
 
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
-        object.__setattr__(self, "matrix", read_only(matrix / matrix.sum(axis=1, keepdims=True)))
+        settle(self, matrix=read_only(matrix / matrix.sum(axis=1, keepdims=True)))
 
     @property
     def count(self) -> int:
@@ -406,6 +407,7 @@ class Mixed(Channel):
         units = np.zeros((values.size, self.mixture.count))
         units[np.arange(values.size), values] = 1.0
         rows = self.mixture.spread(units)
+        # A component is over few values, and rows of the others are not asked for.
         used = np.flatnonzero(rows.any(axis=0))
         return rows[:, used] @ self.base.select(used)
 

@@ -34,9 +34,6 @@ NEGLIGIBLE = 1e-25
 CACHED = 2**16
 """Complex numbers in one block: 1 MB, which a core's own cache holds."""
 
-FEW = 8
-"""At most this many atoms are pushed, or pulled, one by one: exact where the FFT leaves 1e-17 of noise."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlaneConvolution(Channel):
@@ -64,6 +61,7 @@ class PlaneConvolution(Channel):
     @cached_property
     def _reach(self) -> tuple[int, int]:
         """Rows and columns within which the kernel is more than negligible, counting its own."""
+        # Padding is as long as the kernel is seen, not as it is stored: steep noise needs little.
         visible = self.kernel.cells > NEGLIGIBLE
         return int(np.count_nonzero(visible.any(axis=1))), int(np.count_nonzero(visible.any(axis=0)))
 
@@ -143,13 +141,14 @@ class PlaneConvolution(Channel):
         if vectors.ndim > 1:
             return atoms, vectors
         # Counting is several times faster than listing, and the answer is nearly always that there are many.
-        if np.count_nonzero(vectors) <= FEW:
+        few = 8  # atoms that are taken one by one: exact where the FFT leaves 1e-17 of noise
+        if np.count_nonzero(vectors) <= few:
             return np.flatnonzero(vectors), None
         rest = vectors
         # 4: rounds in which atoms that stand out are taken out before the rest goes through the FFT.
         for _ in range(4):
             square = rest * rest
-            large = np.flatnonzero(square > float(square.sum()) / FEW)
+            large = np.flatnonzero(square > float(square.sum()) / few)
             if not large.size:
                 break
             atoms, rest = np.concatenate([atoms, large]), rest.copy()
@@ -157,10 +156,7 @@ class PlaneConvolution(Channel):
         return atoms, rest if rest.any() else None
 
     def _in_two(
-        self,
-        vectors: FloatArray,
-        rows: Callable[[Indices], FloatArray],
-        transform: Callable[[FloatArray], FloatArray],
+        self, vectors: FloatArray, rows: Callable[[Indices], FloatArray], transform: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
         """Return a product: atoms that stand out by rows of a matrix, one by one, and what is left by transforms."""
         atoms, rest = self._split(vectors)
@@ -261,7 +257,9 @@ class ClampedPlanarConvolution(PlaneConvolution):
         corners = np.zeros((*spectra.shape[:-2], 2, 2), dtype=np.complex128)
         for block in self._blocks(spectra):
             inner = swap_axes(spectra[..., block])
-            rows = _as_complex(self._row_tails[block] @ _as_real(inner))
+            # Complex numbers as pairs of real ones: products with real tables then stay real.
+            pairs = self._row_tails[block] @ inner.view(np.float64).reshape(*inner.shape, 2)
+            rows = pairs.view(np.complex128)[..., 0]
             corners += self._first_and_last[:, block] @ rows[..., 2:]
             both = self._down(inner)
             columns += self._first_and_last[:, block] @ (both * self._column_tails[block])
@@ -289,7 +287,9 @@ class ClampedPlanarConvolution(PlaneConvolution):
             both *= self._cells[block]
             both += (self._phases[block] @ columns) * self._column_tails[block]
             smeared = self._up(both)
-            smeared += _as_complex(np.swapaxes(self._row_tails[block], -1, -2) @ _as_real(rows[..., block, :]))
+            some = rows[..., block, :]
+            pairs = np.swapaxes(self._row_tails[block], -1, -2) @ some.view(np.float64).reshape(*some.shape, 2)
+            smeared += pairs.view(np.complex128)[..., 0]
             spectra[..., block] = np.swapaxes(smeared, -1, -2)
         return drop_signs(self._back(spectra), weights).reshape(weights.shape)
 
@@ -430,15 +430,6 @@ class ClampedPlanarConvolution(PlaneConvolution):
         if along % 2 == 0:
             mirrored[-1] = 1.0
         return np.ascontiguousarray(self._phases.conj().T * (mirrored / along))
-
-
-def _as_real(spectra: Spectrum) -> FloatArray:
-    """Show complex numbers as pairs of real ones, along a new last axis: products with real tables then stay real."""
-    return spectra.view(np.float64).reshape(*spectra.shape, 2)
-
-
-def _as_complex(pairs: FloatArray) -> Spectrum:
-    return pairs.view(np.complex128)[..., 0]
 
 
 def _without_rim(tables: FloatArray) -> FloatArray:

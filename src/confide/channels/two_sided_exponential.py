@@ -17,9 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
+from confide.channels.base import UNIT, Channel, FloatArray, Indices
 from confide.errors import NotInvertibleError
-from confide.values.checks import read_only
+from confide.values.checks import read_only, settle
 
 FAINT = 1e-290
 """Added to whatever is smeared, so that no running sum fades into subnormal numbers: they take 20 times as long."""
@@ -55,6 +55,7 @@ class TwoSidedExponential(Channel):
     columns: FloatArray
     rows: FloatArray | None = None
     diagonal: FloatArray | None = None
+    _is_line = True
     _below: FloatArray = field(init=False)
     _diagonal: FloatArray = field(init=False)
 
@@ -63,11 +64,10 @@ class TwoSidedExponential(Channel):
         # D divided by 1 - alpha^2, so that the solve returns T b itself.
         diagonal = np.full(size, 1 / self._one_minus_square)
         diagonal[-1] = 1.0
-        object.__setattr__(self, "_below", read_only(np.full(size - 1, -self.ratio)))
-        object.__setattr__(self, "_diagonal", read_only(diagonal))
-        for name in ("columns", "rows", "diagonal"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=np.float64)))
+        settle(self, _below=read_only(np.full(size - 1, -self.ratio)), _diagonal=read_only(diagonal))
+        given = {"columns": self.columns, "rows": self.rows, "diagonal": self.diagonal}
+        copies = {name: np.array(one, dtype=np.float64) for name, one in given.items() if one is not None}
+        settle(self, **{name: read_only(one) for name, one in copies.items()})
 
     @property
     def _one_minus_square(self) -> float:
@@ -89,11 +89,6 @@ class TwoSidedExponential(Channel):
         rows = None if self.rows is None else self.rows[cut]
         diagonal = None if self.diagonal is None else self.diagonal[cut]
         return TwoSidedExponential(self.ratio, self.complement, self.columns[cut], rows, diagonal)
-
-    @property
-    def layout(self) -> Layout:
-        """See :attr:`Channel.layout`."""
-        return Layout((self.columns.size,))
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
@@ -234,6 +229,7 @@ class TwoSidedExponential(Channel):
             # scipy.linalg takes longer to import than all of confide, so it waits for the first product.
             from scipy.linalg.lapack import dpttrs
 
+            # Into memory of its own, which LAPACK may overwrite.
             lifted = np.add(vectors, FAINT, out=np.empty(vectors.shape))
             columns = lifted.reshape(-1, size).T  # Fortran order without a copy, as LAPACK wants it
             solution, _ = dpttrs(self._diagonal, self._below, columns, overwrite_b=True)
@@ -331,16 +327,17 @@ class ScatteredExponential(Channel):
     decay: float
     positions: FloatArray
     places: FloatArray | None = None
+    _is_line = True
     _floor: Indices = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "positions", read_only(np.array(self.positions, dtype=np.float64)))
+        settle(self, positions=read_only(np.array(self.positions, dtype=np.float64)))
         if self.places is None:
             floor = np.minimum(self.positions.astype(np.int64), self.size - 1)
         else:
-            object.__setattr__(self, "places", read_only(np.array(self.places, dtype=np.float64)))
+            settle(self, places=read_only(np.array(self.places, dtype=np.float64)))
             floor = np.clip(np.searchsorted(self.places, self.positions, side="right") - 1, 0, self.size - 1)
-        object.__setattr__(self, "_floor", floor)
+        settle(self, _floor=floor)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -362,11 +359,6 @@ class ScatteredExponential(Channel):
     @cached_property
     def _next(self) -> Indices:
         return np.minimum(self._floor + 1, self.size - 1)
-
-    @property
-    def layout(self) -> Layout:
-        """See :attr:`Channel.layout`."""
-        return Layout((self.size,))
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
@@ -454,6 +446,8 @@ class WrappedExponential(Channel):
     complement: float
     around: float
 
+    _rows_are_alike = True
+
     @property
     def shape(self) -> tuple[int, int]:
         """See :attr:`Channel.shape`."""
@@ -495,12 +489,6 @@ class WrappedExponential(Channel):
         beside = np.roll(frequencies, 1, axis=-1) + np.roll(frequencies, -1, axis=-1)
         solved: FloatArray = ((1 + self.ratio**2) * frequencies - self.ratio * beside) / self.complement**2
         return solved
-
-    def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, turned."""
-        first = np.zeros(self.size)
-        first[0] = 1.0
-        return np.full(self.size, float((self.unpush(first) ** 2).sum()))
 
     @property
     def _peak(self) -> float:

@@ -69,6 +69,11 @@ epsilon = 1.0
         """The attributes' values together."""
         return Attributes(**{name: part.alphabet for name, part in zip(self.names, self.mechanisms, strict=True)})
 
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Mechanism.declared`."""
+        return dict(zip(self.names, self.mechanisms, strict=True))
+
     @cached_property
     def report_alphabet(self) -> Attributes:
         """See :attr:`Mechanism.report_alphabet`."""

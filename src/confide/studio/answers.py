@@ -34,7 +34,7 @@ from confide.solve.methods import METHODS, Stacked
 from confide.studio.drafts import Draft, chosen_methods, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
 from confide.surveys.survey import Survey
-from confide.values import Bins, LineGeometry, Values
+from confide.values import LineGeometry, Values
 from confide.values.checks import check_choice
 from confide.values.distances import has_emd
 from confide.values.wording import counted, with_unit
@@ -108,7 +108,7 @@ def _told_words(estimate: Estimate, windows: Windows) -> str:
         return "Single values can be told."
     if len(windows) == 1:
         return "No two windows of values can be told apart."
-    is_binned = isinstance(estimate.alphabet, Bins)  # which may be uneven
+    is_binned = bool(estimate.alphabet.edges)  # which may be uneven
     if isinstance(estimate.alphabet.geometry, LineGeometry) and not is_binned:
         step = float(np.median([len(one) for one in windows.members])) * estimate.alphabet.spacing
         return f"Windows of about {with_unit(step, estimate.alphabet.unit or 'value')} can be told apart."

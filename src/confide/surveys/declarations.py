@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 from confide.errors import SurveyError, TooLargeError
 from confide.mechanisms import Mechanism, Product
 from confide.mechanisms.randomized_response import UnaryEncoding
-from confide.values import Alphabet, Attributes
+from confide.values import Alphabet
 from confide.values.limits import MOST_BITS_SENT
 from confide.values.wording import counted
 
@@ -33,21 +32,14 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     # A class under another alphabet is none of its kind unless it says so: it may be built in another way.
     kind = thing.kind if isinstance(thing, Mechanism) else vars(type(thing)).get("kind", type(thing).__name__)
     settings: dict[str, Any] = {"kind": kind}
-    if thing.declared is not None:
-        return settings | dict(thing.declared)
-    if isinstance(thing, Attributes | Product):
-        inner: Sequence[Alphabet | Mechanism] = thing.alphabets if isinstance(thing, Attributes) else thing.mechanisms
-        return settings | {name: declaration_of(part) for name, part in zip(thing.names, inner, strict=True)}
-    for field in fields(thing):  # type: ignore[arg-type]  # all are dataclasses
-        value = getattr(thing, field.name)
-        # Values that equal their default are left out, so that a new setting changes no fingerprint.
-        if field.name in ("alphabet", "promise"):
-            continue
-        if isinstance(value, Alphabet | Mechanism):
-            settings[field.name] = declaration_of(value)
-        elif isinstance(value, np.ndarray) or value != field.default:
-            settings[field.name] = value
-    return settings
+    found = thing.declared
+    if found is None:
+        own = [field for field in fields(thing) if field.name not in ("alphabet", "promise")]  # type: ignore[arg-type]
+        stated = [(field.name, getattr(thing, field.name), field.default) for field in own]
+        always = np.ndarray | Alphabet | Mechanism
+        found = {name: value for name, value, usual in stated if isinstance(value, always) or value != usual}
+    parts = {name: declaration_of(one) for name, one in found.items() if isinstance(one, Alphabet | Mechanism)}
+    return settings | dict(found) | parts
 
 
 def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:

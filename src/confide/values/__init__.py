@@ -10,7 +10,7 @@ array([30, 35])
 from confide.values.amounts import Bins
 from confide.values.attributes import Attributes, Selection
 from confide.values.base import Alphabet, as_value, as_values, unbounded
-from confide.values.categories import BitVectors, Categories
+from confide.values.categories import BitVectors, Categories, Scale
 from confide.values.dates import Circle, Dates, Hours, Weekdays
 from confide.values.earth import Coordinates, Degrees, Places
 from confide.values.geometry import (
@@ -27,7 +27,6 @@ from confide.values.geometry import (
 )
 from confide.values.kinds import Kinds
 from confide.values.planes import Grid, Integers, Lattice, Line, Plane
-from confide.values.scales import Scale
 
 ALPHABETS: Kinds[type[Alphabet]] = Kinds(
     Alphabet,

@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
-from confide.values.checks import as_items, check_text
+from confide.values.checks import as_items, check_text, settle
+from confide.values.columns import outside_error
 from confide.values.geometry import LineGeometry, Values
 from confide.values.kinds import Example
 from confide.values.metrics import Value
@@ -117,17 +118,15 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         factor = _short("scale", as_amount("scale", scale))
         if factor < Fraction(1, 10**12):
             raise InvalidParameterError(f"scale must be a number above 0, such as 0.001; got {scale!r}.")
-        object.__setattr__(self, "format", format)
-        object.__setattr__(self, "scale", factor)
-        self._settle(_settle_edges(low, high, width, edges), below=below, above=above, unit=unit, start=0)
+        settle(self, format=format, scale=factor, unit=unit)
+        self._settle(_settle_edges(low, high, width, edges), below=below, above=above, start=0)
 
-    def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, unit: str, start: int) -> None:
-        settled = {"low": start, "high": start + len(edges) - 2 + below + above, "unit": unit}
-        for name, value in (settled | {"edges": edges, "below": below, "above": above}).items():
-            object.__setattr__(self, name, value)
+    def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, start: int) -> None:
+        high = start + len(edges) - 2 + below + above
+        settle(self, low=start, high=high, edges=edges, below=below, above=above)
         gaps = {other - one for one, other in pairwise(self.middles)} or {edges[-1] - edges[0]}
         # 1 where places are in units of distance.
-        object.__setattr__(self, "spacing", float(gaps.pop()) if len(gaps) == 1 else 1.0)
+        settle(self, spacing=float(gaps.pop()) if len(gaps) == 1 else 1.0)
 
     @cached_property
     def geometry(self) -> LineGeometry:
@@ -173,14 +172,14 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         if low is None or high is None or not first <= low <= high <= last:
             return super().between(low, high)
         below, above = self.below and low == first, self.above and high == last
+        # Numbers count an open bin below, edges do not.
         start = low - first - self.below + below
         edges = self.edges[start : start + high - low - below - above + 2]
         if len(edges) < 2:  # an open bin alone
             return super().between(low, high)
         part = object.__new__(Bins)
-        object.__setattr__(part, "format", self.format)
-        object.__setattr__(part, "scale", self.scale)
-        part._settle(edges, below=below, above=above, unit=self.unit, start=low)
+        settle(part, format=self.format, scale=self.scale, unit=self.unit)
+        part._settle(edges, below=below, above=above, start=low)
         return part
 
     # What people have.
@@ -195,6 +194,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
             written = None if found is None else found[1]
         if written is None:
             return None
+        # Decimals of as many digits as are written: nothing is rounded before an edge is compared.
         exact = Context(prec=len(written) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)  # a scale has 16 digits at most
         try:
             amount = exact.multiply(exact.create_decimal(written), Decimal(_text(self.scale)))
@@ -232,6 +232,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
             numbers, is_none = numbers_by_edges[np.searchsorted(self._limits, wide, side="right")], ~np.isfinite(wide)
         elif amounts.dtype.kind in "iu":
             least = [float(math.ceil(edge / self.scale)) for edge in self.edges]
+            # Edges beyond what 64 bits hold are beyond every whole number of an array, too.
             edges = np.clip(least, -(2.0**62), 2.0**62).astype(np.int64)
             numbers = numbers_by_edges[np.searchsorted(edges, amounts, side="right")]
         else:
@@ -252,11 +253,8 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
             why, cure = ("is no finite number", "Correct it.") if is_none[outside[0]] else ("lies outside", self.cure)
             if isinstance(shown, str) and (hint := self.hint((shown,))):
                 why, cure = f"is no plain number: {hint}", "Declare the format in the survey, or convert the texts."
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {amounts.size:,} amounts have no bin in {self!r}; first: {shown!r} at position "
-                f"{outside[0]} {why}. {cure}",
-                tuple(outside.tolist()),
-            )
+            what = f"amounts have no bin in {self!r}"
+            raise outside_error(outside, amounts.size, what, shown, f" {why}. {cure}")
         return numbers
 
     def _number(self, place: int) -> int:
@@ -394,12 +392,10 @@ rooms < 2 THEN 1 END
         """See :attr:`Alphabet.has_mean`; where no end is open."""
         return not (self.below or self.above)
 
-    @property
-    def _no_mean(self) -> str:
-        return (
-            f"{self!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a "
-            f"quantile, which is a bin, or for a share."
-        )
+    _no_mean = (
+        "{!r} has an open end, and how far amounts go there nobody knows, so there is no mean. Ask for a quantile, "
+        "which is a bin, or for a share."
+    )
 
     @property
     def amounts(self) -> NDArray[np.float64]:

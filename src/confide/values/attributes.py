@@ -16,16 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.values.base import Alphabet, as_value, plain_array
-from confide.values.checks import read_only, refuse_masked
+from confide.values.checks import read_only, refuse_masked, settle
 from confide.values.columns import as_plain, choose_columns, named_columns, stacked
 from confide.values.geometry import Indices, ProductGeometry, SubsetGeometry, Values
 from confide.values.kinds import Example
 from confide.values.metrics import Value, cut
 
 FloatArray = NDArray[np.float64]
-
-TAKEN_NAMES = ("and", "or", "not", "in", "kind", "count", "report")
-"""Names that no attribute may have: words of a query, the key of a survey's table, columns that mean something else."""
 
 
 @dataclass(frozen=True, init=False)
@@ -73,8 +70,7 @@ values = ["north", "south", "east", "west"]
     alphabets: tuple[Alphabet, ...]
 
     def __init__(self, /, **attributes: Alphabet) -> None:
-        object.__setattr__(self, "names", tuple(attributes))
-        object.__setattr__(self, "alphabets", tuple(attributes.values()))
+        settle(self, names=tuple(attributes), alphabets=tuple(attributes.values()))
         check_names("Attributes", self.names)
         for name, alphabet in attributes.items():
             given: object = alphabet
@@ -97,6 +93,11 @@ values = ["north", "south", "east", "west"]
     def geometry(self) -> ProductGeometry:
         """See :attr:`Alphabet.geometry`."""
         return ProductGeometry(tuple(alphabet.geometry for alphabet in self.alphabets))
+
+    @property
+    def declared(self) -> Mapping[str, Alphabet]:
+        """See :attr:`Alphabet.declared`."""
+        return dict(zip(self.names, self.alphabets, strict=True))
 
     @property
     def attributes(self) -> Attributes:  # type: ignore[override]  # it is one
@@ -126,13 +127,13 @@ values = ["north", "south", "east", "west"]
     @property
     def field_names(self) -> tuple[str, ...]:
         """Names of the parts in files: those of the attributes, and of a cell's row and column behind them."""
-        named = zip(self.names, self.alphabets, strict=True)
-        return tuple(field for name, one in named for field in _columns(name, one.field_names))
+        return tuple(field for name, one in self.declared.items() for field in _columns(name, one.field_names))
 
     @property
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
         """See :attr:`Alphabet.raw_names`; a place's own names, such as latitude, where there is one place alone."""
         raw = [alphabet.raw_names for alphabet in self.alphabets]
+        # With two places nobody knows whose "latitude" a column is.
         is_alone = sum(len(names[0]) > 1 for names in raw) == 1
         choices = []
         for name, known in zip(self.names, raw, strict=True):
@@ -142,8 +143,7 @@ values = ["north", "south", "east", "west"]
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Alphabet.centres`; several attributes lie nowhere, but one of them may."""
-        named = zip(self.names, self.alphabets, strict=True)
-        places = [name for name, part in named if type(part).centres is not Alphabet.centres]
+        places = [name for name, part in self.declared.items() if type(part).centres is not Alphabet.centres]
         if not places:
             return super().centres(indices)
         raise InvalidParameterError(
@@ -218,18 +218,15 @@ values = ["north", "south", "east", "west"]
     @property
     def fine_print(self) -> tuple[str, ...]:
         """See :attr:`Alphabet.fine_print`; with the name of the attribute."""
-        named = zip(self.names, self.alphabets, strict=True)
-        return tuple(f"{name}: {sentence}" for name, one in named for sentence in one.fine_print)
+        return tuple(f"{name}: {sentence}" for name, one in self.declared.items() for sentence in one.fine_print)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.parse`."""
-        found = [alphabet.parse(own) for alphabet, own in self.fields(fields)]
-        return None if None in found else _flat(found)
+        return _flat([alphabet.parse(own) for alphabet, own in self.fields(fields)])
 
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`."""
-        found = [alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)]
-        return None if None in found else _flat(found)
+        return _flat([alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)])
 
     def remark(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.remark`; with the name of the attribute whose text was changed."""
@@ -322,6 +319,7 @@ values = ["north", "south", "east", "west"]
         """
         axes, lead = [self.axis(name) for name in names], weights.shape[:-1]
         table = weights.reshape(*lead, *(self.shape[axis] for axis in axes))
+        # Names may come in any order, axes of the whole stand in theirs.
         table = table.transpose(*range(len(lead)), *(len(lead) + np.argsort(axes)))
         own = [self.shape[axis] if axis in axes else 1 for axis in range(len(self.shape))]
         whole: NDArray[Any] = np.broadcast_to(table.reshape(*lead, *own), (*lead, *self.shape)).reshape(*lead, -1)
@@ -342,8 +340,7 @@ values = ["north", "south", "east", "west"]
         return rows
 
     def __repr__(self) -> str:
-        named = zip(self.names, self.alphabets, strict=True)
-        return f"Attributes({', '.join(f'{name}={alphabet!r}' for name, alphabet in named)})"
+        return f"Attributes({', '.join(f'{name}={alphabet!r}' for name, alphabet in self.declared.items())})"
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
@@ -352,10 +349,12 @@ def check_names(what: str, names: Sequence[str]) -> None:
         raise InvalidParameterError(
             f"{what} is for two attributes or more, such as {what}(age=..., sex=...); got {', '.join(names) or 'none'}."
         )
+    # Words of a query, the key of a survey's table, and columns that mean something else.
+    taken = ("and", "or", "not", "in", "kind", "count", "report")
     for name in names:
-        if re.fullmatch(r"[^\W\d]\w*", name) is None or name.lower() in TAKEN_NAMES:
+        if re.fullmatch(r"[^\W\d]\w*", name) is None or name.lower() in taken:
             raise InvalidParameterError(
-                f"An attribute's name is a word such as age, and none of {', '.join(TAKEN_NAMES)}; got {name!r}. "
+                f"An attribute's name is a word such as age, and none of {', '.join(taken)}; got {name!r}. "
                 f"Columns of files may have other names: --column says which."
             )
 
@@ -363,6 +362,7 @@ def check_names(what: str, names: Sequence[str]) -> None:
 def columns_of(rows: Values, widths: Sequence[int]) -> list[Values]:
     """Return the columns of each attribute, each with one type of its own where rows hold several."""
     ends = itertools.pairwise(itertools.accumulate(widths, initial=0))
+    # A row of mixed types holds objects; a column of one attribute is plain again.
     own = [rows[:, start:end] if end - start > 1 else rows[:, start] for start, end in ends]
     return [plain_array(column) for column in own]
 
@@ -371,9 +371,11 @@ def _columns(name: str, fields: Sequence[str]) -> tuple[str, ...]:
     return (name,) if len(fields) == 1 else tuple(f"{name}_{field}" for field in fields)
 
 
-def _flat(values: Sequence[Any]) -> Value:
-    flat: Value = tuple(part for value in values for part in (value if isinstance(value, tuple) else (value,)))
-    return flat
+def _flat(values: Sequence[Any]) -> Value | None:
+    """Return the parts of all values as those of one; None where one could not be read."""
+    if None in values:
+        return None
+    return tuple(part for value in values for part in (value if isinstance(value, tuple) else (value,)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,7 +397,7 @@ class Selection(Alphabet):
             raise InvalidParameterError(f"A selection from {self.whole!r} needs at least one value; got none.")
         if not self.whole.contains(values).all():
             raise InvalidParameterError(f"A selection must hold values of {self.whole!r}; some are none.")
-        object.__setattr__(self, "values", read_only(np.array(values)))
+        settle(self, values=read_only(np.array(values)))
         if values.dtype.kind == "O":
             distinct = len(set(_keys(values)))
         else:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.values.checks import refuse_masked
-from confide.values.columns import as_plain, refuse_missing
+from confide.values.columns import as_plain, outside_error, refuse_missing
 from confide.values.geometry import Geometry, Indices, LineGeometry, Values
 from confide.values.ground import Box
 from confide.values.kinds import Example
@@ -261,15 +261,13 @@ class Alphabet(ABC):
             If there are none.
         """
         if not self.has_mean:
-            raise InvalidParameterError(self._no_mean)
+            raise InvalidParameterError(self._no_mean.format(self))
         return self.decode(np.arange(self.size)).astype(np.float64)
 
-    @property
-    def _no_mean(self) -> str:
-        return (
-            f"The values of {self!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, with "
-            f"one weight for each value or a function of a value."
-        )
+    _no_mean = (
+        "The values of {!r} are no numbers, so they have no mean and no quantiles. Ask a query instead, with one "
+        "weight for each value or a function of a value."
+    )
 
     @property
     def mean_remark(self) -> str:
@@ -351,6 +349,7 @@ class Alphabet(ABC):
         """Whether this is one value rather than a sequence of values."""
         if isinstance(values, Mapping):  # one value by the names of its parts
             return all(np.ndim(part) == 0 for part in values.values())
+        # Rows by the names of their parts are a sequence, even a single row.
         if isinstance(values, list | tuple) and len(values) and isinstance(values[0], Mapping):
             return False
         try:
@@ -490,6 +489,7 @@ def plain_array(array: Values) -> Values:
         kinds = {type(value) for value in array.reshape(-1)}
         if all(issubclass(kind, str) for kind in kinds):
             return array.astype(str)
+        # A truth value is no number, though True and 1 are equal.
         if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
             try:
                 return array.astype(np.int64)
@@ -559,8 +559,4 @@ def _outside_error(alphabet: Alphabet, values: Values, outside: Indices) -> Valu
         ):
             why, cure = ", which is not a whole number", "Round it, or count amounts in Bins."
     verb = "lies" if outside.size == 1 else "lie"
-    return ValueOutsideAlphabetError(
-        f"{outside.size:,} of {values.shape[0]:,} values {verb} outside {alphabet!r}; first: {first!r} at position "
-        f"{outside[0]}{why}. {cure}",
-        tuple(outside.tolist()),
-    )
+    return outside_error(outside, values.shape[0], f"values {verb} outside {alphabet!r}", first, f"{why}. {cure}")

@@ -1,25 +1,32 @@
-"""Unordered values: categories, and bit vectors packed into words."""
+"""Values that are words, unordered or on a scale, as people write them; and bit vectors packed into words."""
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError
-from confide.values.base import LARGEST_LISTED, Alphabet, joined
-from confide.values.checks import check_count
-from confide.values.geometry import Indices, UnorderedGeometry, Values
+from confide.values.amounts import as_amount, as_written
+from confide.values.base import LARGEST_LISTED, Alphabet, joined, spacing_and_unit
+from confide.values.checks import as_items, check_count, check_positive, check_text, settle
+from confide.values.columns import outside_error
+from confide.values.geometry import Indices, LineGeometry, UnorderedGeometry, Values
 from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.numerals import BLANK, parse_integer
-from confide.values.wording import counted, quote_value
+from confide.values.planes import Integers
+from confide.values.wording import counted, listed, quote_value
 
 COUNTED_AS = "counted as "
 """Beginning of the remark on a text that is not listed."""
@@ -99,7 +106,7 @@ class Spelling:
 
     def remark(self, text: str) -> str:
         """Return what was done to a text that was read; nothing where it is a word."""
-        if text in self._own:
+        if self._exact.get(text) == text:  # a word itself
             return ""
         found = self.find(text)
         if found is None:
@@ -153,10 +160,6 @@ class Spelling:
         for name, word in self._names:
             found.setdefault(fold_word(name), set()).add(word)
         return found
-
-    @cached_property
-    def _own(self) -> frozenset[str]:
-        return frozenset(self.words)
 
     @cached_property
     def _exact(self) -> dict[str, str]:
@@ -232,8 +235,34 @@ def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]
     return tuple((word, found[word]) for word in words if found.get(word))
 
 
+class Spelled(Alphabet):
+    """Values that people know by words."""
+
+    @property
+    @abstractmethod
+    def spelling(self) -> Spelling:
+        """Texts that are taken for a value."""
+
+    def remark(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.remark`."""
+        return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
+
+    @property
+    def reading(self) -> str:
+        """See :attr:`Alphabet.reading`."""
+        return self.spelling.description
+
+    def hint(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.hint`."""
+        return self.spelling.hint(fields[0])
+
+    def _written(self, text: str) -> str:
+        """Return a text without what says nothing in it."""
+        return text
+
+
 @dataclass(frozen=True)
-class Categories(Alphabet):
+class Categories(Spelled):
     """Unordered values, all strings or all integers; no two are closer than any other two.
 
     >>> Categories(["yes", "no"]).encode(["no", "no", "yes"])
@@ -287,13 +316,11 @@ values = ["never", "sometimes", "often"]
         if not isinstance(given, Iterable) or getattr(given, "ndim", None) == 0:
             raise InvalidParameterError(f"Categories needs a list of values; got {values!r}.")
         plain = (value.item() if isinstance(value, np.generic) else value for value in given)
-        object.__setattr__(self, "values", tuple(plain))
+        settle(self, values=tuple(plain))
         self._check()
         words = tuple(map(str, self.values))
         known = {str(word): names for word, names in aliases.items()} if isinstance(aliases, Mapping) else aliases
-        object.__setattr__(self, "fold", fold)
-        object.__setattr__(self, "aliases", as_aliases(known, words))
-        object.__setattr__(self, "other", other)
+        settle(self, fold=fold, aliases=as_aliases(known, words), other=other)
         if other is not None and other not in self.values:
             raise InvalidParameterError(
                 f"other must be one of the values; got {other!r}. Add it to the values: reports have it too."
@@ -343,6 +370,7 @@ values = ["never", "sometimes", "often"]
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
         known, order = self._sorted
+        # numpy would make a text of a number to compare it: 1 is none of "1" and "2".
         if values.dtype.kind != known.dtype.kind:
             return np.full(values.shape[0], -1, dtype=np.int64)
         places = np.minimum(np.searchsorted(known, values), self.size - 1)
@@ -375,22 +403,10 @@ values = ["never", "sometimes", "often"]
             return array
         texts, places = np.unique(array, return_inverse=True)
         read = [self.read((str(text),)) for text in texts.tolist()]
+        # What is no word stays as it was given, so that the error shows it.
         found = np.array([text if one is None else one for text, one in zip(texts.tolist(), read, strict=True)])
         values: Values = found[places.reshape(array.shape)]
         return values
-
-    def remark(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.remark`."""
-        return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
-
-    @property
-    def reading(self) -> str:
-        """See :attr:`Alphabet.reading`."""
-        return self.spelling.description
-
-    def hint(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.hint`."""
-        return self.spelling.hint(fields[0])
 
     def named(self, text: str) -> Value | None:
         """See :meth:`Alphabet.named`."""
@@ -494,6 +510,7 @@ class BitVectors(Alphabet):
 
     def pack(self, vectors: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return bits, one row a vector, as words; one row a vector where it takes several."""
+        # 64 places a word, of which the sign stays empty: whole bytes are packed fastest.
         bits = np.zeros((vectors.shape[0], self.parts, 64), dtype=bool)
         for word, start in enumerate(self._starts):
             chunk = vectors[:, start : start + self.WORD_BITS]
@@ -516,3 +533,205 @@ class BitVectors(Alphabet):
     @property
     def _starts(self) -> range:
         return range(0, self.length, self.WORD_BITS)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Scale(Spelled, Integers):
+    """Words in an order, such as never, rarely, often; a value is the number of a word, from 0.
+
+    Neighbours lie `spacing` apart, or words at `positions`. Metric mechanisms, smooth priors, windows and quantiles use
+    the order.
+
+    >>> often = Scale(["never", "rarely", "often"], fold=True)
+    >>> often.take(["Often", "never"]), often.distance("never", "often"), often.labels()
+    (array([2, 0]), 2.0, ['never', 'rarely', 'often'])
+    >>> Scale(["never", "rarely", "often"], positions=[0, 1, 5]).distance("rarely", "often")
+    4.0
+
+    Parameters
+    ----------
+    values
+        The words, from one end to the other.
+    spacing
+        How far apart neighbours lie.
+    unit
+        Unit of distances.
+    positions
+        Where each word lies, rising, in that unit; in place of a spacing.
+    fold, aliases, other
+        Which other texts are taken for a word, see :class:`confide.Categories`.
+    """
+
+    kind = "scale"
+    about = "words in an order; neighbours are nearer than others, and reports hold their numbers, from 0"
+    example = Example(
+        "answer",
+        "How often do you cycle to work?",
+        unit="step",
+        text="""\
+values = ["never", "rarely", "sometimes", "often", "always"]
+unit = "step"          # what distances are counted in; may be left out
+# positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
+# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# aliases = { always = ["daily", "every day"] }   # other names that people have for a word
+""",
+    )
+
+    has_labels = True
+    cure: ClassVar[str] = "Correct them or add them to the scale."  # type: ignore[misc]
+
+    words: tuple[str, ...] = ()
+    places: tuple[Fraction, ...] = ()
+    fold: bool = False
+    aliases: Aliases = ()
+    other: str | None = None
+
+    def __init__(  # noqa: PLR0913 (settings of a survey)
+        self,
+        values: Sequence[str],
+        spacing: float = 1.0,
+        unit: str = "",
+        *,
+        positions: Sequence[float] | None = None,
+        fold: bool = False,
+        aliases: Mapping[str, Iterable[str]] | None = None,
+        other: str | None = None,
+    ) -> None:
+        words = check_words("Scale", values)
+        check_positive("spacing", spacing)
+        check_text("unit", unit)
+        # Where words lie; nothing where that is equally far apart, and then how far.
+        places: tuple[Fraction, ...] = ()
+        step = float(spacing)
+        if positions is not None:
+            if spacing != 1:
+                raise InvalidParameterError(
+                    f"Give a spacing or positions, not both; got {spacing!r} and {positions!r}."
+                )
+            places = tuple(as_amount("a position", one) for one in as_items("positions", positions, "numbers"))
+            if len(places) != len(words):
+                raise InvalidParameterError(
+                    f"Give one position for each of {counted(len(words), 'word')}; got {len(places):,}."
+                )
+            gaps = {right - left for left, right in pairwise(places)}
+            if any(gap <= 0 for gap in gaps):
+                shown = ", ".join(f"{float(one):g}" for one in places)
+                raise InvalidParameterError(f"Positions must rise from word to word; got {shown}.")
+            places, step = (places, 1.0) if len(gaps) > 1 else ((), float(gaps.pop()) if gaps else 1.0)
+        settle(self, low=0, high=len(words) - 1, spacing=step, unit=unit, words=words, places=places)
+        settle(self, fold=fold, aliases=as_aliases(aliases, words), other=other)
+        _ = self.spelling  # refused now rather than when values are read
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """Texts that are taken for a word."""
+        return Spelling(self.words, self.fold, self.aliases, self.other)
+
+    @cached_property
+    def geometry(self) -> LineGeometry:
+        """See :attr:`Alphabet.geometry`; words lie at their positions where these are not equally far apart."""
+        return LineGeometry(0, len(self.words) - 1, self.spacing, self.places or None)
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """See :attr:`Alphabet.amounts`: where words lie, from the first one on."""
+        return np.concatenate([[0.0], np.cumsum(self.gaps)])
+
+    @property
+    def mean_remark(self) -> str:
+        """See :attr:`Alphabet.mean_remark`."""
+        shown = [f"{word} as {place:g}" for word, place in zip(self.words, self.amounts.tolist(), strict=True)]
+        return f"words count as their distance from the first: {listed(shown if self.size < 6 else shown[:3])}"
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """See :attr:`Alphabet.declared`."""
+        spacing = {} if self.spacing == 1 else {"spacing": self.spacing}
+        unit = {"unit": self.unit} if self.unit else {}
+        positions = {"positions": tuple(map(as_written, self.places))} if self.places else {}
+        return {"values": self.words} | positions | spacing | unit | self.spelling.declared
+
+    # What people have.
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.read`."""
+        found = self.spelling.read(fields[0])
+        return None if found is None else self._numbers[found]
+
+    def take(self, raw: ArrayLike) -> Values:
+        """See :meth:`Alphabet.take`."""
+        array = self.as_array(raw)
+        if array.size and array.dtype.kind != "U":
+            raise InvalidParameterError(
+                f"{self!r} takes words such as {self.words[0]!r}; got {array.reshape(-1)[0]!r}. Numbers of words are "
+                f"taken with taken=True."
+            )
+        texts, places = np.unique(array, return_inverse=True)
+        found = [self.read((text,)) for text in texts.tolist()]
+        numbers = np.array([-1 if one is None else one for one in found], dtype=np.int64)[places.reshape(-1)]
+        outside = np.flatnonzero(numbers < 0)
+        if outside.size:
+            first = str(array[outside[0]])
+            hint = f"; {self.hint((first,))}" if self.hint((first,)) else ""
+            what = f"values are no words of {self!r}"
+            raise outside_error(outside, array.size, what, first, f"{hint}. {self.cure}")
+        return numbers
+
+    def encode(self, values: ArrayLike) -> Indices:
+        """See :meth:`Alphabet.encode`; of words or of their numbers."""
+        array = self.as_array(values)
+        return super().encode(self.take(array) if array.dtype.kind == "U" else array)
+
+    def distance(self, left: Value, right: Value) -> float:
+        """See :meth:`Alphabet.distance`; of words or of their numbers."""
+        ends: list[Any] = [left, right]
+        one, other = self.encode(ends).tolist()
+        return self.metric.distance(one, other)
+
+    def fault(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.fault`."""
+        return "outside the alphabet" if self.read(fields) is None else ""
+
+    def named(self, text: str) -> Value | None:
+        """See :meth:`Alphabet.named`."""
+        found = self.spelling.find(text)
+        if found is None:
+            close = difflib.get_close_matches(text, self.words, n=1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            raise InvalidParameterError(f"{text!r} is none of the words{meant}; known: {', '.join(self.words[:8])}")
+        return self._numbers[found]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    # What is said of them.
+
+    def _name(self, values: Values) -> list[str]:
+        return [self.words[value] if 0 <= value < self.size else str(value) for value in values.tolist()]
+
+    def question(self, name: str, low: int, high: int | None = None) -> str:
+        """See :meth:`Integers.question`.
+
+        >>> Scale(["never", "now and then", "often"]).question("answer", 1, 2)
+        "answer in 'now and then'..often"
+        """
+        first, last = (quoted(self.words[end]) for end in (low, low if high is None else high))
+        if high is None:
+            return f"{name} >= {first}"
+        return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
+
+    def __repr__(self) -> str:
+        more = ", ..." if self.size > 4 else ""
+        words = ", ".join(map(repr, self.words[:4]))
+        places = ", ".join(f"{as_written(place):g}" for place in self.places[:4])
+        spacing, unit = spacing_and_unit(self)
+        lie = f"positions=[{places}{more}]" if self.places else spacing
+        return f"Scale({joined(f'[{words}{more}]', lie, unit, *self.spelling.settings)})"
+
+
+def quoted(word: str) -> str:
+    """Return a word as it stands in a query, without quotation marks where it needs none."""
+    if re.fullmatch(r"(?!(?:and|or|not|in)\b)[^\W\d]\w*", word):
+        return word
+    return f'"{word}"' if "'" in word else f"'{word}'"

@@ -159,6 +159,12 @@ def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     return array
 
 
+def settle(thing: object, **settings: object) -> None:
+    """Set fields of a frozen dataclass, from where it is made."""
+    for name, value in settings.items():
+        object.__setattr__(thing, name, value)
+
+
 def refuse_masked(name: str, array: object, error: type[InvalidInputError]) -> None:
     """Refuse masked entries, which numpy hands on as if they were data."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):

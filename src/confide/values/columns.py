@@ -38,6 +38,7 @@ def named_columns(raw: Any) -> dict[str, Any] | None:
     >>> named_columns([{"age": 30, "sex": "f"}, {"sex": "m", "age": 40}])
     {'age': [30, 40], 'sex': ['f', 'm']}
     """
+    # Rows of a JSON file; a key that one lacks is a missing value.
     if isinstance(raw, list | tuple) and raw and all(isinstance(row, Mapping) for row in raw):
         return {name: [row.get(name) for row in raw] for name in raw[0]}
     if isinstance(raw, Mapping):
@@ -122,10 +123,16 @@ def refuse_missing(array: Any, owner: object) -> None:
         return
     if missing.any():
         rows = np.unique(np.nonzero(missing)[0])
-        shown = array[missing].tolist()[0]
-        raise ValueOutsideAlphabetError(
-            f"{rows.size:,} of {len(array):,} values for {owner!r} {'is' if rows.size == 1 else 'are'} missing; first: "
-            f"{shown!r} at position {rows[0]}. Leave out people without a value first, with dropna() in pandas or "
-            f"drop_nulls() in polars.",
-            tuple(rows.tolist()),
-        )
+        what = f"values for {owner!r} {'is' if rows.size == 1 else 'are'} missing"
+        cure = ". Leave out people without a value first, with dropna() in pandas or drop_nulls() in polars."
+        raise outside_error(rows, len(array), what, array[missing].tolist()[0], cure)
+
+
+def outside_error(
+    places: NDArray[np.int64], count: int, what: str, first: object, why_and_cure: str
+) -> ValueOutsideAlphabetError:
+    """Return the error that says how many of so many values are none, where the first one stands, and what to do."""
+    return ValueOutsideAlphabetError(
+        f"{places.size:,} of {count:,} {what}; first: {first!r} at position {places[0]}{why_and_cure}",
+        tuple(places.tolist()),
+    )

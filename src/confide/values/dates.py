@@ -18,9 +18,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values
-from confide.values.checks import check_choice, check_count, check_text
+from confide.values.checks import check_choice, check_count, check_text, settle
+from confide.values.columns import outside_error
 from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
 from confide.values.kinds import Example
 from confide.values.metrics import Value
@@ -79,6 +80,7 @@ class Timed(Alphabet):
     reads_times = True
     has_labels = True
     _nothing = -(2**52)  # a number that no value has
+    _no_text = "not a date"  # what a text is that says nothing here
     cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
 
     @property
@@ -104,7 +106,8 @@ class Timed(Alphabet):
 
     def _of_text(self, text: str) -> int | str:
         moment = read_moment(text)
-        return moment if isinstance(moment, str) else self._of_moment(moment)
+        value = moment if isinstance(moment, str) else self._of_moment(moment)
+        return self._no_text if value == "not a date" else value
 
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`."""
@@ -126,12 +129,8 @@ class Timed(Alphabet):
         if outside.size:
             place = int(outside[0])
             shown = array[place : place + 1].tolist()[0]
-            why = faults.get(place, "outside the alphabet")
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {array.size:,} entries are no values of {self!r}; first: {shown!r} at "
-                f"position {place} ({why}). {self.cure}",
-                tuple(outside.tolist()),
-            )
+            why, what = faults.get(place, "outside the alphabet"), f"entries are no values of {self!r}"
+            raise outside_error(outside, array.size, what, shown, f" ({why}). {self.cure}")
         return numbers
 
     def _take_each(self, array: NDArray[Any]) -> tuple[Indices, dict[int, str]]:
@@ -205,12 +204,7 @@ last = "2026-03-31"
         start, end = ends
         if start > end:
             raise InvalidParameterError(f"first must not be after last; got first={first!s} and last={last!s}.")
-        self._settle(start, every, 0, end - start)
-
-    def _settle(self, origin: int, every: str, low: int, high: int) -> None:
-        settled = {"low": low, "high": high, "spacing": 1.0, "unit": every, "origin": origin, "every": every}
-        for name, value in settled.items():
-            object.__setattr__(self, name, value)
+        settle(self, low=0, high=end - start, spacing=1.0, unit=every, origin=start, every=every)
 
     @property
     def first(self) -> str:
@@ -237,7 +231,7 @@ last = "2026-03-31"
         if low is None or high is None or not all(_is_step(self.origin + end, self.every) for end in (low, high)):
             return super().between(low, high)
         part = object.__new__(Dates)
-        part._settle(self.origin, self.every, low, high)
+        settle(part, low=low, high=high, spacing=1.0, unit=self.every, origin=self.origin, every=self.every)
         return part
 
     def _of_moment(self, moment: Moment) -> int | str:
@@ -260,6 +254,7 @@ last = "2026-03-31"
         if self.every in ("day", "week"):
             days = times.astype("datetime64[D]").astype(np.int64) + EPOCH
             return (days if self.every == "day" else (days - 1) // 7) - self.origin
+        # numpy counts months from 1970, a step counts them from the year 0.
         months = times.astype("datetime64[M]").astype(np.int64) + 1970 * 12
         return months // MONTHS[self.every] - self.origin
 
@@ -288,6 +283,7 @@ last = "2026-03-31"
         past = {">=": start, "<": start, ">": end + 1, "<=": end + 1}
         if sign in past:
             is_above = first >= past[sign]
+            # A month of which some days are on either side is neither above nor below.
             is_cut = ~is_above & (last >= past[sign])
             chosen = is_above if sign in (">", ">=") else ~is_above
         else:
@@ -421,7 +417,7 @@ unit = "month"         # what distances are counted in; may be left out
         check_text("unit", self.unit)
         if self.steps > 2**20:  # rows of exact weights grow with their number
             raise InvalidParameterError(f"A circle has {2**20:,} values at most; got {self.steps:,}.")
-        object.__setattr__(self, "steps", int(self.steps))
+        settle(self, steps=int(self.steps))
 
     @property
     def geometry(self) -> RingGeometry:
@@ -473,12 +469,10 @@ unit = "month"         # what distances are counted in; may be left out
         """See :attr:`Alphabet.has_numbers`; no value comes first."""
         return False
 
-    @property
-    def _no_mean(self) -> str:
-        return (
-            f"{self!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share "
-            f"of a stretch of it instead."
-        )
+    _no_mean = (
+        "{!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share of a "
+        "stretch of it instead."
+    )
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -491,14 +485,10 @@ class Hours(Timed, Circle):
 
     kind = "hours"
     about = "hours of the day in a circle: 23 lies beside 0; files hold ISO times, with a date or without"
-    example = Example(
-        "hour",
-        "When people go to bed",
-        unit="hour, around the clock",
-        epsilon=0.5,
-    )
+    example = Example("hour", "When people go to bed", unit="hour, around the clock", epsilon=0.5)
 
     cure = "Give ISO times such as 22:15 or 2026-03-01T22:15, or whole hours from 0 to 23."
+    _no_text = "not a time"
 
     def __init__(self) -> None:
         super().__init__(24, "hour")
@@ -508,10 +498,7 @@ class Hours(Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         hour = parse_integer(text)
-        if hour is not None:
-            return int(hour)
-        value = super()._of_text(text)
-        return "not a time" if value == "not a date" else value
+        return super()._of_text(text) if hour is None else int(hour)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in (*COARSE, "D"):
@@ -555,13 +542,10 @@ class Weekdays(Timed, Circle):
 
     kind = "weekdays"
     about = "days of the week in a circle: Sunday lies beside Monday; files hold ISO dates, or Mon, Tue, ..."
-    example = Example(
-        "weekday",
-        "When people shop",
-        unit="day, around the week",
-    )
+    example = Example("weekday", "When people shop", unit="day, around the week")
 
     cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
+    _no_text = "not a weekday"
 
     def __init__(self) -> None:
         super().__init__(7, "day")
@@ -571,8 +555,7 @@ class Weekdays(Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         name = text.strip()
-        value = _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
-        return "not a weekday" if value == "not a date" else value
+        return _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in COARSE:

@@ -1,4 +1,4 @@
-"""Distances between distributions; and pairs of values, near and far apart, by which a promise is explained.
+"""Distances between distributions and on the ground; and pairs of values by which a promise is explained.
 
 >>> from confide import Integers
 >>> emd([1, 0, 0], [0, 0, 1], Integers(0, 2))
@@ -15,25 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
-from confide.values import (
-    Alphabet,
-    Attributes,
-    Categories,
-    Coordinates,
-    Grid,
-    LineGeometry,
-    PlaneGeometry,
-    RingGeometry,
-    UnorderedGeometry,
-)
+from confide.values import Alphabet, Attributes, Categories, Coordinates, Grid
 from confide.values.checks import as_distribution, require_kinds, size_of
 from confide.values.geojson import Area
+from confide.values.geometry import LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.values.ground import EQUATOR, FLATTENING
 from confide.values.limits import LARGEST_SQUARE
 from confide.values.wording import counted
-
-FloatArray = NDArray[np.float64]
-Chosen = NDArray[np.bool_]
 
 
 def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
@@ -142,73 +130,8 @@ def _load_pot() -> Any:
     return ot
 
 
-def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
-    """Return pairs of values to speak about, by their numbers: neighbours, a middling and a far pair where there are.
-
-    >>> from confide.values import Integers
-    >>> pairs_of(Integers(0, 99))
-    [(30, 31), (30, 35), (30, 80)]
-    """
-    if isinstance(alphabet, Categories):
-        return [(0, 1)]
-    if not alphabet.is_finite:
-        if isinstance(alphabet, Coordinates):  # a step is a metre or so: distances that people know are told
-            row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
-            steps = [0, *(round(distance / alphabet.spacing) for distance in alphabet.told_distances)]
-        else:  # there is no far end to measure by: one, five and fifty steps apart
-            row, column, steps = 0, 0, [0, 1, 5, 50]
-        is_line = len(alphabet.field_names) == 1
-        first, *others = alphabet.encode([step if is_line else (row, column + step) for step in steps]).tolist()
-        return [(first, other) for other in others]
-    if isinstance(alphabet, Grid):
-        # Pairs along the grid's longer side, through its middle; beside holes, cells about as far apart.
-        along = int(alphabet.columns >= alphabet.rows)
-        middle, line = alphabet.shape[1 - along] // 2, _line_pairs(alphabet.shape[along], 0)
-        cells = [[(middle, place) if along else (place, middle) for place in pair] for pair in line]
-        if not alphabet.holes:  # every cell is there, so that none has to be looked for among all of them
-            numbers = ([row * alphabet.columns + column for row, column in pair] for pair in cells)
-            return [(near, far) for near, far in numbers]
-        points = alphabet.coordinates - (alphabet.first_row, alphabet.first_column)
-        start, found = int(np.argmin(_lengths(points - cells[0][0]))), []
-        for (_, wanted), (near, far) in zip(cells, line, strict=True):
-            # The cell about as far from the start, and among equals the one that lies where wanted.
-            misfit = np.abs(_lengths(points - points[start]) - (far - near)) + 1e-6 * _lengths(points - wanted)
-            misfit[start] = np.inf
-            found.append((start, int(np.argmin(misfit))))
-        return list(dict.fromkeys(found))
-
-    if isinstance(alphabet, Attributes):
-        # Pairs that differ in one attribute, each in turn, and in all of them.
-        each = [pairs_of(one) if one.size > 1 else [(0, 0)] for one in alphabet.alphabets]
-        ends = [pairs[len(pairs) // 2] for pairs in each]  # neither next to each other nor far apart
-        left, right = [one for one, _ in ends], [other for _, other in ends]
-        changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
-        pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
-        return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
-
-    return _line_pairs(alphabet.size, int(alphabet.decode(0)))
-
-
-def _lengths(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.hypot(differences[:, 0], differences[:, 1])
-
-
-def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
-    steps = sorted({1, _round_number(size / 20), _round_number(size / 2)})
-    # The nearer value is a round number as people write it, about three tenths along.
-    grain = _round_number(size / 20)
-    start = round((offset + 0.3 * (size - 1)) / grain) * grain - offset
-    start = min(max(start, 0), size - 1 - steps[-1])
-    return [(start, start + step) for step in steps]
-
-
-def _round_number(amount: float) -> int:
-    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above the amount; at least 1."""
-    if amount < 1:
-        return 1
-    power = int(10 ** math.floor(math.log10(amount)))
-    return max(digit * power for digit in (1, 2, 5) if digit * power <= amount)
-
+FloatArray = NDArray[np.float64]
+Chosen = NDArray[np.bool_]
 
 FARTHEST = 1e7
 """Metres that a circle may reach: a quarter round the Earth. Nearly opposite points, for which the iteration below does
@@ -329,3 +252,72 @@ def why_no_cell(area: Area | Disc, corners: FloatArray) -> str:
     if west <= high[0] and east >= low[0] and south <= high[1] and north >= low[1]:
         return " Latitude and longitude look swapped: GeoJSON has longitude first, a query latitude."
     return " It lies elsewhere on the Earth."
+
+
+def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
+    """Return pairs of values to speak about, by their numbers: neighbours, a middling and a far pair where there are.
+
+    >>> from confide.values import Integers
+    >>> pairs_of(Integers(0, 99))
+    [(30, 31), (30, 35), (30, 80)]
+    """
+    if isinstance(alphabet, Categories):
+        return [(0, 1)]
+    if not alphabet.is_finite:
+        if isinstance(alphabet, Coordinates):  # a step is a metre or so: distances that people know are told
+            row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
+            steps = [0, *(round(distance / alphabet.spacing) for distance in alphabet.told_distances)]
+        else:  # there is no far end to measure by: one, five and fifty steps apart
+            row, column, steps = 0, 0, [0, 1, 5, 50]
+        is_line = len(alphabet.field_names) == 1
+        first, *others = alphabet.encode([step if is_line else (row, column + step) for step in steps]).tolist()
+        return [(first, other) for other in others]
+    if isinstance(alphabet, Grid):
+        # Pairs along the grid's longer side, through its middle; beside holes, cells about as far apart.
+        along = int(alphabet.columns >= alphabet.rows)
+        middle, line = alphabet.shape[1 - along] // 2, _line_pairs(alphabet.shape[along], 0)
+        cells = [[(middle, place) if along else (place, middle) for place in pair] for pair in line]
+        if not alphabet.holes:  # every cell is there, so that none has to be looked for among all of them
+            numbers = ([row * alphabet.columns + column for row, column in pair] for pair in cells)
+            return [(near, far) for near, far in numbers]
+        points = alphabet.coordinates - (alphabet.first_row, alphabet.first_column)
+        start, found = int(np.argmin(_lengths(points - cells[0][0]))), []
+        for (_, wanted), (near, far) in zip(cells, line, strict=True):
+            # The cell about as far from the start, and among equals the one that lies where wanted.
+            misfit = np.abs(_lengths(points - points[start]) - (far - near)) + 1e-6 * _lengths(points - wanted)
+            misfit[start] = np.inf
+            found.append((start, int(np.argmin(misfit))))
+        return list(dict.fromkeys(found))
+
+    if isinstance(alphabet, Attributes):
+        # Pairs that differ in one attribute, each in turn, and in all of them.
+        each = [pairs_of(one) if one.size > 1 else [(0, 0)] for one in alphabet.alphabets]
+        ends = [pairs[len(pairs) // 2] for pairs in each]  # neither next to each other nor far apart
+        left, right = [one for one, _ in ends], [other for _, other in ends]
+        changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
+        pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
+        return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+
+    return _line_pairs(alphabet.size, int(alphabet.decode(0)))
+
+
+def _lengths(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.hypot(differences[:, 0], differences[:, 1])
+
+
+def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
+    # Neighbours, a twentieth and half of the way: short, middling and long.
+    steps = sorted({1, _round_number(size / 20), _round_number(size / 2)})
+    # The nearer value is a round number as people write it, about three tenths along.
+    grain = _round_number(size / 20)
+    start = round((offset + 0.3 * (size - 1)) / grain) * grain - offset
+    start = min(max(start, 0), size - 1 - steps[-1])
+    return [(start, start + step) for step in steps]
+
+
+def _round_number(amount: float) -> int:
+    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above the amount; at least 1."""
+    if amount < 1:
+        return 1
+    power = int(10 ** math.floor(math.log10(amount)))
+    return max(digit * power for digit in (1, 2, 5) if digit * power <= amount)

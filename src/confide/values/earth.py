@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
+from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
-from confide.values.checks import check_choice, check_count, check_positive, is_number
+from confide.values.checks import check_choice, check_count, check_positive, is_number, settle
+from confide.values.columns import outside_error
 from confide.values.geojson import Area, GeoJSON, read_areas
 from confide.values.geometry import LARGEST_LATTICE, Indices, Values
 from confide.values.ground import METRES, Box, ground_scales, kilometres
@@ -112,11 +113,8 @@ class OnEarth(Alphabet):
         if outside.size:
             first = tuple(points[outside[0]].tolist())
             why = self.bounds.fault(*first)
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
-                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
-                tuple(outside.tolist()),
-            )
+            after = f"{f' ({why})' if why else ''}. Leave them out or widen the box."
+            raise outside_error(outside, len(points), f"places lie outside {self!r}", first, after)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -215,14 +213,12 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
                     f"spacing={spacing!r} is more than these cells measure on the ground, {proven * units:.6g}: "
                     f"distances would be overstated and the promise broken. Leave it out."
                 )
-        settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": ()}
-        bounds = {"south": box.south, "west": box.west, "north": box.north, "east": box.east}
-        for name, value in ({"first_row": 0, "first_column": 0} | settings | bounds).items():
-            object.__setattr__(self, name, value)
+        settle(self, rows=rows, columns=columns, first_row=0, first_column=0, holes=(), **vars(box))
+        settle(self, spacing=length, unit=unit)
         self.__post_init__()
         self._refuse_waste()
         if len(holes):  # type: ignore[arg-type]  # a path is a text here
-            object.__setattr__(self, "holes", self._holes_of(holes))
+            settle(self, holes=self._holes_of(holes))
             self.__dict__.pop("geometry", None)
             self.__post_init__()
 
@@ -261,6 +257,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         inside &= (longitude >= self.west) & (longitude <= self.east)
         row = np.floor((latitude - self.south) / (self.north - self.south) * self.rows)
         column = np.floor((longitude - self.west) / (self.east - self.west) * self.columns)
+        # The far rims belong to the last row and column, so that bounds are inside.
         cells = np.stack([np.minimum(row, self.rows - 1), np.minimum(column, self.columns - 1)], axis=-1)
         found: Indices = np.where(inside[:, None], cells, -1.0).astype(np.int64)
         return found
@@ -288,6 +285,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
                 f"TRY_CAST({column} AS DOUBLE)",
                 *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
             )
+            # Bounds are cast from texts: a plain 40.7 is an exact decimal in SQL, and would be divided as one.
             inside.append(f"{degrees} BETWEEN {low} AND {high}")
             share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
             cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")
@@ -591,10 +589,8 @@ east = -73.9374
                 f"A spacing of {1000 * length:g} m is more than these steps measure on the ground, {1000 * proven:.6g} "
                 f"m: distances would be overstated and the promise broken. Give a step alone."
             )
-        settings = {"spacing": float(spacing), "unit": unit, "south": box.south, "west": box.west, "north": box.north}
-        steps = {"latitude_steps": int(latitude_steps), "longitude_steps": int(longitude_steps)}
-        for name, value in (settings | {"east": box.east} | steps).items():
-            object.__setattr__(self, name, value)
+        settle(self, spacing=float(spacing), unit=unit, **vars(box))
+        settle(self, latitude_steps=int(latitude_steps), longitude_steps=int(longitude_steps))
         self.__post_init__()
         if self.given_away > MOST_GIVEN_AWAY:
             raise InvalidParameterError(

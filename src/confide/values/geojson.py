@@ -249,6 +249,7 @@ def _hold(edges: FloatArray, x: FloatArray, y: FloatArray) -> Chosen:
     """
     inside = np.zeros(x.size, dtype=bool)
     (west, south), (east, north) = edges[:, :2].min(axis=0), edges[:, :2].max(axis=0)
+    # Most points lie outside the box of a polygon, and these cost nothing more.
     near = np.flatnonzero((x >= west) & (x <= east) & (y >= south) & (y <= north))
     near = near[np.argsort(y[near], kind="stable")]
     x, y = x[near], y[near]
@@ -273,9 +274,6 @@ def _hold(edges: FloatArray, x: FloatArray, y: FloatArray) -> Chosen:
 
 GeoJSON = str | PathLike[str] | Mapping[str, Any]
 """A file of GeoJSON, or an object of it as :func:`json.loads` returns one."""
-
-DEPTHS = {"Point": -1, "MultiPoint": -1, "LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2}
-"""How deep the lines lie in the coordinates of a geometry; points have none."""
 
 CUT = "Across the date line, cut it there into a MultiPolygon (RFC 7946, 3.1.9)"
 
@@ -417,10 +415,12 @@ def _lines(geometry: Mapping[str, Any], where: str) -> list[FloatArray]:
     if kind == "GeometryCollection":
         within = _listed(geometry.get("geometries"), where, "geometries")
         return [line for one in within if _kind(one, where) for line in _lines(one, where)]
-    if kind not in DEPTHS:
+    # How deep the lines lie in the coordinates of a geometry; points have none.
+    depths = {"LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2, "Point": -1, "MultiPoint": -1}
+    if kind not in depths:
         raise DataFileError(f"{where} is a {_short(kind)}, which GeoJSON does not have.")
-    found = [] if DEPTHS[kind] < 0 else [geometry.get("coordinates")]
-    for _ in range(DEPTHS[kind]):
+    found = [] if depths[kind] < 0 else [geometry.get("coordinates")]
+    for _ in range(depths[kind]):
         found = [line for one in found for line in _listed(one, where, "lines")]
     return [_positions(line, where) for line in found]
 
@@ -460,6 +460,7 @@ def _positions(content: Any, where: str) -> FloatArray:
         is_listed = isinstance(one, Sequence) and not isinstance(one, str) and len(one) in (2, 3)
         if not is_listed or not all(isinstance(part, int | float) and not isinstance(part, bool) for part in one):
             raise DataFileError(f"{where} should have positions [longitude, latitude]; got {_short(one)}.")
+    # Huge whole numbers of Python would not fit a float; cut, they are outside all the same.
     found = np.array([[float(min(max(part, -1e9), 1e9)) for part in one[:2]] for one in rows])
     outside = ~((np.abs(found[:, 0]) <= 180) & (np.abs(found[:, 1]) <= 90))
     if outside.any():

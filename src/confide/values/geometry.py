@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -51,9 +51,9 @@ class Geometry(ABC):
     """Number of values, where they are finitely many."""
 
     @property
-    @abstractmethod
     def metric(self) -> Metric:
         """Distance between values."""
+        return Euclidean(self.spacing)
 
     def locate(self, values: Values) -> Indices:
         """Return the number of each value, and -1 for what is none."""
@@ -79,10 +79,7 @@ class UnorderedGeometry(Geometry):
 
     size: int
 
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Geometry.metric`."""
-        return Discrete()
+    metric = Discrete()
 
 
 @dataclass(frozen=True)
@@ -174,11 +171,6 @@ class PlaneGeometry(Geometry):
         return self.rows * self.columns - len(self.holes)
 
     @property
-    def metric(self) -> Metric:
-        """See :attr:`Geometry.metric`."""
-        return Euclidean(self.spacing)
-
-    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the box around all cells."""
         return self.rows, self.columns
@@ -265,11 +257,6 @@ class LatticeGeometry(Geometry):
     def size(self) -> int:  # type: ignore[override]
         """See :attr:`Geometry.size`."""
         raise ValueError("An unbounded lattice has no size.")
-
-    @property
-    def metric(self) -> Metric:
-        """See :attr:`Geometry.metric`."""
-        return Euclidean(self.spacing)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
         """See :meth:`Geometry.contains`."""

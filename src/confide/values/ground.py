@@ -1,7 +1,6 @@
 """The ground under a plane: what a degree of latitude and of longitude measure on the ellipsoid WGS 84, with proof.
 
-Bounds and spacings of places come from here, so no function is used for them whose last bit depends on the machine.
-Distances of single places, and circles of one distance, are asked for by queries alone.
+Bounds and spacings of places come from here, so no function is used whose last bit depends on the machine.
 
 >>> least, most = ground_scales(Box(40.7044, -74.0205, 40.7942, -73.9374))
 >>> round(least[0], 2), round(least[1], 2)

@@ -122,6 +122,7 @@ def register(thing: Kind) -> Kind:
             kind = "square-wave"  # as in a survey: [mechanism] kind = "square-wave"
             ...
     """
+    # A method may be registered with its settings, so as a thing rather than a class.
     own = thing if isinstance(thing, type) else type(thing)
     table = next((one for one in Kinds.tables if issubclass(own, one.base)), None)
     is_method = hasattr(own, "solve")

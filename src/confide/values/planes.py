@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, joined, spacing_and_unit
-from confide.values.checks import check_count, check_positive, check_text
+from confide.values.checks import check_count, check_positive, check_text, settle
 from confide.values.geometry import LARGEST_LATTICE, Indices, LatticeGeometry, LineGeometry, PlaneGeometry, Values
 from confide.values.kinds import Example
 from confide.values.limits import LARGEST_INTEGER
@@ -67,11 +67,9 @@ unit = "year"          # what distances are counted in; may be left out
                 raise InvalidParameterError(f"low must not exceed high; got low={low} and high={high}.")
             if high - low >= LARGEST_INTEGER:
                 raise InvalidParameterError(f"There may be at most 2**53 - 1 values; got low={low} and high={high}.")
-            # numpy's integers overflow where Python's do not.
-            object.__setattr__(self, "low", int(self.low))
-            object.__setattr__(self, "high", int(self.high))
+            settle(self, low=int(low), high=int(high))  # numpy's integers overflow where Python's do not
         check_positive("spacing", self.spacing)
-        object.__setattr__(self, "spacing", float(self.spacing))
+        settle(self, spacing=float(self.spacing))
         check_text("unit", self.unit)
 
     @cached_property
@@ -181,9 +179,10 @@ unit = "km"            # what distances are counted in; may be left out
                 raise InvalidParameterError(f"The last {name} must be below 2**53; got {first + count - 1}.")
         if int(self.rows) * int(self.columns) > LARGEST_INTEGER:
             raise InvalidParameterError(f"A grid has at most 2**53 - 1 cells; got {self.rows} rows of {self.columns}.")
-        for name in ("rows", "columns", "first_row", "first_column"):
-            object.__setattr__(self, name, int(getattr(self, name)))  # numpy's integers overflow where Python's do not
-        object.__setattr__(self, "spacing", float(self.spacing))
+        # numpy's integers overflow where Python's do not.
+        whole = {name: int(getattr(self, name)) for name in ("rows", "columns", "first_row", "first_column")}
+        settle(self, **whole)
+        settle(self, spacing=float(self.spacing))
         try:
             holes = sorted({(int(row), int(column)) for row, column in self.holes})
         except (TypeError, ValueError, OverflowError):
@@ -195,7 +194,7 @@ unit = "km"            # what distances are counted in; may be left out
                 raise InvalidParameterError(
                     f"The hole ({row}, {column}) lies outside the {self.rows} x {self.columns} grid."
                 )
-        object.__setattr__(self, "holes", tuple(holes))
+        settle(self, holes=tuple(holes))
         if len(self.holes) == self.rows * self.columns:
             raise InvalidParameterError("A grid needs at least one cell that is no hole.")
 

@@ -51,11 +51,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
 from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, as_value, unbounded
+from confide.values.categories import quoted
 from confide.values.checks import refuse_masked
 from confide.values.distances import Disc, count_cells, why_no_cell
 from confide.values.geojson import Area
 from confide.values.ground import METRES
-from confide.values.scales import quoted
 from confide.values.wording import plural
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
@@ -67,15 +67,6 @@ SCALES |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
 
 CURRENCIES = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
 """Signs before a number, and the units that they stand for."""
-
-STATISTICS = {
-    "median": "the median: estimate.quantile(0.5), or --median on the command line",
-    "mean": "the mean: estimate.mean(), or --mean on the command line",
-    "average": "the mean: estimate.mean(), or --mean on the command line",
-    "quantile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
-    "percentile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
-}
-"""What is no share of people, and where it is found."""
 
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -91,7 +82,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
 WORDS = ("and", "or", "not", "in")
 
 TOKEN = re.compile(
@@ -230,9 +220,17 @@ class _Reader:
                 self.tokens.append((match.lastgroup, word))
 
     def read(self) -> Chosen:
-        words = {word for kind, word in self.tokens if kind == "name"} & STATISTICS.keys()
+        # What is no share of people, and where it is found.
+        statistics = {
+            "median": "the median: estimate.quantile(0.5), or --median on the command line",
+            "mean": "the mean: estimate.mean(), or --mean on the command line",
+            "average": "the mean: estimate.mean(), or --mean on the command line",
+            "quantile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
+            "percentile": "a quantile: estimate.quantile(0.9), or --quantile 0.9 on the command line",
+        }
+        words = {word for kind, word in self.tokens if kind == "name"} & statistics.keys()
         if words and not any(word in COMPARISONS or word == "in" for _, word in self.tokens):
-            raise self._error(f"it asks for no share of people. Ask for {STATISTICS[min(words)]}")
+            raise self._error(f"it asks for no share of people. Ask for {statistics[min(words)]}")
         chosen = self._query()
         if self.place < len(self.tokens):
             raise self._unexpected("the end")
@@ -282,7 +280,7 @@ class _Reader:
         literal = self._literal()
         sign = self._sign()
         part = self._part()
-        chosen = self._compare(part, MIRRORED[sign], literal)
+        chosen = self._compare(part, sign.translate(str.maketrans("<>", "><")), literal)
         if self._peek()[1] in COMPARISONS:
             chosen = chosen & self._compare(part, self._sign(), self._literal())
         return chosen
@@ -431,6 +429,7 @@ class _Reader:
 
     def _known(self, word: str, known: tuple[str, ...]) -> str:
         """Return the name that a word means, in capital or small letters."""
+        # The very name goes before one in other letters: Age and age may both be there.
         alike = [one for one in known if one == word] or [one for one in known if one.lower() == word.lower()]
         if alike:
             return alike[0]
@@ -481,6 +480,7 @@ class _Reader:
         forms = {form for one in unit for form in (one, plural(one), _singular(one))}
         while self._peek()[0] == "name" and self._peek()[1].lower() in forms:
             self.place += 1
+        # In fractions: 1.005k is 1,005 and not 1,004.9999999999999.
         scaled = Fraction(str(number)) * scale
         return number if scale == 1 else int(scaled) if scaled.denominator == 1 else float(scaled)
 

@@ -403,7 +403,7 @@ class Inference:
     def numbers(self) -> FloatArray:
         """The values as numbers; an error where they are none."""
         if not self.alphabet.has_numbers:
-            raise InvalidParameterError(self.alphabet._no_mean)
+            raise InvalidParameterError(self.alphabet._no_mean.format(self.alphabet))
         return self.alphabet.decode(np.arange(self.alphabet.size)).astype(np.float64)
 
     def quantile_of(self, theta: FloatArray, share: float) -> float:

@@ -14,7 +14,7 @@ from confide.estimates.inference import Windows
 from confide.estimates.inference.answers import error_of
 from confide.present.figures import style
 from confide.present.figures.panels import FloatArray, Panel, Role
-from confide.values import Grid, Indices, Places
+from confide.values import Grid, Indices
 from confide.values.distances import ground_distances
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _room(inside: NDArray[np.bool_], height: float, breadth: float) -> tuple[flo
 
 def map_scene(grid: Grid, panels: tuple[Panel, ...], name: str) -> MapScene:
     """Return how maps of a grid are drawn: places on the Earth with degrees, a scale and north."""
-    return EarthScene(grid, panels, name) if isinstance(grid, Places) else MapScene(grid, panels, name)
+    return MapScene(grid, panels, name) if grid.bounds is None else EarthScene(grid, panels, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,14 +214,9 @@ class EarthScene(MapScene):
     """Maps of places on the Earth: degrees on the rim, a scale bar, north, and lines behind; right on the ground."""
 
     @cached_property
-    def _places(self) -> Places:
-        assert isinstance(self.alphabet, Places)  # noqa: S101 (what it is chosen for)
-        return self.alphabet
-
-    @cached_property
     def _kilometres(self) -> tuple[float, float]:
         """Kilometres of the map's height and width, through its middle."""
-        south, west, north, east = (getattr(self._places, side) for side in ("south", "west", "north", "east"))
+        west, east, south, north = self._extent()
         middle = (south + north) / 2, (west + east) / 2
         tall = 2 * float(ground_distances([(north, middle[1])], middle)[0])
         wide = 2 * float(ground_distances([(middle[0], east)], middle)[0])
@@ -238,7 +233,9 @@ class EarthScene(MapScene):
         return self._kilometres
 
     def _extent(self) -> tuple[float, float, float, float]:
-        return self._places.west, self._places.east, self._places.south, self._places.north
+        box = self.alphabet.bounds
+        assert box is not None  # noqa: S101 (what it is chosen for)
+        return box.west, box.east, box.south, box.north
 
     def _frame(self, axes: Axes, *, has_scale: bool = True) -> None:
         from matplotlib.ticker import FuncFormatter, MaxNLocator
