@@ -33,7 +33,7 @@ from confide.plans.planning import plan as make_plan
 from confide.plans.records import plan_csv, plan_record
 from confide.plans.rivals import ALL, within
 from confide.plans.simulations import FEWEST_REPEATS
-from confide.present.plans import summarise_plan
+from confide.present.surveys import summarise_plan
 from confide.present.terminal import show_summary
 from confide.surveys.survey import Survey, load_survey
 
