@@ -42,7 +42,7 @@ import confide as cf
 from benchmarks.timing import machine, once, print_table, verdict
 from benchmarks.truths import SECTIONS, Cell, FloatArray, cells_of
 from confide.channels.base import Layout
-from confide.check.departures import uniformity_test
+from confide.check.uniformity import uniformity_test
 from confide.estimates.estimate import recover
 from confide.evidence.evidence import Evidence
 from confide.solve.em import SmallStep, StoppingRule

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import confide
 from confide.present.estimates import describe_seconds
-from confide.present.pages.markup import answer_list, bullets, document, fold, note, paragraph, section, table, text
+from confide.present.pages import document, paragraph, table, text
 from confide.present.summary import NONE
 from confide.values.wording import counted, listed
 from reproduction.claims import Claim, Ruling, tally
@@ -26,6 +26,37 @@ REPEATED = "-tv"
 PAPER = (
     "ElSalamouny and Palamidessi, On the Consistency and Performance of the Iterative Bayesian Update, IEEE TDSC 2026"
 )
+
+
+def note(words: object) -> str:
+    """Return a paragraph that stands back a little."""
+    return f'<p class="note">{text(words)}</p>'
+
+
+def bullets(sentences: Iterable[str]) -> str:
+    """Return a list, one sentence a point."""
+    return "<ul>" + "".join(f"<li>{text(sentence)}</li>" for sentence in sentences) + "</ul>"
+
+
+def section(heading: str, *parts: str) -> str:
+    """Return a section of parts that are HTML already, nothing where all are empty."""
+    body = "\n".join(part for part in parts if part)
+    return f"<section>\n<h2>{text(heading)}</h2>\n{body}\n</section>" if body else ""
+
+
+def fold(heading: str, *parts: str) -> str:
+    """Return what only a specialist asks for, folded away under a heading; nothing where all parts are empty."""
+    body = "\n".join(part for part in parts if part)
+    return f"<details><summary><h2>{text(heading)}</h2></summary>\n{body}\n</details>" if body else ""
+
+
+def answer_list(answers: Sequence[tuple[str, str, str]]) -> str:
+    """Return questions with their answers in large letters and, below these, between what they lie."""
+    inner = "".join(
+        f'<div><dt>{text(asked)}</dt><dd>{text(answer)}</dd><dd class="ends">{text(ends)}</dd></div>'
+        for asked, answer, ends in answers
+    )
+    return f'<dl class="answers">{inner}</dl>' if answers else ""
 
 
 def reproduction_page(experiments: Sequence[Experiment], folder: Folder) -> str:
@@ -58,7 +89,7 @@ def reproduction_page(experiments: Sequence[Experiment], folder: Folder) -> str:
     ]
     return document(
         title="The paper, reproduced",
-        summary=text(SUMMARY),
+        lead=text(SUMMARY),
         facts="",
         body="\n".join(sections),
         footer=_provenance(runs.values()),

@@ -10,9 +10,8 @@ import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.present.figures import style
-from confide.present.figures.palette import colors_of, ordered
 from confide.present.figures.panels import FloatArray
-from confide.present.figures.style import mark_decades
+from confide.present.figures.style import colors_of, mark_decades, ordered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import confide as cf
-from confide.check.departures import uniformity_test
-from confide.check.uniformity import Uniformity
+from confide.check.uniformity import Uniformity, uniformity_test
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
 from confide.mechanisms.guarantees import ProductGuarantee
 from confide.values import Alphabet

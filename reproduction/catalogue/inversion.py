@@ -153,7 +153,7 @@ def _settings() -> tuple[Setting, ...]:
 def draw_times(tables: Tables) -> Figure:
     """Draw time against the number of values."""
     from confide.present.figures import style
-    from confide.present.figures.palette import colors_of
+    from confide.present.figures.style import colors_of
     from reproduction.plots import draw_curves
 
     times, lines = tables[TIMES], ("-", "--", "-.")
@@ -178,7 +178,7 @@ def draw_times(tables: Tables) -> Figure:
 
 def draw_trade(tables: Tables) -> Figure:
     """Draw time against error, one point a run."""
-    from confide.present.figures.palette import colors_of
+    from confide.present.figures.style import colors_of
     from reproduction.plots import Series, draw_curves
 
     panels: dict[str, dict[str, Series]] = {}

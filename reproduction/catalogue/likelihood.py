@@ -203,11 +203,11 @@ def _shares(mechanism: Rappor, seed: int) -> list[float]:
 
 def draw_concavity(tables: Tables) -> Figure:
     """Draw bound and frequency."""
-    from confide.present.figures import palette, style
+    from confide.present.figures import style
     from reproduction.plots import Series, draw_curves
 
     curves = {}
-    shades = (*palette.SCALES["heat"][0][3:], style.FAINT)  # levels are no methods, so they have none of their colours
+    shades = (*style.SCALES["heat"][0][3:], style.FAINT)  # levels are no methods, so they have none of their colours
     for epsilon, color in zip(LEVELS, shades, strict=True):
         rows = tables[RESULTS].where(epsilon=epsilon)
         curves[f"bound, ε = {epsilon:g}"] = Series(rows.numbers("people"), rows.numbers("bound"), color)

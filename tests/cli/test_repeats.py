@@ -139,7 +139,7 @@ def test_files_of_several_days_are_widened_and_it_is_said(call: Call, week: Path
 
 
 def test_a_diagnosis_says_that_days_are_not_people() -> None:
-    from confide.estimates.diagnosis.words import told_in_words
+    from confide.estimates.diagnosis import told_in_words
 
     told = told_in_words(cf.diagnose(day() + day(), COLOURS.mechanism))
     assert told[1].startswith("One person may have made 2 of these reports with permanent noise")

@@ -19,7 +19,7 @@ from confide.data.files import read_heading
 from confide.errors import DataFileError, InvalidParameterError, SurveyError
 from confide.estimates.explanations import describe_repetition
 from confide.mechanisms.guarantees import Guarantee, ProductGuarantee
-from confide.present.pages.markup import render
+from confide.present.pages import render
 from confide.present.summary import state_promise
 from confide.values import Alphabet
 

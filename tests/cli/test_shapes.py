@@ -161,4 +161,4 @@ def test_a_diagnosis_in_a_wrong_shape_ends_a_strict_command(folder: Path) -> Non
     words = " ".join(result.output.split())
     assert result.exit_code == ExitCode.POOR_FIT
     assert "Wrong shape" in words
-    assert "It would rest on the shape, against which they speak." in words
+    assert "They would rest on the shape, against which the reports speak." in words

@@ -58,9 +58,9 @@ from confide.present.diagnoses import around, joined_classes
 from confide.present.figures import draw_path, to_pdf
 from confide.present.figures.distributions import draw_sheet
 from confide.present.figures.panels import Panel, Role, share_label
-from confide.present.pages.markup import render
-from confide.present.plans import summarise_plan
+from confide.present.pages import render
 from confide.present.summary import Cell, Listing, Section
+from confide.present.surveys import summarise_plan
 from confide.studio import answers, jobs, looks, previews, workers
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
 from confide.studio.jobs import Job

@@ -12,8 +12,8 @@ import pytest
 from tests.pages.test_estimate_page import assess, case
 
 import confide as cf
-from confide.present.figures import Panel, draw_distributions, draw_path, draw_windows, palette, style, to_svg
-from confide.present.figures.palette import COLORS, METHODS, SCALES, colors_of, light, on_dark, ordered
+from confide.present.figures import Panel, draw_distributions, draw_path, draw_windows, style, to_svg
+from confide.present.figures.style import COLORS, METHODS, SCALES, colors_of, light, on_dark, ordered
 from confide.present.pages import diagnosis_page, estimate_page
 from reproduction.simplex import draw_simplex
 
@@ -98,7 +98,7 @@ def test_words_and_marks_stand_out(mode: str) -> None:
             assert contrast(COLORS[name][place], COLORS[surface][place]) >= 4.5, (mode, name, surface)
     for name in MARKS:
         assert contrast(COLORS[name][place], COLORS["card"][place]) >= 3, (mode, name)
-    for fill in palette.CLASSES[place]:
+    for fill in style.CLASSES[place]:
         assert contrast(COLORS["ink"][place], fill) >= 4.5, (mode, fill)
     for stop in SCALES["doubt"][place]:
         assert contrast(COLORS["ink"][place], stop) >= 4.5, (mode, stop)

@@ -12,10 +12,10 @@ from tests.pages.test_estimate_page import Reader, assess, case, judged
 import confide as cf
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.estimates.inference import Band, CrossTable, Interval
-from confide.present import estimates
+from confide.present import estimates, pages
 from confide.present.estimates import Findings, summarise_reports, tabulate_cross
 from confide.present.figures import Panel, PanelSheet, draw_path, draw_sheet
-from confide.present.pages import diagnosis_page, estimate_page, groups_page, markup
+from confide.present.pages import diagnosis_page, estimate_page, groups_page
 from confide.present.summary import between
 from confide.values import Alphabet
 
@@ -31,7 +31,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
         drawn.append((alphabet, list(panels)))
         return draw_sheet(alphabet, panels, name)
 
-    monkeypatch.setattr(markup, "draw_sheet", record)
+    monkeypatch.setattr(pages, "draw_sheet", record)
     return drawn
 
 
@@ -49,7 +49,7 @@ def test_a_cross_table_has_each_share_in_its_row_and_column() -> None:
 
     cells = [0.01, 0.02, 0.03, 0.14, 0.25, 0.55]
     totals = {"sex": band(both.alphabets[0], [0.06, 0.94]), "town": band(both.alphabets[1], [0.15, 0.27, 0.58])}
-    shown = markup.render(tabulate_cross(CrossTable(("sex", "town"), band(both, cells), totals)))
+    shown = pages.render(tabulate_cross(CrossTable(("sex", "town"), band(both, cells), totals)))
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", shown, re.S)]
     assert rows[0] == ["sex \\ town", "Bern", "Oslo", "Rome", "all"]
     found = [[re.sub(r"<br>.*", "", cell) for cell in row] for row in rows[1:]]

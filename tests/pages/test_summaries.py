@@ -10,7 +10,7 @@ from tests.pages.test_estimate_page import Reader
 
 import confide as cf
 from confide.present.estimates import Findings, summarise_estimate
-from confide.present.pages.markup import show_page
+from confide.present.pages import show_page
 from confide.present.summary import Bullets, Cell, Lines, Listing, Note, Part, Row, Section, Summary
 from confide.present.surveys import summarise_audit
 from confide.present.terminal import show_summary

@@ -25,7 +25,7 @@ from confide import (
     estimate,
     tally,
 )
-from confide.estimates.diagnosis.words import describe_bound
+from confide.estimates.diagnosis import describe_bound
 from confide.mechanisms.randomized_response import krr_bound
 from confide.theory.concavity import concavity_chance
 from confide.theory.verdicts import Verdict

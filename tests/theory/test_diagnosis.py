@@ -9,7 +9,7 @@ from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
 from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError
-from confide.estimates.diagnosis.words import evidence_in_words, verdict_in_words
+from confide.estimates.diagnosis import evidence_in_words, verdict_in_words
 from confide.theory.verdicts import Verdict
 
 TWINS = cf.FromMatrix(cf.Categories([1, 2, 3]), [[0.45, 0.1, 0.45], [0.05, 0.9, 0.05], [0.45, 0.1, 0.45]])

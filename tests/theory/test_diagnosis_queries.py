@@ -7,7 +7,7 @@ import pytest
 from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 
 import confide as cf
-from confide.estimates.diagnosis.words import told_in_words
+from confide.estimates.diagnosis import told_in_words
 
 CASES = ["truncated-geometric", "randomized-response", "rappor", "matrix", "truncated-taxicab", "laplace", "product"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.errors import SolverError
-from confide.estimates.diagnosis import answers as diagnosis_module
+from confide.estimates import diagnosis as diagnosis_module
 from confide.evidence.evidence import Evidence
 from confide.theory import maximum_set as maximum_set_module
 from confide.theory.concavity import uniqueness

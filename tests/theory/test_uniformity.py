@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.check.departures import LEVEL, uniformity_test
-from confide.check.uniformity import Uniformity
+from confide.check.uniformity import LEVEL, Uniformity, uniformity_test
 from confide.cli.main import app
 from confide.estimates.comparisons import assess_pool
 from confide.estimates.estimate import observe_groups, recover

@@ -7,7 +7,7 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.estimates.diagnosis.words import _number, _uncovered, describe_bound, evidence_in_words, verdict_in_words
+from confide.estimates.diagnosis import _number, describe_bound, evidence_in_words, verdict_in_words
 from confide.mechanisms.line import geometric_bound
 from confide.mechanisms.randomized_response import krr_bound
 from confide.theory.concavity import concavity_chance, people_for_concavity
@@ -120,10 +120,6 @@ def test_one_of_a_thing() -> None:
     unbounded = str(cf.diagnose(cf.tally([4]), cf.Geometric(cf.Integers(), 1.0)))
     assert "1 distinct report holds" in unbounded
     assert _number(6e10) == "60 billion"
-
-
-def test_nothing_uncovered_is_nothing_to_say() -> None:
-    assert _uncovered(cf.diagnose(None, cf.RandomizedResponse(cf.Integers(1, 3), 1.0))) == ""
 
 
 def test_labels_of_the_paper_have_names() -> None:

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
-from confide.check.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, listed, rarity
-from confide.check.fit.answers import Power as Sight
+from confide.check.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Power, listed, rarity
 from confide.check.fit.bits import has_bits
 from confide.check.fit.tables import CellTable
 from confide.errors import InvalidParameterError
@@ -88,13 +87,13 @@ class ShapeFit:
     p_value: float = 1.0
     fall: float = 0.0
     replicates: int = 0
-    sights: tuple[Sight, ...] = ()
+    sights: tuple[Power, ...] = ()
     obstacle: str = ""
 
     @property
     def is_bad(self) -> bool:
         """Whether the reports speak against the shape."""
-        return self.verdict in (FitVerdict.FITS_POORLY, FitVerdict.DOES_NOT_FIT)
+        return self.verdict.is_bad
 
     @property
     def headline(self) -> str:
@@ -249,7 +248,7 @@ class ShapeExamination:
         verdict = FitVerdict.FITS if sights[0].is_seen else FitVerdict.CANNOT_BE_TESTED
         return ShapeFit(self.shape, verdict, p_value, fall, falls.size, sights)
 
-    def _sights(self, theta: FloatArray, falls: FloatArray, generator: np.random.Generator) -> tuple[Sight, ...]:
+    def _sights(self, theta: FloatArray, falls: FloatArray, generator: np.random.Generator) -> tuple[Power, ...]:
         """Return how probably plain breaks would show: people who stand on one value, against the shape."""
         loud = float(np.quantile(falls, 1 - LEVEL, method="higher"))
         place, sights = self._break_at(theta), []
@@ -260,7 +259,7 @@ class ShapeExamination:
             heaped[place] += share
             drawn = self.draw(heaped, DRAWN if self._is_small else FEW_DRAWN, generator)
             power = float((self.falls(drawn) > loud).mean())
-            sights.append(Sight(f"{share:.0%} of all people on {label} alone", power))
+            sights.append(Power(f"{share:.0%} of all people on {label} alone", power))
         return tuple(sights)
 
     def _break_at(self, theta: FloatArray) -> int:

@@ -1,18 +1,255 @@
-"""What to say where reports cannot be told from those of a uniform population, and what would tell them apart."""
+"""Whether reports tell their people from a uniform population, in which every value is equally common.
+
+Under a uniform population u a report z has the probability y_z = (u M)_z, and for every direction d that sums to zero
+the score (d M)_z / y_z of a report has mean zero. So every direction has a test, through push alone and however columns
+are scaled: the mean score of all reports over its spread. Three kinds are looked at:
+
+- where neighbours mean something, long waves: cosines over the values, from one half wave on;
+- single values: the gain g_x - 1 of each, with g = M (q / y), by Bernstein's inequality, good for few reports too;
+- all values together: the sum of the squared gains, less what each report adds to it by itself.
+
+The smallest p-value counts, times the number of tests (Bonferroni).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, reduce
+from itertools import product
 
 import numpy as np
 
 from confide.channels import Layout
-from confide.check.departures import UniformityTest as Departure
-from confide.check.departures import uniformity_test as departure
+from confide.channels.base import FloatArray
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism
+from confide.values.checks import read_only
+
+LEVEL = 0.01
+"""How often a uniform population is told to be none."""
+
+WAVES = (1, 2, 4, 8)
+"""Half waves along a line that are tested together: the first, the first two, ..."""
+
+SURELY = 1.2816
+"""Standard deviations below which nine in ten lie: how surely a population is told that is called told."""
+
+ENOUGH = 20
+"""Reports for each wave from which on their law is near enough: with five, 8 waves rejected ten times too often."""
+
+NOTHING = 1e-150
+"""Sum of all gains up to which reports say nothing: its square is nothing in float64."""
+
+
+@dataclass(frozen=True)
+class UniformityTest:
+    """How far reports are from those of a uniform population.
+
+    Attributes
+    ----------
+    p_value
+        How often reports of a uniform population are at least as far from what is expected of them.
+    people
+        How many people would show, nine times in ten, that half of the values are three times as common as the other
+        half; infinite where no number would.
+    """
+
+    p_value: float
+    people: float
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the people are told from a uniform population."""
+        return self.p_value < LEVEL
+
+
+def uniformity_test(evidence: Evidence, tests: int = 1) -> UniformityTest:
+    """Test reports against a uniform population; the evidence is over all values that a person may have.
+
+    It may be one of several tests of the same people, of which one is enough: then each must see more.
+
+    >>> from confide.channels import RandomizedResponseChannel
+    >>> channel = RandomizedResponseChannel(10, 0.55, 0.05)
+    >>> uniformity_test(Evidence(channel, np.full(10, 50.0))).is_seen
+    False
+    >>> uniformity_test(Evidence(channel, np.array([140.0] + [40.0] * 9))).is_seen
+    True
+    """
+    layout = evidence.layout if evidence.layout is not None else evidence.channel.layout
+    levels, waves = ((), None) if layout is None or max(layout.shape) < 2 else _waves(layout.shape)
+    number, found = (len(levels) + 2) * tests, UniformityTest(1.0, math.inf)
+    if layout is not None and waves is not None:
+        held = waves if layout.places is None else waves[:, layout.places]
+        found = _test_waves(evidence, levels, held, LEVEL / number)
+    if found.p_value * number >= LEVEL:  # else the others could only say so too
+        found = _both(found, _test_values(evidence, LEVEL / number))
+    return UniformityTest(min(1.0, found.p_value * number), found.people)
+
+
+def _both(one: UniformityTest, other: UniformityTest) -> UniformityTest:
+    return UniformityTest(min(one.p_value, other.p_value), min(one.people, other.people))
+
+
+@lru_cache(maxsize=4)
+def _waves(shape: tuple[int, ...]) -> tuple[tuple[int, ...], FloatArray]:
+    """Return the waves over a box, one a row, long ones first, and how many of them each test takes."""
+    most = WAVES[-1] if len(shape) == 1 else 3  # half waves along all axes together
+    boxes = product(*(range(min(most + 1, side)) for side in shape))
+    numbers = sorted((one for one in boxes if 1 <= sum(one) <= most), key=sum)
+    sums = [sum(one) for one in numbers]
+    steps = WAVES if len(shape) == 1 else [sums.index(one) for one in sorted(set(sums))[1:]]
+    axes = [np.cos(np.pi * np.outer(np.arange(most + 1), np.arange(side) + 0.5) / side) for side in shape]
+    parts = [[axis[wave] for axis, wave in zip(axes, one, strict=True)] for one in numbers]
+    waves = np.array([reduce(np.multiply.outer, part).reshape(-1) for part in parts])
+    return (*(step for step in steps if step < len(numbers)), len(numbers)), read_only(waves)
+
+
+def _test_waves(evidence: Evidence, levels: tuple[int, ...], waves: FloatArray, level: float) -> UniformityTest:
+    """Test the first waves together, for each of several numbers of them.
+
+    With w = sqrt(q) and the scores of a wave times w as a column, Hotelling's statistic is n times the squared length
+    of w in the space of the columns. Its spread is that of the reports themselves, so it never exceeds n.
+    """
+    from scipy.special import chdtrc  # here and below: whoever blurs a value need not load scipy
+
+    size, n = evidence.channel.shape[0], evidence.total
+    rows = np.vstack([np.ones(size), waves, _halves(size)])
+    rows[1:] -= rows[1:].mean(axis=1, keepdims=True)
+    pushed = evidence.channel.push(rows)[:, evidence.seen]
+    root = np.sqrt(evidence.frequencies[evidence.seen])
+    scores = pushed[1:] / pushed[0] * root
+    basis, triangle = np.linalg.qr(scores[: min(levels[-1], root.size)].T)
+    # A wave whose scores follow from those of the others, but for rounding, tells nothing of its own.
+    has_own = np.abs(triangle.diagonal()) > 1e-9 * np.linalg.norm(triangle, axis=0)
+    lengths = np.cumsum(np.where(has_own[:, None], basis.T @ np.column_stack([root, scores[-1]]), 0.0) ** 2, axis=0)
+    ranks = np.cumsum(has_own)
+    found = UniformityTest(1.0, math.inf)
+    for one in levels:
+        last = min(one, ranks.size) - 1
+        rank, (length, told) = int(ranks[last]), lengths[last]
+        if rank > 0 and told > 0:
+            p_value = float(chdtrc(rank, n * length)) if n >= ENOUGH * rank else 1.0
+            found = _both(found, UniformityTest(p_value, max(ENOUGH * rank, _needed(rank, level) / float(told))))
+    return found
+
+
+def _halves(size: int) -> FloatArray:
+    """Return by how much each value is more common where the first half is three times as common as the second."""
+    half: FloatArray = np.where(np.arange(size) < size / 2, 0.5, -0.5)
+    return half - float(half.mean())
+
+
+def _needed(freedom: float, level: float) -> float:
+    """Return by how much a chi-squared variable must be off centre to exceed its quantile nine times in ten.
+
+    It then has the mean f + c and the variance 2 f + 4 c, so c solves f + c - s sqrt(2 f + 4 c) = quantile.
+    """
+    from scipy.special import chdtri
+
+    above = float(chdtri(freedom, level)) - freedom
+    return above + 2 * SURELY**2 + SURELY * math.sqrt(4 * SURELY**2 + 2 * freedom + 4 * above)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gains:
+    """Gains of all values, and what one report of a uniform population does to them.
+
+    Attributes
+    ----------
+    gain
+        g_x - 1, the mean over all reports.
+    spread, most
+        Variance and largest amount of one report's.
+    own
+        Mean over all reports of the squared length of what one adds.
+    trace, square
+        Traces of the covariance of one report and of its square; the latter not a number where it would take long.
+    told
+        Squared length of what one person adds where half of the values are three times as common as the others.
+    """
+
+    gain: FloatArray
+    spread: FloatArray
+    most: FloatArray
+    own: float
+    trace: float
+    square: float
+    told: float
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> _Gains | None:
+        """Compute them; None where the matrix is too large."""
+        size, outputs = evidence.channel.shape
+        if evidence.channel.keep_and_other is not None:
+            return cls._of_response(evidence, *evidence.channel.keep_and_other)
+        # So large a matrix takes 30 ms.
+        if size * outputs > 4_000_000:
+            return None
+        matrix, q = evidence.channel.dense(), evidence.frequencies
+        expected = matrix.mean(axis=0)
+        # Of continuous reports and of bit vectors the channel has only the outputs that were seen: they stand for all.
+        is_whole = abs(float(expected.sum()) - 1.0) < 1e-9
+        shown = expected > 0 if is_whole else q > 0
+        share, less = (expected if is_whole else q)[shown], matrix[:, shown] / expected[shown] - 1.0
+        gain = less @ q[shown]
+        weighted = less * np.sqrt(share)
+        # So many products take half a second.
+        is_quick = size * outputs * min(size, outputs) <= 1_000_000_000
+        square = math.nan
+        if is_quick:
+            square = float((weighted @ weighted.T if size <= outputs else weighted.T @ weighted).__pow__(2).sum())
+        told = weighted @ (_halves(size) / size @ weighted)
+        return cls(
+            gain,
+            (weighted**2).sum(axis=1),
+            less.max(axis=1),
+            float((less**2).sum(axis=0) @ q[shown]),
+            float((weighted**2).sum()),
+            square,
+            float(told @ told),
+        )
+
+    @classmethod
+    def _of_response(cls, evidence: Evidence, keep: float, other: float) -> _Gains:
+        """Compute them for randomized response: one report adds (keep - other) k (e_z - 1 / k)."""
+        size = evidence.channel.shape[0]
+        lift = (keep - other) * size
+        every = np.ones(size)
+        own = lift**2 * (1 - 1 / size)
+        each = lift**2 / size
+        return cls(
+            lift * (evidence.frequencies - 1 / size),
+            every * (own / size),
+            every * (lift * (1 - 1 / size)),
+            own,
+            own,
+            each**2 * (size - 1),
+            each**2 / (4 * size) * (1 - (size % 2) / size**2),
+        )
+
+
+def _test_values(evidence: Evidence, level: float) -> UniformityTest:
+    """Test single values, and all of them together."""
+    from scipy.special import chdtrc
+
+    gains, n = _Gains.of(evidence), evidence.total
+    if gains is None or not gains.trace > NOTHING:
+        return UniformityTest(1.0, math.inf)
+    up = np.maximum(gains.gain, 0.0)
+    bernstein = n * up**2 / (2 * (gains.spread + gains.most * up / 3) + 1e-300)
+    single = gains.gain.size * math.exp(-float(bernstein.max()))
+    if math.isnan(gains.square):
+        return UniformityTest(single, math.inf)
+    freedom = gains.trace**2 / gains.square
+    told = gains.told * math.sqrt(freedom / gains.square)
+    people = _needed(freedom, level) / told if told > 0 else math.inf
+    if freedom > n:  # too few reports for a sum of squares to be near its law
+        return UniformityTest(single, people)
+    apart = (n * float(gains.gain @ gains.gain) - gains.own) / math.sqrt(2 * gains.square)
+    together = float(chdtrc(freedom, max(0.0, freedom + math.sqrt(2 * freedom) * apart)))
+    return UniformityTest(min(single, together), people)
+
 
 LARGEST = 2000
 """Values up to which it is looked for which epsilon would do: a second on a plane."""
@@ -47,7 +284,7 @@ class Uniformity:
         alphabet = mechanisms[0].alphabet
         if not alphabet.is_finite or alphabet.size != evidence.channel.shape[0] or alphabet.size < 2:
             return None
-        found = _departure(mechanisms, evidence)
+        found = _test_parts(mechanisms, evidence)
         alone = mechanisms[0] if len(mechanisms) == 1 else None
         return cls(found.p_value, found.is_seen, evidence.total, found.people, alone)
 
@@ -77,7 +314,7 @@ class Uniformity:
         channel = other.channel
         size = channel.shape[0]
         expected = np.maximum(channel.push(np.full(size, 1 / size)), 0.0)
-        return departure(Evidence(channel, self.reports * expected, layout=Layout.of(other.alphabet))).people
+        return uniformity_test(Evidence(channel, self.reports * expected, layout=Layout.of(other.alphabet))).people
 
     def __str__(self) -> str:
         if self.is_rejected:
@@ -106,20 +343,20 @@ class Uniformity:
         return f" (p = {self.p_value:.2g})" if self.p_value >= 1e-4 else " (p < 0.0001)"
 
 
-def _departure(mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> Departure:
+def _test_parts(mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> UniformityTest:
     """Test the reports of all attributes, and of each alone: among a thousand combinations a peak of one drowns."""
     parts = mechanisms[0].facts.parts if len(mechanisms) == 1 else None
     if parts is None:
-        return departure(evidence)
+        return uniformity_test(evidence)
     table = evidence.counts.reshape([part.report_alphabet.size for part in parts.values()])
-    found = [departure(evidence, len(parts) + 1)]
+    found = [uniformity_test(evidence, len(parts) + 1)]
     for place, part in enumerate(parts.values()):
         own = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis != place))
         if part.alphabet.size > 1:
             layout = Layout.of(part.alphabet)
-            found.append(departure(Evidence(part.channel, own, layout=layout), len(parts) + 1))
+            found.append(uniformity_test(Evidence(part.channel, own, layout=layout), len(parts) + 1))
     # The first half of all combinations is the first half of the first attribute's values, which its own test sees.
-    return Departure(min(one.p_value for one in found), min(one.people for one in found[:2]))
+    return UniformityTest(min(one.p_value for one in found), min(one.people for one in found[:2]))
 
 
 def _can_vary(mechanism: Mechanism) -> bool:

@@ -58,7 +58,7 @@ def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading)
         return to_json(record_of(found, gathered, heading)) + "\n"
     if len(gathered.pool) > 1:
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
-    from confide.present.pages.markup import show_page
+    from confide.present.pages import show_page
 
     return show_page(summarise_estimate(complete(found), is_page=True))
 

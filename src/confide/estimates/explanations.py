@@ -26,14 +26,6 @@ from confide.values.distances import pairs_of
 from confide.values.metrics import Value
 from confide.values.wording import all_of, counted, listed, quote_value, with_unit
 
-FACTOR_MEANING = (
-    "The factor compares two values a person may have: no report is more than that many times as likely under one as "
-    "under the other. A factor of 1 would mean that a report says nothing about which of the two it is. The promise "
-    "holds whatever else is known about the person, and nothing done with a report later can weaken it. It covers one "
-    "report: whoever reports the same value again gives a little more away each time."
-)
-"""Meaning of the factor in the examples of :func:`explain_guarantee`."""
-
 CERTIFICATE_MEANING = (
     "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. For a "
     "method that climbs towards it, the certificate is a proof that no distribution whatever does better than this one "
@@ -45,19 +37,6 @@ CERTIFICATE_MEANING = (
 )
 """Meaning of an estimate's certificate."""
 
-WHEN_NOT_IDENTIFIED = (
-    "confide diagnose says which values no report tells apart. --query and --interval give intervals that hold the "
-    "answers of all distributions that explain the reports best. To settle it, merge values in the survey or use "
-    "another mechanism."
-)
-"""Cure for an answer that is one of many, on the command line."""
-
-WHEN_GROUPS_ARE_NOT_IDENTIFIED = (
-    "confide diagnose says which values no report tells apart. To settle it, merge values in the survey or use another "
-    "mechanism."
-)
-"""The same for several groups, which have no intervals there."""
-
 WHEN_ENDED_EARLY = {
     Status.ITERATION_LIMIT: "In Python, IBU(iteration_limit=...) goes on for longer.",
     Status.TIME_LIMIT: "In Python, MLE(time_limit=...) gives it longer.",
@@ -65,9 +44,6 @@ WHEN_ENDED_EARLY = {
     Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",
 }
 """Cure for an answer that ended before its goal, on the command line."""
-
-LONGEST_LIST = 8
-"""Categories that are written out."""
 
 
 def explain_guarantee(survey: Survey) -> list[str]:
@@ -84,7 +60,12 @@ def explain_guarantee(survey: Survey) -> list[str]:
     if survey.alphabet.is_finite and survey.alphabet.size < 2:
         return ["There is only one value, so a report says nothing about anyone."]
     if not isinstance(guarantee, LocalDP):
-        return [_example(survey, *pair) for pair in pairs_of(survey.alphabet)] + _together(survey)
+        examples = [_example(survey, *pair) for pair in pairs_of(survey.alphabet)]
+        if (parts := survey.mechanism.facts.parts) is not None:  # what a report of several attributes may tell in all
+            most = largest_bound(guarantee, survey.alphabet)
+            every = all_of(len(parts))
+            examples.append(f"{every[:1].upper()}{every[1:]} together: any two people are {_told_apart(most)}.")
+        return examples
     if math.isinf(guarantee.epsilon):
         return [_ruled_out(survey)]
     example = _example(survey, *pairs_of(survey.alphabet)[-1])
@@ -186,12 +167,25 @@ def explain_choices(choices: Sequence[Choice]) -> list[str]:
     >>> explain_choices([Choice("pooled", 0.3, None), Choice("INV-P", 0.7, None)])[1]
     '70% INV-P: weighed by an unbiased estimate of the squared error'
     """
-    if len(choices) > 1 and all(choice.score is None and not choice.remark for choice in choices):
-        return [
-            f"{choice.share:.0%} {choice.name}: weighed by an unbiased estimate of the squared error"
-            for choice in choices
-        ]
-    return [_explain_choice(choice, choices[0]) for choice in choices]
+    are_weighed = len(choices) > 1 and all(choice.score is None and not choice.remark for choice in choices)
+    sentences = []
+    for choice in choices:
+        first, words = choices[0], f"{choice.share:.0%} {choice.name}"
+        if are_weighed:
+            words += ": weighed by an unbiased estimate of the squared error"
+        elif choice.remark:
+            words = f"no {choice.name}: {choice.remark}"
+        elif choice.score is None:
+            words += ": nothing could be held out to weigh others by"
+        elif choice is first:
+            words += ": the candidate to beat"
+        else:
+            direction = "better" if choice.score > 0 else "worse"
+            doubt = ", less than the head start" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
+            score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}{doubt}"
+            words += f": it explained held-out reports {score}"
+        sentences.append(words)
+    return sentences
 
 
 def describe_mechanism(survey: Survey) -> str:
@@ -242,11 +236,11 @@ def describe_alphabet(alphabet: Alphabet) -> str:
 
 
 def _list_labels(alphabet: Alphabet) -> str:
-    """Return the labels of all values, or of the first ones; and of the last, where there is an order."""
-    if alphabet.size <= LONGEST_LIST:
+    """Return the labels of all values, or of the first eight; and of the last, where there is an order."""
+    if alphabet.size <= 8:
         return ", ".join(alphabet.labels())
     last = "" if isinstance(alphabet.geometry, UnorderedGeometry) else f", {alphabet.labels([alphabet.size - 1])[0]}"
-    return f"{', '.join(alphabet.labels(range(LONGEST_LIST)))}, ...{last}"
+    return f"{', '.join(alphabet.labels(range(8)))}, ...{last}"
 
 
 def _describe_places(alphabet: Alphabet) -> str:
@@ -260,22 +254,18 @@ def _describe_places(alphabet: Alphabet) -> str:
     if isinstance(alphabet.geometry, LineGeometry) and alphabet.positions is not None:
         gaps = alphabet.geometry.gaps
         step = f"{gaps.min():g} to {with_unit(float(gaps.max()), alphabet.unit)}"
-    where = f", {alphabet.extent}" if alphabet.extent else ""
-    return f"{_count_places(alphabet)}, neighbours {step} apart{where}"
-
-
-def _count_places(alphabet: Alphabet) -> str:
-    geometry = alphabet.geometry
+    where, geometry = f", {alphabet.extent}" if alphabet.extent else "", alphabet.geometry
+    places = "any whole number" if alphabet.parts == 1 else "any cell of an unbounded plane"
     if isinstance(geometry, PlaneGeometry):
         holes = f" with {counted(len(geometry.holes), 'hole')}" if geometry.holes else ""
         shape = f"{counted(geometry.rows, 'row')} by {counted(geometry.columns, 'column')}"
-        return f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
-    if alphabet.is_finite:
-        if alphabet.has_labels:
-            return f"{counted(alphabet.size, 'value')} in order: {_list_labels(alphabet)}"
+        places = f"{counted(alphabet.size, 'cell')}, {shape}{holes}"
+    elif alphabet.is_finite and alphabet.has_labels:
+        places = f"{counted(alphabet.size, 'value')} in order: {_list_labels(alphabet)}"
+    elif alphabet.is_finite:
         first, last = alphabet.span
-        return f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
-    return "any whole number" if alphabet.parts == 1 else "any cell of an unbounded plane"
+        places = f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
+    return f"{places}, neighbours {step} apart{where}"
 
 
 def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
@@ -334,35 +324,15 @@ def describe_certificate(certificate: float) -> str:
     return f"no distribution has a log-likelihood more than {certificate:.3g} above this one"
 
 
-def _explain_choice(choice: Choice, first: Choice) -> str:
-    share = "100%" if choice.share == 1 else f"{choice.share:.0%}"
-    if choice.remark:
-        return f"no {choice.name}: {choice.remark}"
-    if choice.score is None:
-        return f"{share} {choice.name}: nothing could be held out to weigh others by"
-    if choice is first:
-        return f"{share} {choice.name}: the candidate to beat"
-    direction = "better" if choice.score > 0 else "worse"
-    doubt = ", less than the head start" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
-    score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}{doubt}"
-    return f"{share} {choice.name}: it explained held-out reports {score}"
-
-
 def _example(survey: Survey, left: int, right: int) -> str:
     alphabet, name = survey.alphabet, survey.name
     bound = survey.mechanism.guarantee.bound(_value(alphabet, left), _value(alphabet, right))
     who = f"{describe_value(alphabet, left, name)} and {describe_value(alphabet, right, name)}"
-    apart = _apart(alphabet, left, right)
-    return f"{_capitalised(who)}{apart} are {_told_apart(bound)}."
-
-
-def _together(survey: Survey) -> list[str]:
-    """Return what a report of several attributes may tell in all; nothing where there is one."""
-    parts = survey.mechanism.facts.parts
-    if parts is None:
-        return []
-    most = largest_bound(survey.mechanism.guarantee, survey.alphabet)
-    return [f"{_capitalised(all_of(len(parts)))} together: any two people are {_told_apart(most)}."]
+    apart = ""
+    if not isinstance(alphabet.geometry, UnorderedGeometry | ProductGeometry):  # attributes may have different units
+        distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
+        apart = f", {with_unit(distance, alphabet.unit)} apart,"
+    return f"{who[:1].upper()}{who[1:]}{apart} are {_told_apart(bound)}."
 
 
 def _told_apart(bound: float) -> str:
@@ -394,15 +364,6 @@ def _odds(bound: float) -> str:
     return f"even odds become {likelier:.{decimals}f} to {100 - likelier:.{decimals}f} at most"
 
 
-def _apart(alphabet: Alphabet, left: int, right: int) -> str:
-    if isinstance(
-        alphabet.geometry, UnorderedGeometry | ProductGeometry
-    ):  # attributes may be counted in different units
-        return ""
-    distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
-    return f", {with_unit(distance, alphabet.unit)} apart,"
-
-
 def _ruled_out(survey: Survey) -> str:
     """Return an example for a matrix with zeros: a report that one value can produce and another cannot."""
     matrix = survey.mechanism.channel.dense()
@@ -422,7 +383,3 @@ def _ruled_out(survey: Survey) -> str:
 def _value(alphabet: Alphabet, index: int) -> Value:
     value = alphabet.decode([index]).tolist()[0]
     return tuple(value) if isinstance(value, list) else value
-
-
-def _capitalised(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

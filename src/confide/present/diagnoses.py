@@ -8,14 +8,20 @@ import numpy as np
 
 import confide
 from confide.check.fit import FitVerdict
-from confide.estimates.diagnosis import Diagnosis, QueryAnswer
-from confide.estimates.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
+from confide.estimates.diagnosis import (
+    Diagnosis,
+    QueryAnswer,
+    evidence_in_words,
+    findings,
+    told_in_words,
+    verdict_in_words,
+)
 from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_value
 from confide.evidence.counts import Counts, Origin, tally
 from confide.present import summary as say
 from confide.present.estimates import summarise_reports
 from confide.present.figures import Panel, Role, draw_classes, draw_ranges, draw_residuals, style
-from confide.present.figures.palette import colors_of
+from confide.present.figures.style import colors_of
 from confide.present.pictures import picture_windows, tell_ranges, tell_residuals
 from confide.present.summary import (
     NONE,
@@ -87,9 +93,13 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
         comes = say.come_from(f"{made} The survey, which devices and curator both read:", survey)
     else:
         comes = say.come_from(made, survey, origin, notes)
+    headline, fit = (told or words)[0], diagnosis.fit
+    if fit is not None and fit.is_bad:
+        badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
+        headline = f"These reports {badly}. What this page says holds only as far as they come from its mechanism."
     return Summary(
         title=f"Can this answer be right? {survey.title}",
-        headline=_first_sentence(diagnosis, told or words),
+        headline=headline,
         facts=_facts(diagnosis) if is_page else {},
         cautions=[
             *(say.caution_simulated(origin) if is_page else []),
@@ -118,14 +128,6 @@ def _page_sections(
         *_classes(diagnosis),
         _evidence(diagnosis),
     ]
-
-
-def _first_sentence(diagnosis: Diagnosis, words: Sequence[str]) -> str:
-    fit = diagnosis.fit
-    if fit is None or not fit.is_bad:
-        return words[0]
-    badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
-    return f"These reports {badly}. What this page says holds only as far as they come from its mechanism."
 
 
 def _facts(diagnosis: Diagnosis) -> dict[str, str]:

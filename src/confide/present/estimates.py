@@ -262,7 +262,7 @@ def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
         facts=_facts(found) if is_page else {},
         cautions=[*say.caution_estimate(answer), *(say.caution_simulated(origin) if is_page else [])],
         leading=_leading(found) if is_page else [],
-        answers=[line for one in found.answers for line in _in_a_sentence(one)],
+        answers=_answers(found.answers),
         sections=_page_sections(found) if is_page else _terminal_sections(found),
         details=[*say.describe_noise(origin, found.notes), *_details(found)],
         origin=say.come_from(made, survey, origin, found.notes),
@@ -349,15 +349,18 @@ def _leading(found: Findings) -> list[tuple[str, str, str]]:
     return leading + fullest
 
 
-def _in_a_sentence(one: Interval) -> list[Line]:
-    """Return an answer with its ends, and below it what else is to be said of it."""
-    words = str(one)
-    if one.is_share:
-        words = f"{one.estimate:.2%}, between {one.low:.2%} and {one.high:.2%} at {one.shown_level}"
-        if one.undetermined is not None:
-            low, high = one.undetermined
-            words += f"; the best explanations alone leave {low:.2%} to {high:.2%} open"
-    return [(one.question, words), *([("", one.remark)] if one.remark else [])]
+def _answers(answers: Sequence[Interval]) -> list[Line]:
+    """Return every answer with its ends, and below it what else is to be said of it."""
+    lines = []
+    for one in answers:
+        words = str(one)
+        if one.is_share:
+            words = f"{one.estimate:.2%}, between {one.low:.2%} and {one.high:.2%} at {one.shown_level}"
+            if one.undetermined is not None:
+                low, high = one.undetermined
+                words += f"; the best explanations alone leave {low:.2%} to {high:.2%} open"
+        lines += [(one.question, words), *([("", one.remark)] if one.remark else [])]
+    return lines
 
 
 def _details(found: Findings) -> list[Line]:
@@ -384,12 +387,24 @@ def _details(found: Findings) -> list[Line]:
     lines += [("Identified", remark)] if (remark := say.remark_open(answer.identification)) else []
     lines += [] if answer.considered is None else [("Looked among", answer.considered.reason)]
     lines += [("Truth", found.truth_rows)] if found.truth_rows else []
-    return lines + _distances(found)
+    outcome = found.outcomes[0]
+    if found.truth is None:
+        return lines
+    if outcome.total_variation is None:
+        return [*lines, ("From the truth", "no distance: the answer is no distribution")]
+    if outcome.emd is not None:
+        lines.append(("EMD", f"{with_unit(outcome.emd, found.survey.alphabet.unit)} from the truth"))
+    elif outcome.emd_left_out:
+        lines.append(("EMD", outcome.emd_left_out))
+    return [*lines, ("Total variation", f"{outcome.total_variation:.4f} from the truth")]
 
 
 def _bases(found: Findings) -> list[Line]:
     """Return what all intervals rest on, what puts them in doubt, and why some are not there."""
-    rest_on = [(one.rests_on, _kind(one)) for one in found.answers]
+    rest_on = []
+    for one in found.answers:
+        kind = "queries" if one.is_share else "mean" if one.question == "mean" else "quantiles"
+        rest_on.append((one.rests_on, kind))
     rest_on += [] if found.windows is None else [(one.rests_on, "windows") for one in found.windows.answers]
     rest_on += [] if found.band is None else [(found.band.rests_on, "single values")]
     for _, windows in (found.marginals or {}).values():
@@ -409,57 +424,43 @@ def _bases(found: Findings) -> list[Line]:
     return lines
 
 
-def _kind(answer: Interval) -> str:
-    return "queries" if answer.is_share else "mean" if answer.question == "mean" else "quantiles"
-
-
 def _doubts(found: Findings) -> list[str]:
     answer = found.estimate
     doubts = [IN_DOUBT] if answer.fit.is_bad else []
     return doubts + ([SHAPE_IN_DOUBT] if answer.shape_fit is not None and answer.shape_fit.is_bad else [])
 
 
-def _distances(found: Findings) -> list[Line]:
-    outcome = found.outcomes[0]
-    if found.truth is None:
-        return []
-    if outcome.total_variation is None:
-        return [("From the truth", "no distance: the answer is no distribution")]
-    variation = ("Total variation", f"{outcome.total_variation:.4f} from the truth")
-    if outcome.emd is None:
-        return [*([("EMD", outcome.emd_left_out)] if outcome.emd_left_out else []), variation]
-    return [("EMD", f"{with_unit(outcome.emd, found.survey.alphabet.unit)} from the truth"), variation]
-
-
 def _in_words(found: Findings) -> str:
     """Return it in a few sentences: what was sent, what was done, what came out."""
-    sent = say.introduce_reports(found.survey, _count_reports(found.counts), found.counts.origin)
-    methods = listed(found.name(lambda method: method.full_name))
-    done = f"From these alone, {methods} recovered how the true values are distributed."
-    uniform = found.estimate.uniformity
-    first = "" if found.estimate.is_told or uniform is None else f"{uniform.headline} "
-    return f"{first}{sent} {done} {_main_result(found)}".rstrip()
+    uniform, methods = found.estimate.uniformity, listed(found.name(lambda method: method.full_name))
+    words = [
+        "" if found.estimate.is_told or uniform is None else uniform.headline,
+        say.introduce_reports(found.survey, _count_reports(found.counts), found.counts.origin),
+        f"From these alone, {methods} recovered how the true values are distributed.",
+        _compare_with_truth(found) if found.closest else _main_result(found.estimate, found.survey.name),
+    ]
+    return " ".join(filter(None, words))
 
 
-def _main_result(found: Findings) -> str:
-    if found.closest:
-        measure = "earth mover's distance" if found.has_distances else "total variation"
-        distance = f"{_distance(found, found.outcomes[found.closest[0]])} ({measure})"
-        farther = [
-            f"{_distance(found, outcome)} for {found.names[place]}"
-            for place, outcome in enumerate(found.outcomes)
-            if found.distance(outcome) is not None and place not in found.closest
-        ]
-        closest = listed([found.names[place] for place in found.closest])
-        if not farther:
-            return f"{closest} came within {distance} of the truth."
-        return f"{closest} came closest to the truth: {distance}, against {listed(farther)}."
-    shares, alphabet, name = found.estimate.distribution, found.alphabet, found.survey.name
-    if not found.estimate.is_distribution:
+def _compare_with_truth(found: Findings) -> str:
+    measure = "earth mover's distance" if found.has_distances else "total variation"
+    distance = f"{_distance(found, found.outcomes[found.closest[0]])} ({measure})"
+    farther = [
+        f"{_distance(found, outcome)} for {found.names[place]}"
+        for place, outcome in enumerate(found.outcomes)
+        if found.distance(outcome) is not None and place not in found.closest
+    ]
+    closest = listed([found.names[place] for place in found.closest])
+    if not farther:
+        return f"{closest} came within {distance} of the truth."
+    return f"{closest} came closest to the truth: {distance}, against {listed(farther)}."
+
+
+def _main_result(answer: Estimate, name: str) -> str:
+    shares, alphabet = answer.distribution, answer.alphabet
+    if not answer.is_distribution:
         return "The answer has negative shares, so it is no distribution; repair it by normalising or projecting."
-    if (
-        isinstance(alphabet.geometry, LineGeometry) and alphabet.size > 8
-    ):  # of fewer numbers the most common one says more
+    if isinstance(alphabet.geometry, LineGeometry) and alphabet.size > 8:  # of fewer, the most common one says more
         below = np.cumsum(shares)
         low, middle, high = (
             describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)
@@ -544,24 +545,18 @@ def _show_methods(found: Findings) -> Section:
     """Return one line a method, and what the columns mean."""
     measured = [] if found.truth is None else ["Earth mover's distance"] * found.has_distances + ["Total variation"]
     certified = ["Below the maximum by"] if found.is_certified else []
-    headings = [
-        "Method",
-        *measured,
-        "Log\N{NON-BREAKING HYPHEN}likelihood",
-        *certified,
-        "Iterations",
-        "Ended by",
-        "Time",
-    ]
+    likelihood = "Log\N{NON-BREAKING HYPHEN}likelihood"
+    headings = ["Method", *measured, likelihood, *certified, "Iterations", "Ended by", "Time"]
     rows = []
     for place, (name, outcome) in enumerate(zip(found.names, found.outcomes, strict=True)):
         answer = outcome.estimate
         varied = NONE if outcome.total_variation is None else f"{outcome.total_variation:.3f}"
         moved = [_distance(found, outcome)] if found.has_distances else []
+        log_likelihood = NONE if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.2f}"
         cells = [
             name,
             *([] if found.truth is None else [*moved, varied]),
-            _number(answer.log_likelihood),
+            log_likelihood.replace("-", "\N{MINUS SIGN}").replace("inf", "∞"),
             *([bound_certificate(outcome)] if found.is_certified else []),
             f"{answer.iterations:,}" if answer.iterations else NONE,
             str(answer.status),
@@ -570,27 +565,17 @@ def _show_methods(found: Findings) -> Section:
         is_best = place in found.closest and len(found.closest) < len(found.outcomes)
         rows.append([Cell(cell, is_strong=is_best) for cell in cells])
     shown = Listing(headings, rows, left=(0, headings.index("Ended by")))
-    return Section("The methods in numbers", [shown, *_explain_measures(found)], "part")
-
-
-def _explain_measures(found: Findings) -> list[Part]:
     if found.truth is None:
-        return []
+        return Section("The methods in numbers", [shown], "part")
     unit = f", in {plural(found.alphabet.unit)}" if found.alphabet.unit else ""
-    moved = (
+    moved_far = (
         f"The earth mover's distance is how far shares have to be moved, on average over all people, to turn the "
         f"estimate into the truth{unit}. "
     )
     missing = next((one.emd_left_out for one in found.outcomes if one.emd_left_out), "")
-    about = f"The earth mover's distance: {missing}. " if missing else moved if found.has_distances else ""
-    varied = "Total variation is the largest error in the share of any set of values, between 0 and 1."
-    return [Note(f"{about}{varied} Smaller is better.")]
-
-
-def _number(amount: float) -> str:
-    if math.isnan(amount):
-        return NONE
-    return "\N{MINUS SIGN}∞" if math.isinf(amount) else f"{amount:,.2f}".replace("-", "\N{MINUS SIGN}")
+    about = f"The earth mover's distance: {missing}. " if missing else moved_far if found.has_distances else ""
+    widely = "Total variation is the largest error in the share of any set of values, between 0 and 1."
+    return Section("The methods in numbers", [shown, Note(f"{about}{widely} Smaller is better.")], "part")
 
 
 def _show_ways(found: Findings) -> Section:
@@ -695,8 +680,16 @@ def _show_distributions(found: Findings) -> list[Section]:
         panels = [truth, *panels]
     parts: list[Part] = []
     if alphabet.grid is None and (found.truth is not None or band is not None):
-        words = "The grey behind each distribution is the truth. " if found.truth is not None else ""
-        parts.append(say.Legend(style.TRUTH if words else "", words, _explain_band(found)))
+        words, around = "The grey behind each distribution is the truth. " if found.truth is not None else "", ""
+        if band is not None and (alphabet.attributes is None or alphabet.size <= MOST_BARS):
+            around = (
+                f"The light band around {found.names[0]} is its interval at {percent(band.level)} for each value by "
+                f"itself, where that is no wider than twice the share; elsewhere it would say nothing of a single "
+                f"value."
+                if isinstance(alphabet.geometry, LineGeometry)
+                else f"The whiskers of {found.names[0]} are its intervals at {percent(band.level)}, one for each value."
+            )
+        parts.append(say.Legend(style.TRUTH if words else "", words, around))
     parts += _cards(alphabet, panels, found.survey.name)
     if band is not None and alphabet.grid is not None:  # a map cannot show a band: its ends have maps of their own
         level, name = percent(band.level), found.names[0]
@@ -727,19 +720,6 @@ def _panels(found: Findings) -> list[Panel]:
         )
         for place, (name, outcome) in enumerate(zip(found.names, found.outcomes, strict=True))
     ]
-
-
-def _explain_band(found: Findings) -> str:
-    alphabet, band = found.alphabet, found.band
-    if band is None or (alphabet.attributes is not None and alphabet.size > MOST_BARS):
-        return ""
-    level, name = percent(band.level), found.names[0]
-    if not isinstance(alphabet.geometry, LineGeometry):
-        return f"The whiskers of {name} are its intervals at {level}, one for each value."
-    return (
-        f"The light band around {name} is its interval at {level} for each value by itself, where that is no wider "
-        f"than twice the share; elsewhere it would say nothing of a single value."
-    )
 
 
 def _cards(alphabet: Alphabet, panels: list[Panel], name: str) -> list[Part]:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import confide
 from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
-from confide.estimates.explanations import WHEN_GROUPS_ARE_NOT_IDENTIFIED
 from confide.estimates.groups import GroupReports
 from confide.estimates.inference import Interval, percent
 from confide.present import summary as say
 from confide.present.figures import Panel, Role, style
-from confide.present.figures.palette import colors_of
+from confide.present.figures.style import colors_of
 from confide.present.summary import Beside, Bullets, Caution, Cell, Line, Listing, Note, Part, Row, Section, Summary
 from confide.values.wording import counted, listed
 
@@ -80,7 +79,7 @@ def _cautions(groups: SurveyGroups) -> list[Caution]:
     if groups.fits.is_bad:
         found.append(Caution("Poor fit", "These reports do not fit the survey", (groups.fits.headline,)))
     of = f" in {'all' if some == every else f'{some:,} of'} {every:,} groups"
-    return found + say.caution_identification(groups.identification, of, WHEN_GROUPS_ARE_NOT_IDENTIFIED)
+    return found + say.caution_identification(groups.identification, of)
 
 
 def _page_sections(groups: SurveyGroups, answers: GroupAnswers) -> list[Section | Beside]:

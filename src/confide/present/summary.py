@@ -11,13 +11,7 @@ from confide.channels.base import FloatArray
 from confide.check.fit import Fit, FitVerdict
 from confide.check.shapes import ShapeFit
 from confide.estimates.estimate import Estimate
-from confide.estimates.explanations import (
-    FACTOR_MEANING,
-    WHEN_NOT_IDENTIFIED,
-    describe_mechanism,
-    describe_repetition,
-    explain_guarantee,
-)
+from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee
 from confide.estimates.inference import Band, Interval, Windows
 from confide.evidence.counts import Noise, Origin
 from confide.mechanisms.guarantees import LocalDP
@@ -258,10 +252,16 @@ def caution_fits(fit: Fit | None, shape_fit: ShapeFit | None) -> list[Caution]:
     return found
 
 
-def caution_identification(found: Finding, of: str = "", cure: str = WHEN_NOT_IDENTIFIED) -> list[Caution]:
-    """Return that the answer is one of many, or so in some groups."""
-    heading = f"Not identified{of}" if of else "Not identified: this answer is one of many"
-    return [Caution(f"Not identified{of}", heading, (remark_on(found), cure))] if found.is_no else []
+def caution_identification(found: Finding, groups: str = "") -> list[Caution]:
+    """Return that the answer is one of many, or so in some groups, which have no intervals."""
+    best = "the answers of all distributions that explain the reports best"
+    asked = "" if groups else f" --query and --interval give intervals that hold {best}."
+    cure = (
+        f"confide diagnose says which values no report tells apart.{asked} To settle it, merge values in the survey or "
+        f"use another mechanism."
+    )
+    heading = f"Not identified{groups}" if groups else "Not identified: this answer is one of many"
+    return [Caution(f"Not identified{groups}", heading, (remark_on(found), cure))] if found.is_no else []
 
 
 def caution_simulated(origin: Origin) -> list[Caution]:
@@ -288,7 +288,13 @@ def state_promise(survey: Survey, origin: Origin, files: int = 1) -> Section:
         "" if origin.is_secure else f"That holds for reports with secure noise{doubt}.",
     ]
     is_bounded = not (isinstance(guarantee, LocalDP) and math.isinf(guarantee.epsilon))
-    parts += [Note(FACTOR_MEANING)] if is_bounded else []
+    factor = (
+        "The factor compares two values a person may have: no report is more than that many times as likely under one "
+        "as under the other. A factor of 1 would mean that a report says nothing about which of the two it is. The "
+        "promise holds whatever else is known about the person, and nothing done with a report later can weaken it. It "
+        "covers one report: whoever reports the same value again gives a little more away each time."
+    )
+    parts += [Note(factor)] if is_bounded else []
     parts += [Note(" ".join(small))] if small else []
     parts += [Note(f"Repetition: {describe_repetition(survey, files).removesuffix('.')}.")] if is_bounded else []
     return Section("What each person was promised" if origin.is_secure else "What this survey promises", parts)

@@ -19,7 +19,7 @@ from confide.data import datasets
 from confide.data.files.counts_files import write_counts_file
 from confide.errors import ConfideError, InvalidParameterError, UnreachableTargetError
 from confide.estimates.comparisons import Outcome, assess_pool
-from confide.estimates.diagnosis.answers import why_undivided
+from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import Estimate
 from confide.estimates.explanations import describe_mechanism
 from confide.estimates.inference import Interval, Windows
@@ -33,7 +33,7 @@ from confide.plans.records import answer_in_words, remarks
 from confide.plans.searches import Goal
 from confide.plans.settings import MOST_DRAWN, epsilon_of, has_matrix
 from confide.present.estimates import describe_seconds, summarise_reports
-from confide.present.figures.palette import METHODS as COLOURS
+from confide.present.figures.style import METHODS as COLOURS
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.drafts import Draft, chosen_methods, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell

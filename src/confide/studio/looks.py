@@ -14,13 +14,13 @@ from confide.check.fit import FitVerdict
 from confide.collector.client import to_counts_file
 from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError
-from confide.estimates.diagnosis import diagnose
-from confide.estimates.diagnosis.answers import why_undivided
-from confide.estimates.diagnosis.words import told_in_words, verdict_in_words
+from confide.estimates.diagnosis import diagnose, why_undivided
 from confide.estimates.estimate import Estimate, recover
 from confide.estimates.explanations import describe_mechanism, explain_choices
 from confide.estimates.inference import Interval
 from confide.evidence.counts import Counts
+from confide.present.diagnoses import summarise_diagnosis
+from confide.present.summary import Bullets, Section
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
 from confide.studio.drafts import chosen_methods, chosen_queries, python_text, values_record
@@ -255,7 +255,9 @@ def _diagnosis(reading: Reading) -> dict[str, Any]:
     """Return each sentence of the diagnosis, with its verdict by itself."""
     survey = reading.survey
     found = diagnose(reading.counts, survey.mechanism, name=survey.name, shape=survey.shape)
-    return {"words": [headed(words) for words in (*told_in_words(found), *verdict_in_words(found))]}
+    sections = [one for one in summarise_diagnosis(survey, found).sections if isinstance(one, Section)]
+    lists = [part for section in sections for part in section.parts if isinstance(part, Bullets)]
+    return {"words": [headed(words) for part in lists for words in part.sentences]}
 
 
 def headed(words: str) -> dict[str, str]:

@@ -33,6 +33,11 @@ class FitVerdict(StrEnum):
     DOES_NOT_FIT = "does not fit"
     CANNOT_BE_TESTED = "cannot be tested here"
 
+    @property
+    def is_bad(self) -> bool:
+        """Whether reports fit poorly, or not at all."""
+        return self in (FitVerdict.FITS_POORLY, FitVerdict.DOES_NOT_FIT)
+
 
 @dataclass(frozen=True)
 class Outlier:
@@ -122,7 +127,7 @@ class Fit:
     @property
     def is_bad(self) -> bool:
         """Whether the reports fit poorly, or not at all."""
-        return self.verdict in (FitVerdict.FITS_POORLY, FitVerdict.DOES_NOT_FIT)
+        return self.verdict.is_bad
 
     @property
     def headline(self) -> str:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from confide.channels import Dense, Mixed
+from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve.methods import MLE
@@ -95,11 +95,11 @@ class Region:
     @cached_property
     def few_values(self) -> FewValues | None:
         """The distributions among as few values of a line as explain the reports; None elsewhere."""
-        from confide.solve.maximum import LARGEST_TOGETHER as LARGEST
+        from confide.solve.maximum import LARGEST_TOGETHER
 
         layout = self.evidence.layout
         is_line = layout is not None and len(layout.shape) == 1 and layout.places is None
-        if not is_line or max(self.evidence.channel.shape) > LARGEST:
+        if not is_line or max(self.evidence.channel.shape) > LARGEST_TOGETHER:
             return None
         return FewValues.of(self.evidence, self.best, self.highest_likelihood)
 
@@ -114,10 +114,10 @@ class Region:
         """
         from scipy.special import chdtri  # here, so that blurring loads no more than numpy
 
-        from confide.solve.maximum import LARGEST_TOGETHER as LARGEST
+        from confide.solve.maximum import LARGEST_TOGETHER
 
         values = np.flatnonzero(self.best > NOTHING)
-        if max(self.evidence.channel.shape) > LARGEST or values.size == 1 or self.few_values is not None:
+        if max(self.evidence.channel.shape) > LARGEST_TOGETHER or values.size == 1 or self.few_values is not None:
             return None
         found, first, leaving = None, values.size, max(1, values.size // 2)
         shares, reported = self.best[values], self.evidence.counts > 0
@@ -145,7 +145,7 @@ class Region:
         if self.few_values is None:
             return math.inf
         found, channel = self.few_values.lowest(weights, errors, people), self.evidence.channel
-        if channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2 or isinstance(channel, Mixed):
+        if channel.line is None or channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2:
             return found
         # A report's score is, on average, the weight of its value. The ridge lets a singular matrix pass to the check.
         matrix = channel.dense()

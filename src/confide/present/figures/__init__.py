@@ -9,8 +9,7 @@ from confide.present.figures.distributions import PanelSheet, draw_distributions
 from confide.present.figures.maps import draw_classes
 from confide.present.figures.output import to_pdf, to_png, to_svg, to_svg_file
 from confide.present.figures.panels import Panel, Role
-from confide.present.figures.paths import draw_path
-from confide.present.figures.tradeoffs import draw_tradeoff
+from confide.present.figures.tradeoffs import draw_path, draw_tradeoff
 
 __all__ = [
     "Panel",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.errors import InvalidDistributionError
-from confide.estimates.inference import Interval, Windows
+from confide.estimates.inference import Windows
 from confide.present.figures import style
 from confide.present.figures.maps import MapScene, map_scene
 from confide.present.figures.panels import FloatArray, Panel
 from confide.present.figures.shares import LineScene, label_values
-from confide.values import Alphabet, Grid, Indices, LineGeometry
+from confide.values import Alphabet, Grid, LineGeometry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 USUAL, LEAST_SCALE = 2.0, 4.0
 # Outputs and values without an order that get a bar: those that stand out most.
 MOST_BARS = 20
-# Part of the axis that the label of a window takes, and by which it may stand above its box, or past the end.
-LABEL_HEIGHT, FAR, EDGE = 0.2, 0.12, 0.04
-# Points that a letter of the two lines of a label takes, about, and the air beside it; part of a figure that is axes.
-BOLD, PLAIN, AIR, AXIS_PART = 7.1, 5.7, 5.0, 0.8
-# Reports behind an estimate: pale, with an outline that stands out.
-REPORTS: dict[str, Any] = {"facecolor": (style.NOISY, style.BAND_ALPHA), "edgecolor": style.NOISY, "linewidth": 0.9}
 
 
 def draw_windows(  # noqa: PLR0913 - all that a picture may show
@@ -56,7 +50,13 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
     with style.styled():
         alphabet = windows.alphabet
         if isinstance(alphabet.geometry, LineGeometry):
-            return _window_line(alphabet, windows, curve, (name, color), truth, width)
+            panel = Panel("", curve, reference=truth, windows=windows, color=color)
+            figure = style.new_figure(width, 3.0 if width <= style.NARROW else 3.5)
+            axes = figure.add_subplot()
+            LineScene(alphabet, (panel,), name).draw(axes, panel, color)
+            _label_windows(axes, windows, curve if truth is None else np.maximum(curve, truth))
+            axes.set_ylabel(f"share of people, per {alphabet.step_name}")
+            return figure
         if alphabet.grid is not None:
             panel = Panel("", curve, windows=windows, background=background)
             return _window_maps(map_scene(alphabet.grid, (panel,), name), windows, width)
@@ -66,7 +66,9 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
         shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
         sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
         if sent is not None:
-            axes.barh(places, sent, height=0.7, label="share of the reports", **REPORTS)
+            pale = (style.NOISY, style.BAND_ALPHA)  # behind the estimate, with an outline that stands out
+            edge: dict[str, Any] = {"facecolor": pale, "edgecolor": style.NOISY, "linewidth": 0.9}
+            axes.barh(places, sent, height=0.7, label="share of the reports", **edge)
         ends = np.maximum([shares - low, high - shares], 0.0)
         told = f"what they tell, at {100 * windows.level:g}%"
         axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
@@ -80,72 +82,42 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
         return figure
 
 
-def _window_line(
-    alphabet: Alphabet,
-    windows: Windows,
-    curve: FloatArray,
-    name_and_color: tuple[str, str],
-    truth: FloatArray | None,
-    width: float,
-) -> Figure:
-    name, color = name_and_color
-    panel = Panel("", curve, reference=truth, windows=windows, color=color)
-    figure = style.new_figure(width, 3.0 if width <= style.NARROW else 3.5)
-    axes = figure.add_subplot()
-    LineScene(alphabet, (panel,), name).draw(axes, panel, color)
-    highest = curve if truth is None else np.maximum(curve, truth)
-    label_windows(axes, windows, highest)
-    axes.set_ylabel(f"share of people, per {alphabet.step_name}")
-    return figure
-
-
-def label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
+def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
     """Write the share of each window above it, and its interval where there is room; the fullest go first.
 
     A label stands above its box and above the curve; where that would be far from the box only the fullest has one.
     """
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    inches = axes.figure.get_size_inches()[0] * AXIS_PART  # type: ignore[union-attr]
+    inches = axes.figure.get_size_inches()[0] * 0.8  # type: ignore[union-attr]  # so much of a figure is axes
+    beside, settings = 0.04 * (right - left), dict[str, Any](textcoords="offset points", ha="center")
     first = int(windows.alphabet.decode(0))
     taken: list[tuple[float, float, float, float]] = []
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
     for place in order:
         answer, members = windows.answers[place], windows.members[place]
         middle, above = (int(members[0]) + int(members[-1])) / 2, answer.high / members.size
+        share, ends = f"{_rough(answer.estimate)}%", f"{_rough(answer.low)} to {_rough(answer.high)}%"
         for lines in (2, 1):
-            half = _breadth(answer, has_ends=lines == 2) / inches * (right - left) / 2
+            # A letter takes about 7.1 points where it is bold and 5.7 where it is plain, and 5 are air.
+            points = max(7.1 * len(share), 5.7 * len(ends) if lines == 2 else 0.0)
+            half = (points + 5.0) / 72 / inches * (right - left) / 2
             near = curve[max(0, int(middle - half)) : int(middle + half) + 2]  # the curve passes below the label
             low = min(max(above, float(near.max(initial=0.0))), top)
-            box = (first + middle - half, first + middle + half, low, low + lines / 2 * LABEL_HEIGHT * top)
-            is_inside = left - EDGE * (right - left) <= box[0] and box[1] <= right + EDGE * (right - left)
-            is_near = low <= above + FAR * top or place == order[0]
+            box = (first + middle - half, first + middle + half, low, low + lines / 2 * 0.2 * top)
+            is_inside = left - beside <= box[0] and box[1] <= right + beside
+            is_near = low <= above + 0.12 * top or place == order[0]
             is_free = not any(
                 box[0] < other[1] and other[0] < box[1] and box[2] < other[3] and other[2] < box[3] for other in taken
             )
             if is_inside and is_near and is_free:
                 taken.append(box)
-                _write_share(axes, answer, (first + middle, low), has_ends=lines == 2)
+                foot = (first + middle, low)
+                if lines == 2:
+                    axes.annotate(ends, foot, (0, 3), fontsize=style.SMALL, color=style.FAINT, **settings)
+                up = 15 if lines == 2 else 3
+                axes.annotate(share, foot, (0, up), fontsize=10.5, fontweight="bold", color=style.INK, **settings)
                 break
     axes.set_ylim(bottom, max([top, *(one[3] for one in taken)]))
-
-
-def _breadth(answer: Interval, *, has_ends: bool) -> float:
-    """Return how broad the label of a window is, in inches, with some air."""
-    letters = len(_rough(answer.estimate)) + 1
-    points = max(BOLD * letters, PLAIN * len(_ends(answer)) if has_ends else 0.0)
-    return (points + AIR) / 72
-
-
-def _write_share(axes: Axes, answer: Interval, place: tuple[float, float], *, has_ends: bool) -> None:
-    settings: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
-    if has_ends:
-        axes.annotate(_ends(answer), place, (0, 3), fontsize=style.SMALL, color=style.FAINT, **settings)
-    shown, up = f"{_rough(answer.estimate)}%", 15 if has_ends else 3
-    axes.annotate(shown, place, (0, up), fontsize=10.5, fontweight="bold", color=style.INK, **settings)
-
-
-def _ends(answer: Interval) -> str:
-    return f"{_rough(answer.low)} to {_rough(answer.high)}%"
 
 
 def _rough(share: float) -> str:
@@ -207,27 +179,16 @@ def draw_ranges(
         order = np.argsort(lowest - highest, kind="stable")  # of too many, the widest bars
         shown = np.arange(lowest.size) if lowest.size <= MOST_BARS else order[:MOST_BARS]
         figure = style.new_figure(width, 0.9 + 0.3 * shown.size)
-        _range_bars(figure.add_subplot(), alphabet, (lowest[shown], highest[shown]), shown)
+        axes, places, low, high = figure.add_subplot(), np.arange(shown.size), lowest[shown], highest[shown]
+        axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.MLE, linewidth=0)
+        for place, left, right in zip(places, low, high, strict=True):
+            words = " to ".join(dict.fromkeys(style.percent(round(end, 4)) for end in (left, right)))
+            axes.annotate(words, (right, place), (6, 0), textcoords="offset points", va="center", fontsize=style.SMALL)
+        style.lay_bars(axes, alphabet.labels(shown))
+        axes.set_xlim(0, 1.3 * max(float(high.max()), 1e-9))
+        style.show_percent(axes.xaxis)
+        axes.set_xlabel("share of people")
     return figure
-
-
-def _range_bars(axes: Axes, alphabet: Alphabet, bounds: tuple[FloatArray, FloatArray], shown: Indices) -> None:
-    low, high = bounds
-    places = np.arange(low.size)
-    axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.MLE, linewidth=0)
-    for place, left, right in zip(places, low, high, strict=True):
-        axes.annotate(
-            _words(left, right), (right, place), (6, 0), textcoords="offset points", va="center", fontsize=style.SMALL
-        )
-    style.lay_bars(axes, alphabet.labels(shown))
-    axes.set_xlim(0, 1.3 * max(float(high.max()), 1e-9))
-    style.show_percent(axes.xaxis)
-    axes.set_xlabel("share of people")
-
-
-def _words(low: float, high: float) -> str:
-    ends = style.percent(round(low, 4)), style.percent(round(high, 4))
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 def draw_residuals(
@@ -278,7 +239,7 @@ def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:
     west, south = grid.first_column - 0.5, grid.first_row - 0.5
     extent = (west, west + grid.columns, south, south + grid.rows)
     picture = grid.picture(residuals)
-    image = axes.imshow(picture, origin="lower", extent=extent, interpolation="none", cmap=style.residuals())
+    image = axes.imshow(picture, origin="lower", extent=extent, interpolation="none", cmap=style.scale("residuals"))
     image.set_clim(-reach, reach)
     axes.grid(visible=False)
     for axis, label in ((axes.xaxis, "column"), (axes.yaxis, "row")):

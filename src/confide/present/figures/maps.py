@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from confide.estimates.inference import Windows
 from confide.estimates.inference.answers import error_of
-from confide.present.figures import palette, style
+from confide.present.figures import style
 from confide.present.figures.panels import FloatArray, Panel, Role
 from confide.values import Grid, Indices
 from confide.values.distances import ground_distances
@@ -69,7 +69,9 @@ class MapScene:
         doubt = windows.proportions
         axes.set_facecolor(style.HOLE)
         picture = self.alphabet.picture(doubt[windows.window_of])
-        image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.greys())
+        image = axes.imshow(
+            picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.scale("doubt")
+        )
         image.set_clim(0.0, windows.error)
         self._frame(axes, has_scale=False)  # the map beside it has one, and words stand here
         self._draw_background(axes)
@@ -341,7 +343,7 @@ def draw_classes(grid: Grid, class_of: Indices) -> Figure:
         figure = style.new_figure(0.8 + 2.9 * min(1.0, columns / rows), 0.7 + 2.9 * min(1.0, rows / columns))
         axes = figure.add_subplot()
         axes.set_facecolor(style.HOLE)
-        hues_of = palette.CLASSES[0]
+        hues_of = style.CLASSES[0]
         hues = np.where(shown > 0, 1 + (shown - 1) % len(hues_of), 0)
         south, west = grid.first_row - 0.5, grid.first_column - 0.5
         colors = ListedColormap([style.CARD, *hues_of])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.present.figures import palette, style
+from confide.present.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ def to_svg(figure: Figure, description: str = "") -> str:
 def to_svg_file(figure: Figure, path: str | Path, description: str = "") -> None:
     """Write the figure as an SVG file of its own, dark where its reader's screen is, light on paper."""
     lights, darks = (
-        "".join(f"--{name}:{colors[mode].lower()};" for name, colors in palette.COLORS.items()) for mode in (0, 1)
+        "".join(f"--{name}:{colors[mode].lower()};" for name, colors in style.COLORS.items()) for mode in (0, 1)
     )
     look = (
         f"<style>svg{{{lights}background:var(--card)}}@media screen and (prefers-color-scheme:dark){{svg{{{darks}}}"
@@ -138,13 +138,13 @@ def _variable(color: str, shades: list[str]) -> str:
 
 @cache
 def _names() -> dict[str, str]:
-    return {light.lower(): name for name, (light, _) in palette.COLORS.items()}
+    return {light.lower(): name for name, (light, _) in style.COLORS.items()}
 
 
 @cache
 def _dark(color: str) -> str:
     shade = np.array([[int(color[place : place + 2], 16) for place in (1, 3, 5)]], dtype=np.uint8)
-    return "#" + "".join(f"{part:02x}" for part in palette.on_dark(shade)[0].tolist())
+    return "#" + "".join(f"{part:02x}" for part in style.on_dark(shade)[0].tolist())
 
 
 def _dark_image(tag: str) -> str:
@@ -155,7 +155,7 @@ def _dark_image(tag: str) -> str:
     pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGBA"))
     shades, where = np.unique(pixels[..., :3].reshape(-1, 3), axis=0, return_inverse=True)
     turned = pixels.copy()
-    turned[..., :3] = palette.on_dark(shades)[where.ravel()].reshape(*pixels.shape[:2], 3)
+    turned[..., :3] = style.on_dark(shades)[where.ravel()].reshape(*pixels.shape[:2], 3)
     buffer = io.BytesIO()
     Image.fromarray(turned).save(buffer, format="PNG", optimize=True)
     encoded = base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from confide.errors import InvalidDistributionError
 from confide.estimates.inference import Windows
 from confide.present.figures import style
-from confide.present.figures.palette import colors_of
+from confide.present.figures.style import colors_of
 
 FloatArray = NDArray[np.float64]
 

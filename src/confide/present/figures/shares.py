@@ -43,7 +43,10 @@ class AxesScene:
     def add_key(self, figure: Figure, axes: list[Axes]) -> None:  # noqa: ARG002  every scene has this signature
         """Name the grey, where some panel shows the truth behind."""
         if any(panel.reference is not None for panel in self.panels):
-            style.name_reference(figure)
+            from matplotlib.patches import Patch
+
+            truth = Patch(facecolor=style.TRUTH, edgecolor=style.TRUTH_EDGE, label="the truth")
+            figure.legend(handles=[truth], loc="outside upper right", fontsize=10)
 
     def draw_key(self) -> Figure | None:
         """Return None: there is no colour scale."""

@@ -1,14 +1,23 @@
-"""One look for every figure."""
+"""One look for every figure, and colours by what they mean, for light and for dark pages.
+
+`pages/design.css` has the same colours as custom properties. A method keeps its own from figure to figure. Those of
+methods and of the reports can be told apart by people with any common kind of colour blindness, and each stands out
+from its card by 3:1, words by 4.5:1, in both modes: `tests/pages/test_design.py` measures all of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from confide.errors import MissingExtraError
-from confide.present.figures import palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,10 +25,144 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-INK, FAINT, RULE, CARD = (palette.light(name) for name in ("ink", "faint", "rule", "card"))
-TRUTH, TRUTH_EDGE = palette.light("truth-fill"), palette.light("truth")
-NOISY, NEGATIVE, HOLE = (palette.light(name) for name in ("reports", "negative", "hole"))
-STACKED, IBU, MLE = (palette.light(name) for name in ("stacked", "ibu", "mle"))
+COLORS: dict[str, tuple[str, str]] = {
+    "page": ("#F5F7F9", "#12161B"),
+    "card": ("#FFFFFF", "#1B2027"),
+    "ink": ("#20262D", "#E6EAEE"),
+    "faint": ("#58626D", "#A3ADB8"),
+    "rule": ("#DFE3E8", "#363E48"),
+    "truth": ("#7D858E", "#8D96A0"),
+    "truth-fill": ("#D5D9DE", "#3B434D"),
+    "reports": ("#D55E00", "#F2803B"),
+    "stacked": ("#0069AA", "#58AEEC"),
+    "ibu": ("#159469", "#27E79A"),
+    "held-out": ("#019DD7", "#4291B3"),
+    "mle": ("#645300", "#FFB405"),
+    "normalized": ("#561A4B", "#FCC5FC"),
+    "projected": ("#A02C6A", "#AF4571"),
+    "smooth": ("#3B238C", "#6E5FC8"),
+    "hole": ("#E8EBEF", "#2B323A"),
+    "negative": ("#F3C6AD", "#6B3A1E"),
+    "good": ("#00684C", "#5CCBA4"),
+    "warning": ("#A34600", "#F29A62"),
+}
+"""Each colour on a light and on a dark page."""
+
+METHODS = {
+    "Stacked": "stacked",
+    "Stacked (default)": "stacked",
+    "IBU": "ibu",
+    "certified IBU": "ibu",
+    "held-out IBU": "held-out",
+    "MLE": "mle",
+    "INV": "normalized",
+    "RAP": "normalized",
+    "INV-N": "normalized",
+    "RAP-N": "normalized",
+    "INV-P": "projected",
+    "RAP-P": "projected",
+    "Smooth": "smooth",
+    "noisy": "reports",
+    "Noisy": "reports",
+}
+"""Name of each method's colour. RAPPOR's own estimators repair as inversion does, and never stand beside it."""
+
+# Methods of other people, and a method that stands twice with two settings, take what is left, in this order.
+SPARE = ("stacked", "ibu", "projected", "mle", "held-out", "smooth", "normalized")
+
+SCALES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    # Shares on a map: the card for nobody. Its hues change, so that no shade of it passes for a method.
+    "heat": (
+        ("#FFFFFF", "#D9EFE2", "#7FCBC0", "#2F8FA9", "#1E4E8B", "#14174D"),
+        ("#1B2027", "#24557A", "#2A7C9B", "#5DBDB2", "#C6EEC3", "#FBFFE8"),
+    ),
+    "doubt": (("#FFFFFF", "#D5D9DE", "#9AA2AB"), ("#1B2027", "#3B434D", "#5F6872")),
+    "residuals": (("#58626D", "#FFFFFF", "#D55E00"), ("#A3ADB8", "#1B2027", "#F2803B")),
+}
+"""Colours that numbers on a map go through, from the lowest to the highest."""
+
+# Colours of cells that cannot be told apart: words can be read on all, neighbours in number differ, and they come
+# round again after eight.
+CLASSES = (
+    ("#8FBFDE", "#F3CF8A", "#8FD3BE", "#E4BCD3", "#C3E1F5", "#EFAE87", "#F6F1A6", "#C6BEDD"),
+    ("#2C5A78", "#6E5319", "#22604E", "#6B3D58", "#3F6580", "#74421F", "#625D1C", "#4A4168"),
+)
+
+STEPS = 256
+
+
+def light(name: str) -> str:
+    """Return a colour as it is on a light page, and in a file.
+
+    >>> light("ink")
+    '#20262D'
+    """
+    return COLORS[name][0]
+
+
+def colors_of(names: Sequence[str]) -> list[str]:
+    """Return the colour of each method in one picture; where two would have the same one, the second takes another.
+
+    >>> colors_of(["IBU", "Stacked"]) == [light("ibu"), light("stacked")]
+    True
+    >>> len(set(colors_of(["IBU(delta=1)", "IBU(delta=2)", "mine"])))
+    3
+    """
+    own = [METHODS.get(name, METHODS.get(name.partition("(")[0], "")) for name in names]
+    spare = cycle([one for one in SPARE if one not in own] or SPARE)
+    taken: set[str] = set()
+    for place, one in enumerate(own):
+        if not one or one in taken:
+            own[place] = next(spare)
+        taken.add(own[place])
+    return [light(one) for one in own]
+
+
+def ordered(count: int) -> list[str]:
+    """Return colours of settings that are numbers, from the least to the most: shades of a scale, none of a method.
+
+    >>> ordered(2)
+    ['#2F8FA9', '#14174D']
+    """
+    scale = _spread(SCALES["heat"][0])
+    # The paler two fifths would not stand out from a card.
+    chosen = scale[np.rint(np.linspace(0.6, 1.0, max(count, 2))[:count] * (STEPS - 1)).astype(int)]
+    return ["#" + "".join(f"{int(part):02X}" for part in shade) for shade in chosen]
+
+
+def on_dark(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return what colours of a light picture are on a dark page: those of the nearest shade of a scale, row by row.
+
+    >>> on_dark(np.array([[255, 255, 255]], dtype=np.uint8)).tolist()
+    [[27, 32, 39]]
+    """
+    known, instead = _shades()
+    away = ((known[:, None] - colors[None, :].astype(np.int64)) ** 2).sum(axis=2)
+    return np.asarray(instead[away.argmin(axis=0)])
+
+
+@cache
+def _shades() -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return every shade of every scale on a light page, and the same on a dark one."""
+    pairs = [(_spread(one), _spread(other)) for one, other in SCALES.values()]
+    pairs += [(_numbers(one), _numbers(other)) for one, other in (CLASSES, tuple(zip(*COLORS.values(), strict=True)))]
+    known, instead = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    return known.astype(np.int64), instead.astype(np.uint8)
+
+
+def _spread(stops: Sequence[str]) -> NDArray[np.float64]:
+    places = np.linspace(0, len(stops) - 1, STEPS)
+    return np.stack([np.interp(places, np.arange(len(stops)), one) for one in _numbers(stops).T], axis=1).round()
+
+
+def _numbers(colors: Sequence[str]) -> NDArray[np.float64]:
+    return np.array([[int(one[place : place + 2], 16) for place in (1, 3, 5)] for one in colors], dtype=np.float64)
+
+
+INK, FAINT, RULE, CARD = (light(name) for name in ("ink", "faint", "rule", "card"))
+TRUTH, TRUTH_EDGE = light("truth-fill"), light("truth")
+NOISY, NEGATIVE, HOLE = (light(name) for name in ("reports", "negative", "hole"))
+STACKED, IBU, MLE = (light(name) for name in ("stacked", "ibu", "mle"))
 
 # Inches of a picture across a page, of the same where a page is narrower, and on a telephone. Letters of ten points are
 # 12 CSS pixels where a drawing is shrunk to nine tenths, which a page never exceeds: `make screenshots` measures it.
@@ -92,20 +235,14 @@ def columns_within(columns: int, width: float) -> int:
     return columns if ROOM.get() == float("inf") else max(1, min(columns, int(ROOM.get() / width)))
 
 
-def load_matplotlib() -> None:
-    """Import matplotlib, or name the command that installs it."""
-    try:
-        import matplotlib.figure  # noqa: F401  half a second, so only where something is drawn
-    except ImportError:
-        raise MissingExtraError("matplotlib", "Drawing figures", "figures") from None
-
-
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw in confide's look, whatever the user's own settings are, and put those back afterwards."""
-    load_matplotlib()
-    import matplotlib.style
-
+    try:
+        import matplotlib.figure  # half a second, so only where something is drawn
+        import matplotlib.style
+    except ImportError:
+        raise MissingExtraError("matplotlib", "Drawing figures", "figures") from None
     with matplotlib.style.context(["default", SETTINGS]):
         yield
 
@@ -121,23 +258,18 @@ def new_figure(width: float, height: float) -> Figure:
 
 def heat() -> Colormap:
     """Return the colours of maps: white for nobody, dark for many, and light red for what is negative."""
-    return _scale("heat").with_extremes(under=NEGATIVE)
+    return scale("heat").with_extremes(under=NEGATIVE)
 
 
-def greys() -> Colormap:
-    """Return the colours of doubt: white for what is known, grey for what is not; dark letters can be read on all."""
-    return _scale("doubt")
+def scale(name: str) -> Colormap:
+    """Return the colours of a scale.
 
-
-def residuals() -> Colormap:
-    """Return the colours of what came more rarely than expected, as expected, and more often."""
-    return _scale("residuals")
-
-
-def _scale(name: str) -> Colormap:
+    "doubt" is white for what is known and grey for what is not, dark letters can be read on all of it; "residuals" go
+    from what came more rarely than expected to what came more often.
+    """
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list(name, palette.SCALES[name][0])
+    return LinearSegmentedColormap.from_list(name, SCALES[name][0])
 
 
 def show_percent(axis: Axis) -> None:
@@ -176,17 +308,6 @@ def percent(share: float) -> str:
     ('2%', '\N{MINUS SIGN}50.5%', '0.0123%')
     """
     return f"{100 * share:.3g}%".replace("-", "\N{MINUS SIGN}")
-
-
-def name_reference(figure: Figure) -> None:
-    """Say once, above all panels, what the grey behind them is."""
-    from matplotlib.patches import Patch
-
-    figure.legend(
-        handles=[Patch(facecolor=TRUTH, edgecolor=TRUTH_EDGE, label="the truth")],
-        loc="outside upper right",
-        fontsize=10,
-    )
 
 
 def mark_decades(axis: Axis, low: float, high: float) -> None:

@@ -1,8 +1,11 @@
-"""Trade-off of a plan: the expected error over people, and over privacy."""
+"""Curves: the expected error of a plan over people and over privacy, and the paths of iterative methods."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.mechanisms.guarantees import MetricPrivacy
@@ -10,8 +13,8 @@ from confide.plans.curves import Curve
 from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
 from confide.present.figures import style
-from confide.present.figures.palette import colors_of
-from confide.present.figures.style import mark_decades
+from confide.present.figures.panels import FloatArray
+from confide.present.figures.style import colors_of, mark_decades
 from confide.values.wording import plural
 
 if TYPE_CHECKING:
@@ -70,7 +73,14 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
 def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _draw_range(axes, plan, curve)
+    found = [one.by_people if curve.along == "people" else one.by_epsilon for one in plan.outlooks]
+    rows = [[one.mean for one in shape.predictions] for shape in found if shape is not None]
+    if rows:  # the least and the largest error over all shapes as a band, and each shape as a line within it
+        low, high = ([end(column) for column in zip(*rows, strict=True)] for end in (min, max))
+        words = "range over all shapes"
+        axes.fill_between(curve.places, low, high, color=_color(plan), alpha=0.13, linewidth=0, label=words)
+    for row in rows:
+        axes.plot(curve.places, row, color=_color(plan), alpha=0.35, linewidth=0.8, zorder=1)
     axes.errorbar(
         curve.places,
         [one.mean for one in curve.predictions],
@@ -103,20 +113,6 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     axes.set_title("More people" if curve.along == "people" else "Weaker privacy")
 
 
-def _draw_range(axes: Axes, plan: Plan, curve: Curve) -> None:
-    """Draw the least and the largest error over all shapes as a band, and each shape as a line within it."""
-    found = [one.by_people if curve.along == "people" else one.by_epsilon for one in plan.outlooks]
-    rows = [[one.mean for one in shape.predictions] for shape in found if shape is not None]
-    if not rows:
-        return
-    low, high = ([end(column) for column in zip(*rows, strict=True)] for end in (min, max))
-    axes.fill_between(
-        curve.places, low, high, color=_color(plan), alpha=0.13, linewidth=0, label="range over all shapes"
-    )
-    for row in rows:
-        axes.plot(curve.places, row, color=_color(plan), alpha=0.35, linewidth=0.8, zorder=1)
-
-
 def _color(plan: Plan) -> str:
     """Return the colour of the method that the plan was simulated with."""
     return colors_of([plan.method.name])[0]
@@ -130,3 +126,70 @@ def _below(predictions: tuple[Prediction, ...]) -> list[float]:
 def _error_label(plan: Plan) -> str:
     unit = plan.measure.unit
     return f"expected {plan.measure.name}" + (f" ({plural(unit)})" if unit else "")
+
+
+def draw_path(
+    paths: Mapping[str, Sequence[float]],
+    *,
+    ceiling: float | None = None,
+    colors: Mapping[str, str] | None = None,
+    width: float = style.MIDDLE,
+) -> Figure:
+    """Draw how far each method was from the highest log-likelihood, iteration by iteration.
+
+    Parameters
+    ----------
+    paths
+        The log-likelihood after each iteration, by the method's name; empty paths are left out.
+    ceiling
+        What no log-likelihood can exceed: that of an estimate plus its certificate. With it a band is drawn, for
+        the maximum lies somewhere between the highest that was reached and the ceiling.
+    colors
+        The colour of each method, where other figures have given it one.
+    width
+        Inches across.
+
+    >>> draw_path({"IBU": [-30.0, -20.0, -19.0]}).axes[0].get_xlabel()
+    'iteration'
+    """
+    climbed = {name: np.asarray(path, dtype=np.float64) for name, path in paths.items() if len(path)}
+    if not climbed:
+        raise InvalidParameterError("There is no path to draw; only iterative methods have one.")
+    reached = max(float(path.max()) for path in climbed.values())
+    chosen = colors or dict(zip(climbed, colors_of(list(climbed)), strict=True))
+    with style.styled():
+        named = len(climbed) * (1 if ceiling is None else 2) if len(climbed) > 1 or ceiling is not None else 0
+        figure = style.new_figure(width, 2.5 + 0.22 * named)
+        axes = figure.add_subplot(xscale="log", yscale="log", xlabel="iteration")
+        axes.set_ylabel("log-likelihood below\n" + ("the highest reached" if ceiling is None else "the maximum"))
+        for name, path in climbed.items():
+            _add_path(axes, path, reached, ceiling, (name, chosen[name]))
+        mark_decades(axes.xaxis, *axes.get_xlim())
+        mark_decades(axes.yaxis, *axes.get_ylim())
+        if named:  # above: names may be longer than the axes
+            figure.legend(loc="outside upper left", fontsize=style.SMALL)
+    return figure
+
+
+def _add_path(
+    axes: Axes, path: FloatArray, reached: float, ceiling: float | None, name_and_color: tuple[str, str]
+) -> None:
+    """Draw one distance, or the band between the least and the most that it can be."""
+    name, color = name_and_color
+    # 400 iterations at most, from 1, spread evenly over a logarithmic axis.
+    iterations = np.unique(np.geomspace(1, path.size, min(path.size, 400)).round().astype(np.int64))
+    chosen = path[iterations - 1]
+    marker = "o" if iterations.size < 3 else ""
+    least = _above_zero(reached - chosen)
+    if ceiling is None:
+        axes.plot(iterations, least, color=color, label=name, marker=marker)
+        return
+    most = _above_zero(max(ceiling, reached) - chosen)
+    axes.plot(iterations, most, color=color, label=f"{name}, at most", marker=marker)
+    axes.plot(iterations, least, color=color, label=f"{name}, at least", marker=marker, linewidth=1, linestyle="--")
+    axes.fill_between(iterations, np.fmin(least, most), most, color=color, alpha=0.12, linewidth=0)
+
+
+def _above_zero(gaps: FloatArray) -> FloatArray:
+    """Return gaps with gaps in them: a logarithmic axis has no place for zero, nor for what is not finite."""
+    return np.where(np.isfinite(gaps) & (gaps > 0), gaps, np.nan)

@@ -11,14 +11,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from confide.channels.base import FloatArray
 from confide.check.fit import Examination, Fit, examine
 from confide.check.fit.bits import has_bits
-from confide.check.shapes import ShapeFit
+from confide.check.shapes import AFTERWARDS, ShapeFit
 from confide.errors import InvalidParameterError, SolverError
 from confide.estimates.estimate import Estimate, recover
 from confide.estimates.inference import Interval, Windows, check_level
@@ -26,15 +29,9 @@ from confide.estimates.inference.division import MOST_CELLS
 from confide.evidence.counts import Counts, require_counts
 from confide.evidence.shapes import Shape
 from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.theory.concavity import (
-    Concavity,
-    concavity_chance,
-    concavity_of,
-    from_concavity,
-    people_for_concavity,
-    unbounded_concavity,
-    uniqueness_of,
-)
+from confide.mechanisms.facts import Bound
+from confide.theory import concavity as concave
+from confide.theory.concavity import Concavity
 from confide.theory.consistency import Consistency, consistency
 from confide.theory.identification import Identification, Partition, identification, partition, query_identification
 from confide.theory.inversion_error import InversionError, inversion_error
@@ -48,9 +45,6 @@ from confide.values.wording import Shown
 
 BEYOND_DOUBT = 1e-3
 """P-value of the fit below which no windows are looked for: intervals would be of another mechanism's reports."""
-
-MOST_BITS = 200_000
-"""Bits of unlike vectors up to which they are: 10,000 of 20 bits took 8 s, 48,842 of 100 bits over a minute."""
 
 MOST_UNBIDDEN = 2_000
 """Values up to which windows, mean and median are looked for unbidden: longer lines take tens of seconds."""
@@ -91,15 +85,11 @@ class QueryAnswer:
             Verdict.NO: "not identified by any number of reports",
         }.get(self.identification.verdict, f"whether it is identified is {self.identification.verdict}")
         asked = [] if self.interval is None else [str(self.interval), *filter(None, [self.interval.remark])]
-        return "; ".join([*asked, *self._open_range(), known])
-
-    def _open_range(self) -> list[str]:
-        """Return between what the best explanations differ, where they do."""
-        if self.lowest is None or self.highest is None:
-            return []
-        low, high = f"{self.lowest:.4g}", f"{self.highest:.4g}"
-        outer = ", or in a narrower range" if self.is_outer else ""
-        return [] if low == high else [f"equally good explanations between {low} and {high}{outer}"]
+        if self.lowest is not None and self.highest is not None:
+            low, high = f"{self.lowest:.4g}", f"{self.highest:.4g}"
+            outer = ", or in a narrower range" if self.is_outer else ""
+            asked += [] if low == high else [f"equally good explanations between {low} and {high}{outer}"]
+        return "; ".join([*asked, known])
 
 
 @dataclass(frozen=True)
@@ -124,39 +114,31 @@ def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
 
     `is_bidden` if somebody asked for windows, and waits for those of a map, too.
     """
-    return _why_in_doubt(answer) or _why_long(answer) or ("" if is_bidden else _why_slow(answer))
-
-
-def _why_in_doubt(answer: Estimate) -> str:
-    if not answer.is_distribution:
-        return "the answer has negative shares, so it is no distribution"
-    if answer.fit.p_value < BEYOND_DOUBT:
-        return "the reports do not come from this mechanism, on which they would rest"
-    if answer.shape_fit is not None and answer.shape_fit.p_value < BEYOND_DOUBT:
-        return f"the reports speak against the shape {answer.shape}, on which they would rest"
-    return ""
-
-
-def _why_long(answer: Estimate) -> str:
-    if answer.is_many_shapes:
-        return f"the shape {answer.shape} is many shapes in one"
+    alphabet, why = answer.alphabet, ""
     is_endless = answer.considered is not None and not answer.considered.whole.is_finite
-    if is_endless and not isinstance(answer.alphabet.geometry, LineGeometry):
-        return "each question on a plane without end takes a while; ask with --query, or in Python"
-    if answer.alphabet.size > MOST_UNBIDDEN:
-        return f"{answer.alphabet.size:,} values take long; ask with --query, or in Python"
-    bits = [counts.reports.shape[0] for one, counts in answer.groups.items() if has_bits(one)]
-    if sum(bits) * answer.alphabet.size > MOST_BITS:
-        return f"{sum(bits):,} unlike bit vectors take long; ask with --query, or in Python"
-    return ""
-
-
-def _why_slow(answer: Estimate) -> str:
-    cells = answer.alphabet.size
-    if not isinstance(answer.alphabet.geometry, PlaneGeometry) or cells <= MOST_CELLS_UNBIDDEN:
-        return ""
-    seconds = max(10, round(14 * (min(cells, MOST_CELLS) / 280) ** 2.5, -1))  # beyond those, blocks of cells
-    return f"{cells:,} cells take about {seconds:.0f} s; in Python, estimate.windows() looks for them"
+    bits = sum(counts.reports.shape[0] for one, counts in answer.groups.items() if has_bits(one))
+    is_map = isinstance(alphabet.geometry, PlaneGeometry) and alphabet.size > MOST_CELLS_UNBIDDEN
+    if not answer.is_distribution:
+        why = "the answer has negative shares, so it is no distribution"
+    elif answer.fit.p_value < BEYOND_DOUBT:
+        why = "the reports do not come from this mechanism, on which they would rest"
+    elif answer.shape_fit is not None and answer.shape_fit.p_value < BEYOND_DOUBT:
+        why = f"the reports speak against the shape {answer.shape}, on which they would rest"
+    elif answer.is_many_shapes:
+        why = f"the shape {answer.shape} is many shapes in one"
+    elif is_endless and not isinstance(alphabet.geometry, LineGeometry):
+        why = "each question on a plane without end takes a while; ask with --query, or in Python"
+    elif alphabet.size > MOST_UNBIDDEN:
+        why = f"{alphabet.size:,} values take long; ask with --query, or in Python"
+    # 10,000 unlike vectors of 20 bits took 8 s, 48,842 of 100 bits over a minute.
+    elif bits * alphabet.size > 200_000:
+        why = f"{bits:,} unlike bit vectors take long; ask with --query, or in Python"
+    elif is_map and not is_bidden:
+        seconds = max(
+            10, round(14 * (min(alphabet.size, MOST_CELLS) / 280) ** 2.5, -1)
+        )  # beyond those, blocks of cells
+        why = f"{alphabet.size:,} cells take about {seconds:.0f} s; in Python, estimate.windows() looks for them"
+    return why
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,8 +306,6 @@ class Diagnosis(Shown):
         return QueryAnswer(describe_query(query), known, interval, low, high, not best.is_exact)
 
     def __str__(self) -> str:
-        from confide.estimates.diagnosis.words import evidence_in_words, told_in_words, verdict_in_words
-
         told = told_in_words(self)
         evidence = [f"  {question}: {answer}" for question, answer in evidence_in_words(self)]
         return "\n".join([*told, *([""] if told else []), *verdict_in_words(self), "", *evidence])
@@ -370,8 +350,17 @@ def diagnose(
     if form is not None:
         form.check(mechanism.alphabet)
     known = identification(mechanism)
-    considered = None if counts is None else _consider(mechanism, counts)
+    considered, whole = None, mechanism.alphabet
+    # Among which values best explanations lie, where that helps: all values if they are few.
+    if counts is not None and not (whole.is_finite and whole.size <= LIMITS.dense):
+        subset = likely_subset(counts, mechanism)
+        considered = None if subset.is_whole else subset
     concavity, unique, best = (None, None, None) if counts is None else _judge(mechanism, counts, known, considered)
+    chance = None
+    if mechanism.facts.bits is not None:
+        people, reports = concave.people_for_concavity(mechanism, 0.99), None if counts is None else int(counts.total)
+        likely = None if reports is None else concave.concavity_chance(mechanism, reports)
+        chance = ConcavityChance(people, reports, likely)
     return Diagnosis(
         mechanism=mechanism,
         counts=counts,
@@ -381,22 +370,13 @@ def diagnose(
         inversion=inversion_error(mechanism, None if counts is None else counts.total),
         concavity=concavity,
         uniqueness=unique,
-        chance=_chance(mechanism, counts),
+        chance=chance,
         known_maximum=best,
         considered=considered,
         name=name,
         level=level,
         shape=form,
     )
-
-
-def _consider(mechanism: Mechanism, counts: Counts) -> LikelySubset | None:
-    """Return among which values best explanations lie, where that helps: all values if they are few."""
-    whole = mechanism.alphabet
-    if whole.is_finite and whole.size <= LIMITS.dense:
-        return None
-    subset = likely_subset(counts, mechanism)
-    return None if subset.is_whole else subset
 
 
 def _maximum_set(mechanism: Mechanism, counts: Counts, considered: LikelySubset | None) -> MaximumSet:
@@ -411,23 +391,198 @@ def _judge(
 ) -> tuple[Concavity, Finding, MaximumSet | None]:
     """Decide what depends on the reports; the set of best explanations only where strict concavity leaves it open."""
     if mechanism.alphabet.is_finite or considered is None:
-        concavity = concavity_of(mechanism.observe(counts), known)
+        concavity = concave.concavity_of(mechanism.observe(counts), known)
     else:
-        concavity = unbounded_concavity(mechanism.observe_within(counts, considered.alphabet))
+        concavity = concave.unbounded_concavity(mechanism.observe_within(counts, considered.alphabet))
     if concavity.is_yes:
-        return concavity, from_concavity(concavity), None
+        return concavity, concave.from_concavity(concavity), None
     try:
         best = _maximum_set(mechanism, counts, considered)
-        return concavity, uniqueness_of(best), best
+        return concavity, concave.uniqueness_of(best), best
     except (InvalidParameterError, SolverError) as error:
         return concavity, Finding(Verdict.TOO_CLOSE, str(error), "limits of computing"), None
 
 
-def _chance(mechanism: Mechanism, counts: Counts | None) -> ConcavityChance | None:
-    if mechanism.facts.bits is None:
-        return None
-    people = people_for_concavity(mechanism, 0.99)
-    if counts is None:
-        return ConcavityChance(people)
-    reports = int(counts.total)
-    return ConcavityChance(people, reports, concavity_chance(mechanism, reports))
+def told_in_words(diagnosis: Diagnosis) -> list[str]:
+    """Return what the reports at hand tell as a few plain sentences; nothing without reports.
+
+    >>> import confide as cf
+    >>> ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
+    >>> told_in_words(cf.diagnose(cf.tally([50], counts=[5000]), ages))[0][:50]
+    'These reports do not come from this mechanism: 50 '
+    """
+    fit, windows, counts, shape = diagnosis.fit, diagnosis.windows, diagnosis.counts, diagnosis.shape
+    if fit is None or counts is None:
+        return []
+    # Nothing else that is said of the reports means much if they do not come from the mechanism.
+    doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
+    taken = []
+    if shape is not None and diagnosis.shape_fit is not None:
+        said = "as the survey declared" if shape.is_declared else AFTERWARDS
+        taken = [f"What follows takes for granted that {shape.condition}, {said}.", str(diagnosis.shape_fit)]
+    why = f"Which windows of values these reports tell is not known. {diagnosis.why_no_windows}"
+    told = why if windows is None else windows.headline
+    explained = [] if diagnosis.uniqueness is None else [_explained(diagnosis, counts.total, diagnosis.uniqueness)]
+    return [str(fit), *doubt, *filter(None, [counts.dependence]), *taken, told, *explained]
+
+
+def _explained(diagnosis: Diagnosis, total: float, uniqueness: Finding) -> str:
+    """Return how many best explanations the reports have."""
+    subject = "This report has" if total == 1 else f"These {total:,.10g} reports have"
+    if uniqueness.is_yes:
+        is_strict = diagnosis.concavity is not None and diagnosis.concavity.is_yes
+        strict = "" if is_strict else ", although the likelihood is not strictly concave"
+        return f"{subject} exactly one best explanation{strict}."
+    if not uniqueness.is_no:
+        known = (
+            "which is too close to call"
+            if diagnosis.known_maximum is not None
+            else "to find out takes more than is computed here"
+        )
+        return f"{subject} one best explanation or many: {known}."
+    best = diagnosis.maximum_set
+    example = f"They differ in {best.dimension:,} independent directions; ask a query for the range of its answer."
+    if best.is_small:
+        value = int(np.argmax(best.highest - best.lowest))
+        low, high = 100 * best.lowest[value], 100 * best.highest[value]
+        label = diagnosis.alphabet.labels()[value]
+        example = f"For example, the share of {label} may be anything from {low:.3g}% to {high:.3g}%."
+    return f"{subject} many best explanations, all equally likely. {example}"
+
+
+def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
+    """Return what any number of reports would reveal as a few plain sentences.
+
+    >>> import confide as cf
+    >>> verdict_in_words(cf.diagnose(None, cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)))[0]
+    'This mechanism can reveal the distribution: no two distributions give the same reports.'
+    """
+    spectrum, chance, error = diagnosis.identification.spectrum, diagnosis.chance, diagnosis.inversion
+    # Where all singular values of the matrix are known, only digits are lacking.
+    open_for = (
+        "is too close to call: in some directions distributions differ by less than double precision can tell"
+        if spectrum is None or spectrum.is_complete
+        else "is open: it has too many values to compute all its singular values, and those that iteration found do "
+        "not settle it"
+    )
+    reveals = {
+        Verdict.YES: "This mechanism can reveal the distribution: no two distributions give the same reports.",
+        Verdict.NO: "This mechanism can never reveal the whole distribution: different distributions give exactly the "
+        "same reports, however many people report.",
+        Verdict.TOO_CLOSE: f"Whether this mechanism can reveal the distribution {open_for}.",
+    }
+    uncovered = "Whether this mechanism can reveal the distribution is not covered by theory."
+    words = [
+        reveals.get(diagnosis.identification.verdict, uncovered),
+        *_joined(diagnosis.partition),
+        _converges(diagnosis),
+    ]
+    if diagnosis.counts is None and chance is not None and chance.people is None:
+        words.append(
+            "Bits are flipped so seldom that no number of people below 10^15 is sure to give one best explanation."
+        )
+    elif diagnosis.counts is None and chance is not None:
+        unique = "the best explanation is unique with a probability of at least 99%"
+        words.append(f"With {chance.people:,} people or more {unique}.")
+    if error.per_report is not None and error.typical is None:
+        # 0.1: a Euclidean distance between distributions that is small, for an example.
+        needed = f"{_number(math.ceil(error.per_report / 0.1**2))} reports"
+        words.append(
+            f"Matrix inversion would need about {needed} to come within 0.1 of the truth in Euclidean distance."
+        )
+    elif error.per_report is not None:
+        missed = (
+            f"Matrix inversion, before any repair, would typically miss the truth by {error.typical:.3g} in Euclidean"
+        )
+        words.append(f"{missed} distance; no two distributions lie more than 1.41 apart.")
+    whole = "This is said of all distributions, whether they have the shape or not."
+    return [*words, *([] if diagnosis.shape is None else [whole])]
+
+
+def _joined(parts: Partition | None) -> list[str]:
+    """Return which values no report tells apart, and what can be revealed of them together."""
+    if parts is None or parts.is_trivial:
+        return []
+    joined = [label for label, members in zip(parts.labels, parts.classes, strict=True) if members.size > 1]
+    shown = ", ".join(joined[:3]) + (f" and {len(joined) - 3:,} more" if len(joined) > 3 else "")
+    outcome = {
+        Verdict.YES: "their shares taken together can be revealed",
+        Verdict.NO: "even their shares taken together cannot all be revealed",
+    }.get(parts.identification.verdict, f"whether their shares can be revealed is {parts.identification.verdict}")
+    return [f"No report tells the values apart within {shown}. That leaves {parts.size:,} classes, and {outcome}."]
+
+
+def _converges(diagnosis: Diagnosis) -> str:
+    conditions = diagnosis.consistency
+    if conditions.verdict is Verdict.YES:
+        return "The maximum-likelihood estimate, which IBU computes, converges to the truth as reports come in."
+    if conditions.verdict is Verdict.NO:
+        return "The maximum-likelihood estimate need not converge to the truth, however many reports come in."
+    known = (conditions.dominance, conditions.continuity, conditions.identification)
+    reason = next((one.reason for one in known if one.verdict is not Verdict.YES), "")
+    said = f"is open. {reason}"
+    if conditions.verdict is Verdict.NOT_COVERED:
+        said = f"is not covered by theory. {reason}"
+    elif diagnosis.identification.verdict is Verdict.TOO_CLOSE:
+        said = "is open for the same reason."
+    return f"Whether the estimate converges to the truth {said}"
+
+
+def findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:
+    """Return every question that was decided, with its finding."""
+    conditions, parts = diagnosis.consistency, diagnosis.partition
+    found = [
+        ("Identification", diagnosis.identification),
+        ("Continuity", conditions.continuity),
+        ("Dominance", conditions.dominance),
+    ]
+    if parts is not None and not parts.is_trivial:
+        found.append((f"Identification of the {parts.size:,} classes", parts.identification))
+    if diagnosis.concavity is not None and diagnosis.uniqueness is not None:
+        found += [("Strict concavity", diagnosis.concavity), ("Uniqueness", diagnosis.uniqueness)]
+    return found
+
+
+def evidence_in_words(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """Return each question with its verdict, its reason and the theorem behind it."""
+    fit, spectrum, error = diagnosis.fit, diagnosis.identification.spectrum, diagnosis.inversion
+    lines = [] if diagnosis.considered is None else [("Values", diagnosis.considered.explain())]
+    if fit is not None:
+        rests_on = f"{fit.replicates:,} replicates" if fit.replicates else "a conditional chi-squared test"
+        numbers = f"p = {fit.p_value:.2g}, G2 = {fit.statistic:,.4g} with {fit.degrees:,.4g} degrees of freedom"
+        lines.append(("Fit", f"{fit.verdict}: {numbers} ({rests_on}; docs/fit.md)"))
+    lines += [(question, str(finding)) for question, finding in findings(diagnosis)]
+    if spectrum is not None and spectrum.columns >= spectrum.rows:
+        most, least = ("", "") if spectrum.is_settled else ("at most ", "at least ")
+        ends = f"smallest {most}{spectrum.smallest:.4g}, largest {least}{spectrum.largest:.4g}"
+        lines.append(("Singular values of the matrix", f"{ends}, condition number {least}{spectrum.condition:.4g}"))
+    exact = f"none. {error.reason}"
+    if error.per_report is not None:
+        exact = f"{_number(error.per_report)} / n, for a uniform truth"
+    lines.append(("Inversion's mean squared error", exact))
+    lines += [] if error.bound is None else [("Its bound", describe_bound(error.bound))]
+    if diagnosis.chance is not None and diagnosis.chance.probability is not None:
+        bound = f"at least {diagnosis.chance.probability:.6g} (proposition strictlyConcaverappor)"
+        lines.append(("Chance of strict concavity, before data", bound))
+    return lines
+
+
+def describe_bound(bound: Bound) -> str:
+    """Return one of the paper's bounds in words.
+
+    >>> from confide.mechanisms.randomized_response import krr_bound
+    >>> describe_bound(krr_bound(100, 2.0))
+    'at most 277.3 / n (proposition invKrrBound; the paper prints 227.28)'
+    """
+    misprint = f"; the paper prints {bound.misprint}" if bound.misprint else ""
+    number = f"{bound.kind} {_number(bound.per_report)} / n" if bound.holds else "says nothing here"
+    return f"{number} ({bound.proposition}{misprint if bound.holds else f'; {bound.condition}'})"
+
+
+def _number(amount: float) -> str:
+    if 10 <= abs(amount) < 1e6 and amount != int(amount):
+        return f"{amount:,.1f}"
+    if amount >= 1e6:
+        power, word = (1e6, "million") if amount < 1e9 else (1e9, "billion")
+        return f"{amount / power:,.3g} {word}" if amount < 1e12 else f"{amount:.3g}"
+    return f"{amount:,.4g}" if abs(amount) < 1000 else f"{amount:,.0f}"
