@@ -148,6 +148,22 @@ class Embedded(Channel):
         """See :meth:`Channel.select`."""
         return self._merge(self.base.select(self.values[values]))
 
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        asked, again = np.unique(outputs, return_inverse=True)
+        number = np.full(self.outputs + 1, -1)  # what is never reported, -1, finds the last entry
+        number[asked] = np.arange(asked.size)
+        places = np.flatnonzero(number[self.remap] >= 0)
+        numbers = number[self.remap[places]]
+        # A few rows at a time: an output may gather most of a long line.
+        step = max(1, 2**22 // max(1, places.size))
+        merged = [
+            np.bincount(numbers, row, minlength=asked.size)
+            for start in range(0, values.size, step)
+            for row in self.base.block(self.values[values[start : start + step]], places)
+        ]
+        return np.array(merged, dtype=np.float64).reshape(values.size, asked.size)[:, again]
+
     def _spread(self, distribution: FloatArray) -> FloatArray:
         """Lay a distribution out over the values of the base."""
         # Values that do not exist have nobody.

@@ -110,8 +110,8 @@ class Mechanism(ABC):
     @property
     def report_alphabet(self) -> Alphabet:
         """Alphabet of the reports; `outputs` where the mechanism names them, else that of the values."""
-        outputs: Alphabet | None = getattr(self, "outputs", None)
-        return self.alphabet if outputs is None else outputs
+        outputs = getattr(self, "outputs", None)
+        return outputs if isinstance(outputs, Alphabet) else self.alphabet
 
     @property
     def facts(self) -> Facts:

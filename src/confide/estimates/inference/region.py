@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from confide.channels import Dense, Mixed
+from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve.methods import MLE
@@ -145,7 +145,7 @@ class Region:
         if self.few_values is None:
             return math.inf
         found, channel = self.few_values.lowest(weights, errors, people), self.evidence.channel
-        if channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2 or isinstance(channel, Mixed):
+        if channel.line is None or channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2:
             return found
         # A report's score is, on average, the weight of its value. The ridge lets a singular matrix pass to the check.
         matrix = channel.dense()
