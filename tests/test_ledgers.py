@@ -337,3 +337,16 @@ def test_limits_stand_in_the_survey_and_its_fingerprint() -> None:
     both = cf.Product(one=YES, other=AGES)
     with pytest.raises(InvalidParameterError, match="Limit the number of reports"):
         cf.Survey(both, most_epsilon=2.0)
+
+
+def test_a_ledger_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    path.mkdir()  # a folder cannot be replaced by a file
+    with pytest.raises(cf.LimitError, match="cannot be"):
+        cf.Ledger(path)._write({})
+    assert [one.name for one in tmp_path.iterdir()] == ["ledger.json"]
+
+
+def test_a_total_that_is_hardly_too_small_is_named_to_its_last_digit() -> None:
+    with pytest.raises(InvalidParameterError, match=r"0\.099999999 does not allow one report, which takes 0\.1\."):
+        cf.Survey(cf.RandomizedResponse(cf.Integers(0, 3), epsilon=0.1), "age", most_epsilon=0.099999999)

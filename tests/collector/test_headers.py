@@ -147,7 +147,7 @@ def test_days_are_open_from_the_window_to_tomorrow_and_never_before_the_horizon(
         for day in range(now - 10, now + 4):
             text = date.fromordinal(day).isoformat()
             # Days that the window has and the horizon takes away: the device did nothing wrong.
-            is_late = horizon > now - window + 1 and now - window <= day
+            is_late = horizon > now - window + 1 and now - window <= day < horizon
             expected = day if max(now - window, horizon) <= day <= now + 1 else -503 if is_late else -422
             assert _number(days, text) == expected, (window, back, day - now)
 

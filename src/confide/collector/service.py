@@ -316,7 +316,7 @@ class Days:
         if not day:
             return Refusal(400, "malformed", f'day must be a day such as "2026-11-16"; got {shown(text)}.')
         start = self.clock().toordinal() - self.window
-        if self.horizon > start + 1 and day >= start:
+        if self.horizon > start + 1 and start <= day < self.horizon:
             # A clock was wrong, here or of another process, or a curator moved the horizon. The device did nothing
             # wrong, and must not drop its report.
             said = f"Days before {date.fromordinal(self.horizon)} are closed here: by the curator, or by a wrong clock."

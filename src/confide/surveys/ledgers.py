@@ -183,6 +183,8 @@ class Ledger:
                     os.close(number)
 
         except OSError as error:
+            with contextlib.suppress(OSError):
+                aside.unlink()
             raise LimitError(
                 f"The ledger {path} cannot be written ({error.strerror}): an uncounted report is none."
             ) from None

@@ -132,7 +132,7 @@ class Survey:
             )
         if Fraction(repr(self.most_epsilon)) < self.cost:
             raise InvalidParameterError(
-                f"A total epsilon of {self.most_epsilon:g} does not allow one report, which takes {float(self.cost):g}."
+                f"A total epsilon of {self.most_epsilon!r} does not allow one report, which takes {float(self.cost)!r}."
             )
 
     @property

@@ -179,9 +179,9 @@ def draw_ranges(
         order = np.argsort(lowest - highest, kind="stable")  # of too many, the widest bars
         shown = np.arange(lowest.size) if lowest.size <= MOST_BARS else order[:MOST_BARS]
         figure = style.new_figure(width, 0.9 + 0.3 * shown.size)
-        axes, places, low, high = figure.add_subplot(), np.arange(shown.size), lowest[shown], highest[shown]
-        axes.barh(places, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.MLE, linewidth=0)
-        for place, left, right in zip(places, low, high, strict=True):
+        axes, rows, low, high = figure.add_subplot(), np.arange(shown.size), lowest[shown], highest[shown]
+        axes.barh(rows, np.maximum(high - low, 0.006 * high.max()), 0.62, low, color=style.MLE, linewidth=0)
+        for place, left, right in zip(rows, low, high, strict=True):
             words = " to ".join(dict.fromkeys(style.percent(round(end, 4)) for end in (left, right)))
             axes.annotate(words, (right, place), (6, 0), textcoords="offset points", va="center", fontsize=style.SMALL)
         style.lay_bars(axes, alphabet.labels(shown))
