@@ -82,20 +82,20 @@ def write_commands() -> None:
 
     group = typer.main.get_command(app)
     lines = ["# Command line", "", "`confide COMMAND --help` prints the same.", ""]
-    for name in COMMANDS:
-        command = group.get_command(None, name)  # type: ignore[attr-defined]
+    for called in COMMANDS:
+        command = group.get_command(None, called)  # type: ignore[attr-defined]
         paragraphs = (command.help or "").split("\f")[0].strip().split("\n\n")
-        lines += [f"## confide {name}", "", " ".join(paragraphs[0].split()), ""]
+        lines += [f"## confide {called}", "", " ".join(paragraphs[0].split()), ""]
         options = [one for one in command.params if getattr(one, "help", None)]
         if options:
             lines += ["| | |", "| --- | --- |"]
-            lines += [
-                f"| `{', '.join(one.opts) if one.param_type_name == 'option' else (one.metavar or one.name or '').upper()}` "
-                f"| {' '.join(one.help.split()).replace('|', chr(92) + '|')} |"
-                for one in options
-            ]
+            for one in options:
+                name = (
+                    ", ".join(one.opts) if one.param_type_name == "option" else (one.metavar or one.name or "").upper()
+                )
+                lines.append(f"| `{name}` | {' '.join(one.help.split()).replace('|', chr(92) + '|')} |")
             lines += [""]
-        lines += ["```text", *examples_of(name), "```", ""]
+        lines += ["```text", *examples_of(called), "```", ""]
     (DOCS / "commands.md").write_text("\n".join(lines), encoding="utf-8")
 
 

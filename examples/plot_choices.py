@@ -2,7 +2,8 @@
 Choices from a list
 ===================
 
-k-RR reports the true choice with a probability that epsilon allows. Raw counts understate the winner. The estimate does not.
+k-RR reports the true choice with a probability that epsilon allows. Raw counts understate the winner.
+The estimate does not.
 """
 
 import matplotlib.pyplot as plt

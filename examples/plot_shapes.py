@@ -16,7 +16,7 @@ shapes = [None, "nobody below 17", "falling from 50"]
 answers = [cf.estimate(counts, mechanism, shape=shape).query("age >= 65") for shape in shapes]
 
 figure, axes = plt.subplots(figsize=(7, 2))
-for place, (shape, answer) in enumerate(zip(shapes, answers, strict=True)):
+for place, answer in enumerate(answers):
     axes.plot([answer.low, answer.high], [place, place], linewidth=4, solid_capstyle="butt")
 axes.axvline(ages.distribution[65:].sum(), color="black", linewidth=1)
 axes.set_yticks(range(3), [shape or "no shape" for shape in shapes])
