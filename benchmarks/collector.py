@@ -29,7 +29,7 @@ import orjson
 from tests.collector.killing import free_port, kill_and_count, postgres, wait_until_ready
 
 from benchmarks.timing import machine, print_table
-from confide.collector.replies import JSON
+from confide.collector.http import JSON
 from confide.collector.stores import open_store
 from confide.surveys.survey import Survey, parse_survey
 

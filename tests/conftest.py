@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 # One thread for BLAS, here and in every process that a test starts: two threads on two busy cores are many times slower
 # than one. Numpy looks when it is imported.
@@ -66,6 +67,13 @@ def own_kinds() -> Iterator[None]:
 gc.disable()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let laws whose cases stand in one test try the first of them, if a sample is asked for."""
+    from tests.cases import Extent
+
+    Extent.is_first_enough = bool(config.getoption("--quick"))
+
+
 def pytest_collection_finish() -> None:
     """Look for garbage from here on."""
     gc.enable()
@@ -115,9 +123,18 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _commands_built_once() -> Iterator[None]:
-    """Build the commands of a program once: typer's runner builds all of them for every call, 50 ms each time."""
+    """Build each command of a program once: typer's runner builds them for every call, 50 ms each time."""
+    from confide.cli.main import ExplainingGroup
+
+    build = ExplainingGroup.get_command
+
+    @cache
+    def built(name: str) -> Any:
+        return build(None, None, name)  # type: ignore[arg-type]  # it looks at neither
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("typer.testing._get_command", cache(typer.main.get_command))
+        patch.setattr(ExplainingGroup, "get_command", lambda _, __, name: built(name))
         yield
 
 
@@ -152,12 +169,23 @@ LAID_OUT = ("figures/", "pages/test_in_a_browser.py", "pages/test_design.py", "s
 
 @pytest.fixture(autouse=True, scope="module")
 def _without_layout(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave out where exactly the parts of a drawing stand, where tests read what it says: half of the time of a page.
+    """Leave out where exactly the parts of a drawing stand, and ticks: two thirds of the time of a page.
 
     Tests of figures, and those that measure a page in a browser, have pages as users have them.
     """
     with pytest.MonkeyPatch.context() as patch:
         place = request.path.relative_to(ROOT).as_posix().removeprefix("tests/")
         if not place.startswith(LAID_OUT) and importlib.util.find_spec("matplotlib"):
-            patch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
+            # Not an engine that does nothing: a figure that has any is drawn twice, the first time to place its parts.
+            from matplotlib.figure import Figure
+
+            save = Figure.savefig
+
+            def save_as_it_stands(figure: Figure, *arguments: Any, **options: Any) -> None:
+                with pytest.MonkeyPatch.context() as once:
+                    once.setattr(figure, "_layout_engine", None)
+                    save(figure, *arguments, **options)
+
+            patch.setattr(Figure, "savefig", save_as_it_stands)
+            patch.setattr("matplotlib.axis.Axis._update_ticks", lambda _: [])
         yield

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 
 from confide import Alphabet, Attributes, Categories, Grid, Integers, Lattice
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
@@ -32,7 +33,7 @@ FINITE = [
 UNBOUNDED: list[Alphabet] = [Integers(), Lattice()]
 REAL: list[Alphabet] = [Line(), Plane()]
 
-every_finite = pytest.mark.parametrize("alphabet", FINITE, ids=repr)
+every_finite = each("alphabet", FINITE, ids=repr)
 
 
 @every_finite
@@ -191,7 +192,7 @@ def test_long_strings_are_not_cut_to_fit() -> None:
         Categories(["yes", "no"]).encode(["yes", "yesterday"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("alphabet", "values", "message", "positions"),
     [
         (
@@ -512,7 +513,7 @@ def test_distances_of_too_many_pairs_are_refused() -> None:
         Integers(1, 100_000).distances()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_numbers_skip_holes_wherever_they_lie(seed: int) -> None:
     generator = np.random.default_rng(seed)
     present = generator.random((4, 5)) < 0.6

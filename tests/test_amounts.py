@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
@@ -52,7 +53,7 @@ def test_what_is_no_amount_is_refused(amount: object) -> None:
         SALARIES.take([5, amount])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "reason"),
     [
         ("nan", "not a finite number"),
@@ -91,7 +92,7 @@ def test_one_meaning_is_one_survey() -> None:
     assert SALARIES.declared == {"edges": (0, 10, 20, 50, 100), "above": True, "unit": "thousand"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "message"),
     [
         ({"edges": [0]}, "between 2 and"),

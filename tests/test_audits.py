@@ -39,7 +39,7 @@ from confide import (
     TruncatedTaxicab,
     audit,
 )
-from confide.channels import Dense, Embedded, TwoSidedExponential
+from confide.channels import Channel
 from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.mechanisms import Facts
 from confide.mechanisms.audits import Extent
@@ -92,7 +92,7 @@ def log_ratios(mechanism: Mechanism) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("mechanism", AUDITED, ids=label)
 def test_every_mechanism_keeps_its_promise(mechanism: Mechanism) -> None:
-    found = audit(mechanism, reports=50_000)
+    found = audit(mechanism, reports=FEW)
     assert found.holds
     assert str(found).startswith("The promise holds" + (": " if found.worst.is_measured else ", by a theorem"))
 
@@ -122,8 +122,8 @@ def test_promises_are_used_up(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["truncated-geometric", "truncated-laplace"])
 @pytest.mark.slow
 def test_probabilities_too_small_for_a_float_are_no_breach(kind: str) -> None:
-    # e^-1990 is zero as a float: the two ends of the line must not look as if they could be told apart for certain.
-    mechanism = type(FAMILIES[kind].faithful)(Integers(0, 199), 10.0)  # type: ignore[call-arg]
+    # e^-990 is zero as a float: the two ends of the line must not look as if they could be told apart for certain.
+    mechanism = type(FAMILIES[kind].faithful)(Integers(0, 99), 10.0)  # type: ignore[call-arg]
     found = audit(mechanism, reports=FEW)
     assert found.holds
     assert math.isfinite(found.worst.log_ratio)
@@ -175,9 +175,9 @@ def test_parts_and_what_is_made_of_them_are_audited() -> None:
     remapped = Remapped(pair.mechanisms[1], Integers(1, 2))
     assert audit(remapped, reports=FEW).worst.relative <= 1 + 1e-9
     assert audit(remapped, reports=FEW).worst.is_measured  # all rows were compared
-    large = Remapped(TruncatedGeometric(Integers(0, 5000), 0.1), Integers(10, 4000))
-    assert not audit(large, reports=FEW).worst.is_measured
-    assert "how much less was not computed" in audit(large, reports=FEW).compared
+    large = audit(Remapped(TruncatedGeometric(Integers(0, 5000), 0.1), Integers(10, 4000)), reports=FEW)
+    assert not large.worst.is_measured
+    assert "how much less was not computed" in large.compared
 
 
 def test_matrices_without_a_promise_of_their_own_are_measured() -> None:
@@ -187,7 +187,7 @@ def test_matrices_without_a_promise_of_their_own_are_measured() -> None:
 
 @pytest.mark.parametrize("mechanism", UNBOUNDED + LARGE, ids=label)
 def test_what_cannot_be_listed_is_audited_by_its_structure(mechanism: Mechanism) -> None:
-    found = audit(mechanism, reports=50_000)
+    found = audit(mechanism, reports=FEW)
     assert found.holds
     assert found.extent is Extent.STRUCTURE
     assert found.worst.relative == pytest.approx(1, abs=1e-9)
@@ -289,7 +289,7 @@ def test_pairs_between_which_there_is_no_other_cell_are_compared(grid: Grid, dis
     tight = math.log(3) / distance
     for factor, is_kept in ((1 + 1e-12, True), (1 - 1e-12, False)):
         promise = MetricPrivacy(factor * tight, grid.metric)
-        assert audit(Weighted(grid, ((3, 1), (1, 3)), promise)).holds is is_kept
+        assert audit(Weighted(grid, ((3, 1), (1, 3)), promise), reports=FEW).holds is is_kept
 
 
 def test_zeros_are_no_small_probabilities() -> None:
@@ -344,8 +344,8 @@ class Sharp(Geometric):
 class Loud(Rappor):
     """Flips all bits but one together."""
 
-    def _draw_vectors(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
-        vectors = self.report_alphabet.unpack(super()._draw_vectors(indices, bits))
+    def _blurred(self, is_set: NDArray[np.bool_], bits: Bits) -> NDArray[np.int64]:
+        vectors, indices = self.report_alphabet.unpack(super()._blurred(is_set, bits)), is_set.argmax(axis=1)
         own = vectors[np.arange(indices.size), indices]
         vectors[:] = vectors[:, :1] & (indices != 0)[:, None]
         vectors[np.arange(indices.size), indices] = own
@@ -506,7 +506,7 @@ def test_a_sampler_that_is_wrong_by_a_little_or_in_one_place_is_found(mechanism:
 
 @pytest.mark.parametrize("mechanism", [TruncatedGeometric(Integers(0, 9), 0.2), RandomizedResponse(LETTERS, 1.0)])
 def test_what_is_said_to_be_found_is_found_and_half_of_it_is_not(mechanism: Mechanism) -> None:
-    values, reports = np.array([0, mechanism.alphabet.size // 2]), 60_000
+    values, reports = np.array([0, mechanism.alphabet.size // 2]), 30_000
     stated = count_draws(mechanism, values, reports).sensitivity
     assert 0 < stated.truth < min(stated.alone, stated.singly) < 1
     for departs, size in ((_with_epsilon, stated.epsilon), (_with_truth, stated.truth)):
@@ -563,7 +563,7 @@ def test_a_report_that_is_no_output_is_found() -> None:
 def test_a_channel_that_is_another_is_found() -> None:
     class Blurred(TruncatedGeometric):
         @cached_property
-        def channel(self) -> TwoSidedExponential | Embedded | Dense:
+        def channel(self) -> Channel:
             return TruncatedGeometric(self.alphabet, 0.999 * self.epsilon).channel
 
     found = audit(Blurred(Integers(0, 9), 1.0))
@@ -604,7 +604,7 @@ def test_cells_of_laplace_noise_on_a_huge_line_are_drawn_as_declared(epsilon: fl
 def test_a_laplace_sampler_that_stays_as_seldom_as_geometric_noise_is_found() -> None:
     class Geometrically(TruncatedLaplace):
         def _noise(self, count: int, bits: Bits) -> Indices:
-            return GeometricNoise(self._half_ratio**2).draw(count, bits)
+            return GeometricNoise(self._ratio**2).draw(count, bits)
 
     assert not audit(Geometrically(Integers(0, 10**12), 1.0)).draws.agree
 

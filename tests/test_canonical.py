@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.test_surveys import ALL_SURVEYS, EXAMPLES
 
 import confide as cf
@@ -56,7 +57,7 @@ def double(bits: str) -> float:
     return found
 
 
-@pytest.mark.parametrize("bits", PUBLISHED)
+@each("bits", PUBLISHED)
 def test_numbers_are_written_as_the_standard_has_them(bits: str) -> None:
     assert canonical_json(double(bits)) == PUBLISHED[bits]
 
@@ -128,7 +129,7 @@ def test_json_is_read_as_javascript_reads_it() -> None:
 KINDS = {f"{number} {mechanism.kind}": text for number, (text, mechanism) in enumerate(EXAMPLES)} | ALL_SURVEYS
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each("name", KINDS)
 def test_toml_and_json_have_one_fingerprint(name: str) -> None:
     survey = cf.parse_survey(KINDS[name])
     again = cf.Survey.from_json(survey.to_json())

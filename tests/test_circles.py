@@ -10,7 +10,7 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.values.circles import Disc, ground_distances
+from confide.values.distances import Disc, ground_distances
 from confide.values.queries import Query, as_weights, describe_query, remark_on
 
 geodesic = pytest.importorskip(

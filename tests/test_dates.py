@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.channels import WrappedExponential
@@ -36,7 +37,7 @@ def test_iso_dates_are_read(text: str, number: int) -> None:
     assert DAYS.read([text]) == number
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "reason"),
     [
         ("2026-02-30", "no such date"),
@@ -100,7 +101,7 @@ def test_arrays_of_any_kind() -> None:
     assert cf.TruncatedGeometric(DAYS, 100.0).privatize(moment.date(), rng=1) == 59
 
 
-@pytest.mark.parametrize(
+@each(
     ("alphabet", "entries", "message"),
     [
         (DAYS, ["2026-03-01", "2026-02-30"], "1 of 2 entries.*'2026-02-30' at position 1 .no such date"),

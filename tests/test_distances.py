@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 
 from confide import Categories, Grid, Integers, emd, total_variation
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
@@ -104,8 +105,8 @@ def test_a_plane_too_large_is_refused_before_it_is_tried() -> None:
         emd(p, q, Grid(100, 100))
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize(
+@each("distance", DISTANCES)
+@each(
     ("left", "right", "message"),
     [
         ([0.5, 0.6], [0.5, 0.5], r"left distribution must sum to 1; got 1.1. Divide it by its sum"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide import errors
@@ -125,7 +126,7 @@ CASES: list[tuple[str, Callable[[], object], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "kind", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@each(("call", "kind", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_bad_input_is_answered(call: Callable[[], object], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message) as caught:
         call()

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide import Status
@@ -157,7 +158,7 @@ def test_reports_have_names() -> None:
     assert describe_report(cf.TruncatedGeometric(cf.Integers(5, 9), 1.0), 3) == "report 8"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_on_a_grid_with_holes_pairs_are_cells(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, columns = rng.integers(2, 9, size=2).tolist()

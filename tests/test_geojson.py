@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 from confide.errors import DataFileError
-from confide.values.geojson import read_areas, read_lines
-from confide.values.polygons import Area
+from confide.values.geojson import Area, read_areas, read_lines
 
 SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
 HOLE = [[1, 1], [1, 2], [2, 2], [2, 1], [1, 1]]
@@ -103,7 +103,7 @@ def test_areas_round_a_pole() -> None:
         read_areas(polygon([[0, 80], [120, 80], [-120, 80], [0, 80]]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "message"),
     [
         (polygon([[0, 0], [4, 4], [4, 0], [0, 4], [0, 0]]), "borders cross or touch .* has no inside"),

@@ -25,7 +25,7 @@ ROOMS = {
     "values": 4_880,
     "data": 4_350,
     "mechanisms": 4_160,
-    "estimates": 3_580,
+    "estimates": 3_591,
     "present": 3_490,
     "cli": 3_290,
     "solve": 3_000,
@@ -45,10 +45,10 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 39_400,
+    "code lines": 39_409,
     "files": 236,
     "entries at the top": 20,
-    "functions": 4_281,
+    "functions": 4_282,
     "functions of one statement": 1_326,
     "constants": 602,
     "options": 129,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -154,9 +155,9 @@ match m:
 
 @pytest.mark.slow
 def test_no_class_name_stands_for_two_things() -> None:
-    files = Path(confide.__file__).parent.rglob("*.py")
-    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
-    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    texts = [file.read_text(encoding="utf-8") for file in Path(confide.__file__).parent.rglob("*.py")]
+    names = Counter(name for text in texts for name in re.findall(r"^class (\w+)[(:]", text, flags=re.MULTILINE))
+    assert len(names) > 100
     assert [name for name, number in names.items() if number > 1] == []
 
 

@@ -218,7 +218,7 @@ def test_what_cannot_be_registered_is_told_why() -> None:
     for own, words in (
         (Nameless, "Nameless needs a kind"),
         (Plain, "Plain must be a dataclass"),
-        (Taken, "a kind 'rappor' already, confide.mechanisms.unary.Rappor"),
+        (Taken, "a kind 'rappor' already, confide.mechanisms.randomized_response.Rappor"),
         (Again, r"a kind 'neighbourly' already.*Give .*Again another name"),
         (int, "takes a class under Alphabet or Mechanism, or a method"),
         (Neighbourly(Notes(3), 1.0), "takes a class under Alphabet or Mechanism, or a method"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 
 from confide.errors import InvalidParameterError
 from confide.values.metrics import Discrete, Euclidean, Manhattan, Metric, SumMetric
@@ -50,8 +51,8 @@ def test_names() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [Euclidean, Manhattan])
-@pytest.mark.parametrize("spacing", [0, -1, float("nan"), float("inf"), "1", None, True])
+@each("kind", [Euclidean, Manhattan])
+@each("spacing", [0, -1, float("nan"), float("inf"), "1", None, True])
 def test_bad_spacings_are_refused(kind: type[Euclidean], spacing: float) -> None:
     with pytest.raises(InvalidParameterError, match=r"spacing must be a finite number above 0; got "):
         kind(spacing)

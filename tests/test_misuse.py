@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.errors import InvalidParameterError
@@ -101,7 +102,7 @@ SWAPPED: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", SWAPPED)
+@each("name", SWAPPED)
 def test_what_got_cure(name: str) -> None:
     call, words = SWAPPED[name]
     with pytest.raises(InvalidParameterError) as caught:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.data.files import privatize_file
-from confide.data.files.limits import LIMITS
 from confide.data.files.reading import read_value_batches, read_values
+from confide.data.files.rows import LIMITS
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, SurveyError
 from confide.surveys.survey import load_survey, parse_survey
 
@@ -118,8 +119,8 @@ def test_the_hour_that_autumn_has_twice_is_read(tmp_path: Path) -> None:
 MISSING = [None, float("nan"), pandas.NA, pandas.NaT]
 
 
-@pytest.mark.parametrize("nothing", MISSING, ids=repr)
-@pytest.mark.parametrize(
+@each("nothing", MISSING, ids=repr)
+@each(
     ("alphabet", "value"),
     [
         (cf.Categories(["a", "b", "o"], other="o"), "a"),

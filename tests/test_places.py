@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.data.files import privatize_file, read_values
@@ -77,7 +78,7 @@ def test_places_at_the_date_line_widen_to_the_other_side() -> None:
         assert len(found.take([(40, west), (40.1, east)])) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "words"),
     [
         ({"south": 47, "west": 6, "north": 55, "east": 15, "cell": "1 km"}, "too tall at this latitude: cut it"),

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.laws.exact import random_distributions
 from tests.laws.test_methods import drawn_counts
 
@@ -40,13 +41,11 @@ OTHERS: list[Mechanism] = [
     TruncatedGeometric(VALUES, 0.5, Integers(5, 30)),
 ]
 
-every_method = pytest.mark.parametrize(
-    "method", [IBU(1e-3), MLE(), IBU(stop="certificate"), IBU(stop="held-out")], ids=repr
-)
+every_method = each("method", [IBU(1e-3), MLE(), IBU(stop="certificate"), IBU(stop="held-out")], ids=repr)
 
 
 @every_method
-@pytest.mark.parametrize("mechanism", [BOLD, RandomizedResponse(VALUES, 2.0), Rappor(VALUES, 2.0)], ids=repr)
+@each("mechanism", [BOLD, RandomizedResponse(VALUES, 2.0), Rappor(VALUES, 2.0)], ids=repr)
 def test_one_group_is_no_group_at_all(mechanism: Mechanism, method: Method) -> None:
     counts = drawn_counts(mechanism)
     alone, pooled = estimate(counts, mechanism, method), estimate_pool([(counts, mechanism)], method)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 
 import confide as cf
 from confide.errors import ConfideError, InvalidParameterError
@@ -24,7 +25,7 @@ def chosen(query: Any, alphabet: cf.Alphabet, name: str | None = None) -> list[A
     return [tuple(value) if isinstance(value, list) else value for value in values]
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "meant"),
     [
         ("age >= 7", lambda age: age >= 7),
@@ -93,7 +94,7 @@ def test_a_survey_whose_name_is_no_word_takes_any() -> None:
     assert chosen("value == yes", ANSWERS, "answer") == ["yes"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "alphabet", "words"),
     [
         ("", AGES, "found the end"),
@@ -159,7 +160,7 @@ YEARS = cf.Integers(0, 99, unit="year")
 EUROS = cf.Integers(0, 3000, unit="euro")
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "alphabet", "plain"),
     [
         ("> 100000", SALARIES, "salary >= 100000"),
@@ -190,7 +191,7 @@ def test_numbers_as_people_write_them(query: str, alphabet: cf.Alphabet, plain: 
     assert as_weights(query, alphabet, "salary").tolist() == as_weights(plain, alphabet, "salary").tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "alphabet", "words"),
     [
         # Never two values where one was meant, nor one where two were.
@@ -249,7 +250,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("alphabet", "name", "example"), EXAMPLES, ids=lambda one: type(one).__name__)
+@each(("alphabet", "name", "example"), EXAMPLES, ids=lambda one: type(one).__name__)
 def test_the_example_in_an_error_fits_the_survey(alphabet: cf.Alphabet, name: str | None, example: str | None) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         as_weights("x y z ?", alphabet, name)

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.cases import each
 from typer.testing import CliRunner
 
 import confide as cf
@@ -74,7 +75,7 @@ def test_the_readme_shows_every_command_of_a_survey() -> None:
     assert [command for command in COMMANDS if command not in elsewhere and f"$ confide {command} " not in shown] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+@each("document", DOCUMENTS, ids=name)
 def test_surveys_can_be_read(document: Path) -> None:
     surveys = [block for block in blocks(document, "toml") if "[alphabet]" in block and "[mechanism]" in block]
     for survey in surveys:
@@ -83,7 +84,7 @@ def test_surveys_can_be_read(document: Path) -> None:
     assert len(surveys) >= 3 * (document.name == "mechanisms.md")
 
 
-@pytest.mark.parametrize("document", LINKED, ids=name)
+@each("document", LINKED, ids=name)
 def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8"))
     local = [target.partition("#")[0] for target in targets if not re.match(r"[a-z]+:", target)]
@@ -102,7 +103,7 @@ def test_make_targets_that_are_named_exist() -> None:
     assert [target for target in sorted(named) if not re.search(rf"^{target}:.*##", makefile, flags=re.MULTILINE)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("document", "kind"),
     [*(("mechanisms.md", kind) for kind in MECHANISMS), *(("methods.md", kind) for kind in METHODS)],
 )

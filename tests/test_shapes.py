@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.channels import Dense, Mixed, Mixture
@@ -73,7 +74,7 @@ def has_shape(theta: FloatArray, words: object) -> bool:
     return found.get(frozenset(terms), True)
 
 
-@pytest.mark.parametrize("words", EVERY, ids=str)
+@each("words", EVERY, ids=str)
 def test_components_and_their_mixtures_have_the_shape(words: str | tuple[str, ...]) -> None:
     generator = np.random.default_rng(1)
     for mixture in Shape.of(words).mixtures(SMALL):
@@ -139,7 +140,7 @@ def test_flat_distributions_have_one_peak() -> None:
     np.testing.assert_allclose(mixture.spread(shares), flat, atol=1e-6)
 
 
-@pytest.mark.parametrize("words", EVERY, ids=str)
+@each("words", EVERY, ids=str)
 def test_products_are_those_of_the_matrix(words: str | tuple[str, ...]) -> None:
     """A channel that is neither square nor symmetric; stacks as well as vectors; within its own error bounds."""
     generator = np.random.default_rng(3)
@@ -175,7 +176,7 @@ def _mixture(words: str) -> Mixture:
     return Shape.of(words).mixtures(SMALL)[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "message"),
     [
         ("falls from 50", "no shape that is known here"),
@@ -329,11 +330,14 @@ def test_windows_under_a_shape_are_of_values() -> None:
     assert "if the shares fall from 10 on" in windows.answers[-1].rests_on
 
 
-def test_many_shapes_in_one_have_no_resolution() -> None:
+def test_many_shapes_in_one_have_no_windows() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), epsilon=1.0)
     counts = mechanism.simulate_counts([900, 700, 500, 300, 200], rng=1)
     with pytest.raises(InvalidParameterError, match="Say where"):
-        recover([(counts, mechanism)], cf.MLE(), shape="one peak").resolution(0.1)
+        recover([(counts, mechanism)], cf.MLE(), shape="one peak").windows()
+    diagnosis = cf.diagnose(counts, mechanism, shape="one peak")
+    assert diagnosis.windows is None
+    assert "many shapes in one" in diagnosis.why_no_windows
 
 
 def test_bands_under_a_shape_are_of_values() -> None:

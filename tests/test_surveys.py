@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 from confide import (
@@ -355,14 +356,14 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "mechanism"), EXAMPLES)
+@each(("text", "mechanism"), EXAMPLES)
 def test_a_survey_is_its_mechanism(text: str, mechanism: Mechanism) -> None:
     survey = parse_survey(text)
     assert survey.mechanism == mechanism
     assert survey.alphabet == mechanism.alphabet
 
 
-@pytest.mark.parametrize(("text", "mechanism"), EXAMPLES)
+@each(("text", "mechanism"), EXAMPLES)
 def test_device_and_curator_make_the_same_of_a_survey(text: str, mechanism: Mechanism) -> None:
     # Two parsings, as on two machines; the one blurs, the other takes what comes.
     device, curator = parse_survey(text).mechanism, parse_survey(text).mechanism
@@ -440,7 +441,7 @@ def test_mistakes_are_answered(tmp_path: Path, old: str, new: str, message: str)
         load_survey(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", r"needs a table \[alphabet\]"),
@@ -480,10 +481,8 @@ PLANAR_KINDS = ["taxicab", "planar-geometric", "planar-laplace"]
 TRUNCATED_PLANAR_KINDS = [f"truncated-{kind}" for kind in PLANAR_KINDS]
 
 
-@pytest.mark.parametrize("kind", [*PLANAR_KINDS, *TRUNCATED_PLANAR_KINDS, "exponential"])
-@pytest.mark.parametrize(
-    ("epsilon", "message"), [*ABSURD, ("0", "must be a finite number above 0; got 0"), ("-0.5", "above 0; got -0.5")]
-)
+@each("kind", [*PLANAR_KINDS, *TRUNCATED_PLANAR_KINDS, "exponential"])
+@each(("epsilon", "message"), [*ABSURD, ("0", "must be a finite number above 0; got 0"), ("-0.5", "above 0; got -0.5")])
 def test_a_bad_epsilon_on_a_plane_is_answered(kind: str, epsilon: str, message: str) -> None:
     with pytest.raises(ConfideError, match=message):
         parse_survey(PLANE.format(kind=kind).replace("epsilon = 0.7", f"epsilon = {epsilon}"))
@@ -552,7 +551,7 @@ def test_numbers_that_miss_the_alphabet_are_answered(kind: str) -> None:
         parse_survey(LINE.format(kind=kind) + CELL_OUTPUTS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (PLANE.format(kind="taxicab").replace("[[0, 3], [1, 1]]", "[[9, 9]]"), r"hole \(9, 9\) lies outside the 3 x 4"),
@@ -637,7 +636,7 @@ def test_fingerprints_stay_what_they_were(name: str) -> None:
     assert survey(ALL_SURVEYS[name]).fingerprint == FINGERPRINTS[name]
 
 
-@pytest.mark.parametrize("name", ALL_SURVEYS)
+@each("name", ALL_SURVEYS)
 def test_text_and_json_bring_every_survey_back(name: str) -> None:
     contract = survey(ALL_SURVEYS[name])
     for again in (parse_survey(contract.text()), Survey.from_json(contract.to_json())):

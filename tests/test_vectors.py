@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.errors import ConfideError, InvalidParameterError
@@ -173,7 +174,7 @@ ALL_REFUSED = read(FOLDER / "refused.json")["groups"]
 REFUSED = {what: [group for group in ALL_REFUSED if group["what"] == what] for what in WHATS}
 
 
-@pytest.mark.parametrize("case", REFUSED["document"][0]["cases"], ids=lambda case: case["why"])
+@each("case", REFUSED["document"][0]["cases"], ids=lambda case: case["why"])
 def test_documents_are_refused(case: dict[str, Any]) -> None:
     if case["refused"] is None:
         assert cf.Survey.from_json(case["document"]).to_json() == case["document"]

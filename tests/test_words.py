@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.cli.conftest import Call, assert_refused, call, folder  # noqa: F401 (fixtures)
 
 import confide as cf
 from confide.data.files import read_report_rows, read_values
+from confide.values.categories import fold_word
 from confide.values.queries import as_weights
-from confide.values.words import fold_word
 
 CITIES = cf.Categories(
     ["Paris", "Lyon", "Saint-Étienne", "elsewhere"],
@@ -56,7 +57,7 @@ FOLDS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "folded"), FOLDS)
+@each(("text", "folded"), FOLDS)
 def test_fold(text: str, folded: str) -> None:
     assert fold_word(text) == folded
     assert fold_word(folded) == folded
@@ -123,7 +124,7 @@ def test_whole_numbers_have_other_names_too() -> None:
     assert "other = 0" in survey.text()
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "words"),
     [
         ({"values": ["Paris", "PARIS"], "fold": True}, "two values"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.errors import InvalidDistributionError
@@ -16,8 +17,8 @@ MECHANISMS = [
 ]
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("length", [0, 1, 7])
+@each("mechanism", MECHANISMS, ids=repr)
+@each("length", [0, 1, 7])
 def test_a_wrong_length_is_refused(mechanism: cf.Mechanism, length: int) -> None:
     for product, kind in ((mechanism.channel.push, "value"), (mechanism.channel.pull, "output")):
         with pytest.raises(InvalidDistributionError, match=f"one for each {kind}; got shape"):

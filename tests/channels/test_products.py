@@ -97,9 +97,8 @@ def distributions(size: int) -> list[FloatArray]:
     return [np.full(size, 1 / size), random_distributions(size), bell / bell.sum(), few, np.eye(1, size, 0)[0]]
 
 
-def assert_bounded(channel: Channel, matrix: FloatArray, theta: FloatArray, weights: FloatArray) -> None:
+def assert_bounded(channel: Channel, exact: NDArray[np.longdouble], theta: FloatArray, weights: FloatArray) -> None:
     """Compare products with those in extended precision: no further off than the channel's own bounds say."""
-    exact = matrix.astype(np.longdouble)
     pushed, pulled = channel.push(theta), channel.pull(weights)
     for found, expected, bound in (
         (pushed, theta @ exact, channel.push_error(theta, pushed)),
@@ -115,7 +114,7 @@ def assert_bounded(channel: Channel, matrix: FloatArray, theta: FloatArray, weig
 @pytest.mark.slow
 def test_errors_of_products_are_bounded(mechanism: Mechanism) -> None:
     channel = mechanism.channel
-    matrix, (values, outputs) = channel.dense(), channel.shape
+    matrix, (values, outputs) = channel.dense().astype(np.longdouble), channel.shape
     generator = np.random.default_rng(4)
     spiky, outlier = 10.0 ** generator.uniform(-12, 4, (2, outputs))
     outlier[outputs // 2] = 1e13  # a report far from all others
@@ -182,7 +181,7 @@ def check(channel: Channel, matrix: NDArray[np.floating[Any]]) -> None:
     np.testing.assert_allclose(channel.push(thetas), thetas @ matrix, rtol=1e-11, atol=1e-16)
     np.testing.assert_allclose(channel.pull(weights), weights @ matrix.T, rtol=1e-11, atol=1e-16)
     np.testing.assert_allclose(channel.push(thetas[0, 0]), thetas[0, 0] @ matrix, rtol=1e-11, atol=1e-16)
-    assert_bounded(channel, channel.dense(), thetas[0, 0], weights[0, 0])
+    assert_bounded(channel, channel.dense().astype(np.longdouble), thetas[0, 0], weights[0, 0])
     np.testing.assert_allclose(channel.pull(weights[0, 0]), matrix @ weights[0, 0], rtol=1e-11, atol=1e-16)
     chosen = np.array([values - 1, 0])
     np.testing.assert_allclose(channel.select(chosen), matrix[chosen], rtol=1e-12, atol=1e-300)

@@ -20,9 +20,8 @@ import confide as cf
 from confide.check.differences import differences
 from confide.cli.terminal import console
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
-from confide.data.files.counts_files import read_counts
-from confide.data.files.groups import GroupedCounts, Key, estimate_file
-from confide.data.files.records import group_reports_record
+from confide.data.files.counts_files import GroupedCounts, Key, read_counts
+from confide.data.files.records import estimate_file, group_reports_record
 from confide.data.files.rows import Account
 from confide.estimates.groups import GroupReports, recover_pools
 from confide.present.groups import summarise_group_reports

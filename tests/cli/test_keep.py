@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import SURVEY, Call, assert_refused
 
 from confide.data.files import read_metadata
-from confide.data.files.limits import LIMITS
+from confide.data.files.rows import LIMITS
 
 pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 import typer
+from tests.cases import each
 from tests.cli.conftest import Call, assert_refused
 
 from confide.cli.numbers import as_amount, as_count
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "count"),
     [
         ("0", 0),
@@ -40,7 +41,7 @@ def test_counts(typed: str, count: int) -> None:
     assert as_count(typed) == count
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "cure"),
     [
         ("50.000", "Write 50 or 50000"),
@@ -89,7 +90,7 @@ def test_amounts(typed: str, amount: float) -> None:
     assert as_amount(typed) == amount
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "cure"),
     [
         ("0,05", "Write 0.05, with a point"),

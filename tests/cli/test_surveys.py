@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.cases import each
 from tests.cli.conftest import SURVEY, Call, assert_refused
 from tests.cli.surveys import some_values
 
@@ -56,21 +57,21 @@ def test_init_for_every_mechanism(call: Call, kind: str) -> None:
     assert call("show", "new.toml").code == 0
 
 
-@pytest.mark.parametrize(("kind", "alphabet"), FITTING)
+@each(("kind", "alphabet"), FITTING)
 def test_every_example_is_a_survey_that_blurs(kind: str, alphabet: str) -> None:
     survey = parse_survey(example_survey(alphabet, kind, Path("survey.toml")))
     values = some_values(survey.alphabet, 20)
     assert len(survey.mechanism.privatize(values, rng=1, taken=True)) == 20
 
 
-@pytest.mark.parametrize(("kind", "alphabet"), FITTING)
+@each(("kind", "alphabet"), FITTING)
 def test_examples_of_one_alphabet_name_all_others(kind: str, alphabet: str) -> None:
     comments = example_survey(alphabet, kind, Path("survey.toml")).partition("# Others that fit")[2]
     named = {line.split()[1] for line in comments.splitlines()[1:]}
     assert named == {other for other, where in FITTING if where == alphabet and other != kind}
 
 
-@pytest.mark.parametrize("alphabet", list(ALPHABETS))
+@each("alphabet", list(ALPHABETS))
 def test_settings_in_comments_can_be_taken_in(alphabet: str) -> None:
     text = example_survey(alphabet, ALPHABETS[alphabet].usual, Path("survey.toml"))
     parse_survey(text.replace("# spacing = ", "spacing = ").replace("# holes = [", "holes = ["))

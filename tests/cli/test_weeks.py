@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cases import each
 from tests.cli.conftest import Call
 
 import confide as cf
 from confide.data.files import Account, CountsFile, Heading, read_counts, save_counts, shown_order
-from confide.data.files.groups import natural_order
+from confide.data.files.counts_files import natural_order
 
 SURVEY = """name = "answer"
 [alphabet]
@@ -117,7 +118,7 @@ def test_merging_adds_up_the_files_of_each_group(call: Call, weeks: Path) -> Non
     assert answers.differences["2026-W09",].p_value != once.differences["2026-W09",].p_value
 
 
-@pytest.mark.parametrize(
+@each(
     ("ordered", "has_order"),
     [
         (["", "1", "2", "10"], True),

@@ -292,3 +292,62 @@ def test_the_same_in_chromium(tmp_path: Path) -> None:
             browser.wait(30)
     assert "error" not in _Handler.said, _Handler.said
     assert _Handler.said["IndexedDB"] == 10
+
+
+STEPS = """
+import fs from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { basename } from "node:path";
+const [folder, client] = process.argv.slice(1);
+const steps = [];
+const usual = { ...fs };
+const shown = (path) => basename(path).replace(/[.][0-9a-f-]{36}/g, ".ID");
+fs.open = async (path, flags, mode) => {
+  const name = path === folder ? "folder" : shown(path);
+  steps.push(`open ${name} ${flags} ${mode === undefined ? "" : mode.toString(8)}`.trim());
+  const file = await usual.open(path, flags, mode);
+  for (const one of ["writeFile", "sync", "close"]) {
+    const own = file[one].bind(file);
+    file[one] = (...given) => (steps.push(`${one} ${name}`), own(...given));
+  }
+  return file;
+};
+for (const [one, paths] of [["rename", 2], ["link", 2], ["rm", 1], ["writeFile", 1]]) {
+  fs[one] = (...given) => {
+    steps.push([one, ...given.slice(0, paths).map(shown)].join(" "));
+    return usual[one](...given);
+  };
+}
+syncBuiltinESMExports();
+const { fileStorage } = await import(client);
+const path = `${folder}/kept.json`;
+const storage = fileStorage(path);
+const took = async (change) => {
+  steps.length = 0;
+  await storage.update(change).catch((error) => steps.push(`failed ${error.message}`));
+  return [...steps];
+};
+const found = {
+  first: await took((text) => JSON.stringify([text])),
+  mode: (await usual.stat(path)).mode & 0o777,
+  again: await took((text) => text + "!"),
+  nothing: await took(() => null),
+  thrown: await took(() => { throw new Error("no"); }),
+  text: await usual.readFile(path, "utf8"),
+  left: (await usual.readdir(folder)).sort(),
+};
+console.log(JSON.stringify(found));
+"""
+
+
+@needs_node
+def test_a_file_is_written_beside_synchronised_and_renamed_by_whoever_holds_the_lock(tmp_path: Path) -> None:
+    """Every step of the storage, in its order: the order is what a crash or another process meets."""
+    found = json.loads(node("--input-type=module", "-e", STEPS, str(tmp_path), (SHIPPED / "node.js").as_uri()))
+    lock = ["writeFile kept.json.lock.ID.new", "link kept.json.lock.ID.new kept.json.lock", "rm kept.json.lock.ID.new"]
+    written = ["rm kept.json.new", "open kept.json.new wx 600", "writeFile kept.json.new", "sync kept.json.new"]
+    written += ["close kept.json.new", "rename kept.json.new kept.json", "open folder r", "sync folder", "close folder"]
+    assert found["first"] == found["again"] == [*lock, *written, "rm kept.json.lock"]
+    assert found["nothing"] == [*lock, "rm kept.json.lock"]
+    assert found["thrown"] == [*lock, "rm kept.json.lock", "failed no"]
+    assert (found["mode"], found["text"], found["left"]) == (0o600, "[null]!", ["kept.json"])

@@ -31,12 +31,10 @@ from confide.cli.main import app
 from confide.collector import Client, write_message
 from confide.collector import http as http_module
 from confide.collector import serving as server_module
-from confide.collector.lanes import Lane, Room
-from confide.collector.limits import LIMITS
-from confide.collector.replies import Call
-from confide.collector.service import Collector, Refusal, shown
+from confide.collector.http import Call
+from confide.collector.service import Collector, Lane, Refusal, Room, shown
 from confide.collector.stores import Store, StoreError, open_store
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.studio.jobs import MOST_EACH, MOST_JOBS, Job, Jobs
 from confide.surveys.survey import parse_survey
 
@@ -258,7 +256,7 @@ def test_whoever_leaves_while_waiting_takes_no_room() -> None:
 
 
 def test_no_more_wait_than_there_is_memory_for(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.collector.lanes.LIMITS", replace(LIMITS, most_waiting=3, most_waiting_each=2))
+    monkeypatch.setattr("confide.collector.service.LIMITS", replace(LIMITS, most_waiting=3, most_waiting_each=2))
 
     async def run(served: Served) -> None:
         room = served.app.collector.lane._turn

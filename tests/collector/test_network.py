@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 from confide.cli.main import app
 from confide.collector import Client, CollectorError, write_message
-from confide.collector.limits import LIMITS
 from confide.collector.outbox import Outbox
+from confide.collector.wire import LIMITS
 from confide.data.files import load_counts
 from confide.errors import InvalidParameterError
 from confide.surveys.survey import parse_survey

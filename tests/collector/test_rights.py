@@ -14,12 +14,11 @@ import pytest
 from tests.collector.asking import Reply, Served, ages, serving
 
 from confide.collector import sqlite, stores
-from confide.collector.limits import LIMITS
 from confide.collector.outbox import Outbox
 from confide.collector.service import Settings
 from confide.collector.stores import Batch, Store, open_store
-from confide.collector.wire import Wire
-from confide.studio.jobs import Crew
+from confide.collector.wire import LIMITS, Wire
+from confide.studio.jobs import Crew, Job
 from confide.studio.serving import Studio
 from confide.surveys.survey import Survey
 
@@ -200,6 +199,21 @@ def test_a_job_is_seen_and_stopped_by_whoever_may_ask_for_it(house: House) -> No
             asked = Asked("job", method, f"/studio/v1/jobs/{begun.json['job']}{ending}", "read", name)
             expected = 200 if may(role, asked) else 401 if role == "nobody" else 403
             assert (role, name, house.ask(role, asked).status) == (role, name, expected)
+
+
+def test_a_job_of_whoever_administers_is_nobody_elses(house: House) -> None:
+    """Of each kind, and also of what the server itself began."""
+    studio = house.served.app.guest
+    assert isinstance(studio, Studio)
+    plan = json.dumps({"kind": "plan"}).encode()
+    begun = house.ask("administer", Asked("plan", "POST", "/studio/v1/jobs", "administer", good=202, body=plan))
+    own = Job("administer", "")
+    studio.jobs._jobs[own.number] = own
+    for number in (begun.json["job"], own.number):
+        for role, (method, ending) in itertools.product(MAY, [("GET", ""), ("POST", "/stop")]):
+            asked = Asked("job", method, f"/studio/v1/jobs/{number}{ending}", "administer")
+            expected = 200 if may(role, asked) else 401 if role == "nobody" else 403
+            assert (role, house.ask(role, asked).status) == (role, expected)
 
 
 def test_the_studio_shows_the_surveys_that_a_token_may_read(house: House) -> None:

@@ -25,13 +25,12 @@ import confide as cf
 from confide.cli.collector import pull_counts, without_password
 from confide.cli.main import app
 from confide.collector.client import Client, CollectorError, Receipt, to_counts_file
-from confide.collector.limits import LIMITS
 from confide.collector.outbox import Outbox, receipts_of, require_unsent
 from confide.collector.readings import compute
 from confide.collector.service import Collector, Settings
 from confide.collector.sqlite import SqliteStore
 from confide.collector.stores import Store, StoredToken, StoreError, first_token, make_invitations, open_store
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import DataFileError
 
 

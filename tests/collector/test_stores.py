@@ -18,9 +18,9 @@ import pytest
 from tests.collector.asking import Served, ages, serving
 
 from confide.collector import sqlite
-from confide.collector.limits import LIMITS
 from confide.collector.sqlite import SqliteStore
 from confide.collector.stores import Store, StoreError, open_store
+from confide.collector.wire import LIMITS
 from confide.errors import InvalidParameterError
 
 TABLES = ("facts", "surveys", "batches", "counts", "accounts", "tokens", "invitations")

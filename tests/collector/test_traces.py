@@ -24,9 +24,7 @@ from typer.testing import CliRunner
 from confide.cli.main import app
 from confide.collector import postgresql
 from confide.collector.http import Application
-from confide.collector.lanes import GroupCommit
-from confide.collector.limits import LIMITS
-from confide.collector.service import Collector
+from confide.collector.service import Collector, GroupCommit
 from confide.collector.serving import Server
 from confide.collector.sqlite import SqliteStore
 from confide.collector.stores import (
@@ -40,7 +38,7 @@ from confide.collector.stores import (
     make_invitations,
     open_store,
 )
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import InvalidParameterError
 
 
@@ -281,7 +279,7 @@ def test_statements_are_limited_and_those_that_forget_are_not(database: str) -> 
 
 
 def test_who_ends_waits_for_a_store_that_is_gone_but_once(monkeypatch: pytest.MonkeyPatch, file_store: Store) -> None:
-    monkeypatch.setattr("confide.collector.lanes.LIMITS", replace(LIMITS, most_together=1))
+    monkeypatch.setattr("confide.collector.service.LIMITS", replace(LIMITS, most_together=1))
     tries = []
 
     def gone(batches: Any) -> list[Fate]:

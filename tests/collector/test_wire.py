@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import confide as cf
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.data.files import Reason, read_report_rows
 
 TOWNS = cf.Categories(["Oslo", "Bern", "17"])

@@ -44,7 +44,9 @@ def test_every_mechanism_is_counted_as_numpy_counts(tmp_path: Path, name: str) -
     write_reports(tmp_path / "r.csv", reports, contract)
     parquet.write_table(table, tmp_path / "r.parquet")
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    for source in (tmp_path / "r.csv", tmp_path / "r.parquet", tmp_path / "r.jsonl", table):
+    # Each mechanism from two kinds of files; from the third and from a table by turns.
+    last = table if list(SURVEYS).index(name) % 2 else tmp_path / "r.jsonl"
+    for source in (tmp_path / "r.csv", tmp_path / "r.parquet", last):
         counts = cf.count(source, contract)
         assert counts == cf.tally(reports), source
         assert rows_of(counts) == (300, 300, {})

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.cli.surveys import FINITE, survey
 from tests.counting.conftest import AGES, Save
 
@@ -27,7 +28,7 @@ from confide.data.files import (
     read_heading,
     write_counts,
 )
-from confide.data.files.groups import natural_order
+from confide.data.files.counts_files import natural_order
 from confide.errors import DataFileError, InvalidParameterError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
@@ -49,7 +50,7 @@ def keep(path: Path, reports: list[int], contract: cf.Survey = AGES, towns: list
     return path
 
 
-@pytest.mark.parametrize("name", FINITE)
+@each("name", FINITE)
 def test_a_survey_comes_back_from_its_text(name: str) -> None:
     contract = survey(FINITE[name])
     again = cf.parse_survey(contract.text())

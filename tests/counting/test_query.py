@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from tests.cases import each
 from tests.cli.surveys import FINITE, survey
 
 import confide as cf
@@ -12,8 +12,8 @@ from confide.data.counting.query import Query
 from confide.data.files.rows import fields_of
 
 
-@pytest.mark.parametrize("name", FINITE)
-@pytest.mark.parametrize("kind", ["text", "integer", "real"])
+@each("name", FINITE)
+@each("kind", ["text", "integer", "real"])
 def test_the_dialect_is_common(name: str, kind: str) -> None:
     alphabet = survey(FINITE[name]).mechanism.report_alphabet
     text = Query(alphabet, (kind,) * len(fields_of(alphabet)), kind, 2).text  # type: ignore[arg-type]

@@ -109,7 +109,7 @@ def test_an_interruption_inside_duckdb_ends_quietly(tmp_path: Path, command: str
         "from confide.data.counting import duck\n"
         "unbounded = 'SELECT SUM(hash(range) % 7) FROM range(100000000000)'\n"
         "def count(self, found):\n"
-        "    with self._explained():\n"
+        "    with duck._explained('The reports cannot be counted'):\n"
         "        print('begun', flush=True); duck._execute(self._connection, unbounded)\n"
         "def refuse(file, heading, connection):\n"
         "    print('begun', flush=True); duck._execute(connection, unbounded)\n"

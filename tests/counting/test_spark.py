@@ -92,9 +92,15 @@ def check_files_of_groups(folder: Path) -> None:
         pyarrow.table({"town": ["Rome", "Rome", None, "Oslo"], "report": [3, 4, 5, 6]}), folder / "c.parquet"
     )
     parquet.write_table(pyarrow.table({"town": ["Rome"], "report": [3]}), folder / "d.parquet")
+    (folder / "e.csv").write_text("")  # nobody reported in it
+    (folder / "f.csv").write_text("town,report\n" + "Oslo,3\n" * 30)
+    known = []
     for engine in ("duckdb", "spark"):
-        with open_ledger(folder, Request(AGES.alphabet, by=("town",)), engine, AGES) as ledger:
-            assert ledger.group_files() == {("Oslo",): 3, ("Rome",): 3, ("Bern",): 1, ("",): 2}
+        with open_ledger(folder, Request(AGES.alphabet, by=("town",)), engine, AGES, allow_copies=True) as ledger:
+            assert ledger.group_files() == {("Oslo",): 4, ("Rome",): 3, ("Bern",): 1, ("",): 2}
+            known.append((ledger.files, ledger.sources, ledger.report_names, vars(ledger.account), ledger.traces))
+            assert ledger.files == 5
+    assert known[0] == known[1]
 
 
 def check_a_survey(contract: cf.Survey, path: Path) -> None:

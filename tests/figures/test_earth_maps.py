@@ -8,7 +8,7 @@ import pytest
 import confide as cf
 from confide.present.figures import Panel, draw_distributions, to_svg
 from confide.present.figures.maps import EarthScene, map_scene, round_length
-from confide.values.circles import ground_distances
+from confide.values.distances import ground_distances
 
 TROMSO = cf.Places(69.6, 18.8, 69.75, 19.2, cell="500 m")
 PARIS = cf.Places(48.8176, 2.2509, 48.9074, 2.4149, cell="1 km")

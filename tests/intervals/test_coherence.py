@@ -34,11 +34,11 @@ def test_every_mechanism_is_coherent(mechanism: Mechanism) -> None:
     size, generator = mechanism.alphabet.size, np.random.default_rng(3)
     people = generator.multinomial(3000, generator.dirichlet(np.full(size, 0.3)))
     answer = estimate(mechanism.simulate_counts(people, rng=generator), mechanism, IBU())
-    for sets in ([np.arange(size) >= low for low in range(size - 1, 0, -max(1, size // 5))], nested(size, generator)):
+    for sets in ([np.arange(size) >= low for low in range(size - 1, 0, -max(1, size // 3))], nested(size, generator)):
         asked = [np.asarray(one, dtype=float) for one in sets]
         if not is_unbiased(answer._inference.evidence) or (np.diff(asked, axis=1) != 0).sum(axis=1).max() <= 1:
             check_nested(answer, asked)
-        for one in asked[:2]:
+        for one in asked[:1]:
             low, high = answer.query(one)
             mirrored = answer.query(1 - one)
             assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((low, high), abs=1e-12)

@@ -154,3 +154,11 @@ def test_bad_settings_are_refused() -> None:
 def test_intervals_decide_where_the_forecast_gave_a_window_up() -> None:
     found = windows(0.2, 500, error=0.9)
     assert (len(found), all(found.told)) == (4, True)  # by the forecast alone there are three
+
+
+def test_questions_of_windows_can_be_asked_as_they_stand() -> None:
+    mechanism = cf.TruncatedGeometric(cf.Integers(-5, 5), 2.0)
+    answer = cf.estimate(mechanism.simulate_counts(np.full(11, 100), rng=1), mechanism)
+    for one in answer.windows(name="change").answers:
+        assert answer.query(one.question, name="change").estimate == one.estimate
+    assert windows_over(mechanism.alphabet, "two words").join(np.array([0])).question == "value == -5"

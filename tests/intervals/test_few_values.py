@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -172,3 +174,49 @@ def test_heaps_at_both_ends_of_a_line_of_little_noise_have_an_interval() -> None
     error = 1.96 * np.sqrt(0.375 * 0.625 / 800)
     assert (found.low, found.high) == pytest.approx((0.375 - error, 0.375 + error), abs=0.002)
     assert answer.windows().members
+
+
+def test_for_the_mean_few_values_reach_no_farther_than_unbiased_estimation() -> None:
+    weights, errors = np.arange(SIZE, dtype=np.float64), standard_errors(0.95)
+    people = np.round(100 * np.exp(-np.arange(SIZE) / 15)).astype(int)
+    inference = recover([(LINE.simulate_counts(people, rng=2), LINE)], MLE())._inference
+    region, evidence = inference.region, inference.evidence
+    scores = np.linalg.inv(LINE.channel.dense()) @ weights
+    middle = evidence.frequencies @ scores
+    half = errors * np.sqrt(evidence.frequencies @ (scores - middle) ** 2 / evidence.total)
+    few, wide = few_of(inference).lowest(weights, errors), region.ends(weights, allowed_fall(0.95))[0]
+    assert few < middle - half
+    assert region.lowest_among_few(weights, errors) == pytest.approx(middle - half, abs=1e-9)
+    more = middle - half / np.sqrt(1.2)  # with a fifth more people
+    assert few_of(inference).lowest(weights, errors, 1.2) < more
+    assert region.lowest_among_few(weights, errors, 1.2) == pytest.approx(more, abs=1e-9)
+    (answer,) = ask([(inference, Question("mean"))], 0.95)
+    assert answer.low == pytest.approx(min(wide, middle - half), abs=1e-9)
+    assert answer.width < 1.05 * 2 * half
+
+
+def test_shares_shapes_and_rescaled_rows_keep_what_few_values_allow() -> None:
+    """Ends of shares are coherent, and scores of rows that are no probabilities estimate nothing."""
+    people = np.round(100 * np.exp(-np.arange(SIZE) / 15)).astype(int)
+    weights, errors = np.arange(SIZE, dtype=np.float64), standard_errors(0.95)
+    counts = LINE.simulate_counts(people, rng=2)
+    region = recover([(counts, LINE)], MLE())._inference.region
+    share = (weights >= 20).astype(np.float64)
+    halved = Region.of(replace(region.evidence, channel=Dense(LINE.channel.dense() / np.linspace(1, 2, SIZE))))
+    shaped = recover([(counts, LINE)], MLE(), shape="smooth = 2")._inference
+    pairs = [(region, share), (halved, weights), (shaped.region, shaped.lift(weights))]
+    for one, asked in pairs:
+        assert one.few_values is not None
+        assert -np.inf < one.lowest_among_few(asked, errors) < np.inf
+        assert one.lowest_among_few(asked, errors) == one.few_values.lowest(asked, errors)
+
+
+@pytest.mark.slow
+def test_the_mean_of_people_who_are_all_at_an_end_is_held() -> None:
+    """There the likelihood of all distributions holds it in four surveys of five."""
+    everybody = np.zeros(SIZE, dtype=int)
+    everybody[0] = 10_000
+    surveys = [recover([(LINE.simulate_counts(everybody, rng=seed), LINE)], MLE())._inference for seed in range(150)]
+    weights = np.arange(SIZE, dtype=np.float64)
+    assert np.mean(lowest([one.region for one in surveys], [weights] * len(surveys), 1.92) <= 1e-9) < 0.9
+    assert np.mean([one.low <= 1e-9 for one in ask([(one, Question("mean")) for one in surveys], 0.95)]) >= 0.93

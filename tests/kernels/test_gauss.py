@@ -9,12 +9,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from tests.cases import each
 
-from confide.channels.kernels.planar import NODES, interval_rule, sum_rule, tail_integral_rule, tail_sum_rule
+from confide.channels.kernels import NODES, interval_rule, sum_rule, tail_integral_rule, tail_sum_rule
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 6, 10, 24])
-@pytest.mark.parametrize("length", [1e-3, 1.0, 50.0])
+@each("nodes", [1, 2, 6, 10, 24])
+@each("length", [1e-3, 1.0, 50.0])
 def test_integrals_of_polynomials_are_exact(length: float, nodes: int) -> None:
     rule = interval_rule(length, nodes)
     assert rule.nodes.size == nodes
@@ -25,8 +26,8 @@ def test_integrals_of_polynomials_are_exact(length: float, nodes: int) -> None:
         assert rule.weights @ rule.nodes**degree == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("nodes", [2, 6, 24])
-@pytest.mark.parametrize("count", [25, 100, 1000, 10**6])
+@each("nodes", [2, 6, 24])
+@each("count", [25, 100, 1000, 10**6])
 def test_sums_of_polynomials_are_exact(count: int, nodes: int) -> None:
     rule = sum_rule(count, nodes)
     assert rule.nodes.size == nodes
@@ -63,9 +64,9 @@ def test_few_terms_are_themselves(count: int) -> None:
     assert rule.weights.tolist() == [1.0] * count
 
 
-@pytest.mark.parametrize("decay", [0.003, 0.05, 1.0, 8.0, 50.0])
-@pytest.mark.parametrize("start", [1, 5, 200])
-@pytest.mark.parametrize("across", [0, 3, 200])
+@each("decay", [0.003, 0.05, 1.0, 8.0, 50.0])
+@each("start", [1, 5, 200])
+@each("across", [0, 3, 200])
 def test_tail_sums_are_long_sums(start: int, decay: float, across: int) -> None:
     rule = tail_sum_rule(start, decay, across)
     numbers = np.arange(start + math.ceil(60 / decay) + 3 * across, start - 1, -1)
@@ -75,8 +76,8 @@ def test_tail_sums_are_long_sums(start: int, decay: float, across: int) -> None:
         assert found == pytest.approx(np.exp(offset - decay * np.hypot(numbers, column)).sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize("decay", [0.003, 0.05, 1.0, 8.0])
-@pytest.mark.parametrize("start", [0.5, 4.5, 99.5])
+@each("decay", [0.003, 0.05, 1.0, 8.0])
+@each("start", [0.5, 4.5, 99.5])
 def test_tail_integrals_are_integrals(start: float, decay: float) -> None:
     rule = tail_integral_rule(start, decay, 10.0)
     on_the_axis = rule.weights @ np.exp(decay * (start - rule.nodes))

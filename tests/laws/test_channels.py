@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from tests.cases import each
 from tests.laws.exact import random_distributions
 from tests.laws.examples import EXAMPLES, label, mechanisms
 
@@ -10,7 +11,7 @@ from confide import Integers, Mechanism, TruncatedGeometric
 from confide.channels import Channel, TwoSidedExponential
 from confide.errors import NotInvertibleError
 
-every_example = pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
+every_example = each("mechanism", EXAMPLES, ids=label)
 
 VISIBLE = 1e-9
 """Probabilities above it must be right to eleven digits."""
@@ -124,8 +125,8 @@ def test_repr_names_the_shape(mechanism: Mechanism) -> None:
     assert repr(mechanism.channel) == f"{type(mechanism.channel).__name__}({values} values, {outputs} outputs)"
 
 
-@pytest.mark.parametrize("size", [2, 3, 500])
-@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 100.0])
+@each("size", [2, 3, 500])
+@each("epsilon", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 100.0])
 def test_geometric_from_almost_flat_to_almost_faithful(size: int, epsilon: float) -> None:
     channel = TruncatedGeometric(Integers(0, size - 1), epsilon).channel
     for check in CHECKS:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
+from tests.cases import each
 from tests.laws.examples import ALL_EXAMPLES, all_mechanisms, label
 from tests.theory.dense import matrix_of, some_reports
 
@@ -160,7 +161,7 @@ def check_bound(mechanism: cf.Mechanism, bound: Bound) -> None:
 SMALL = [example for example in ALL_EXAMPLES if example.alphabet.is_finite and example.alphabet.size <= LARGEST]
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=label)
+@each("mechanism", SMALL, ids=label)
 def test_every_mechanism_is_as_it_declares(mechanism: cf.Mechanism) -> None:
     check_facts(mechanism)
 
@@ -179,7 +180,7 @@ def test_every_fact_is_declared_by_some_mechanism_and_left_out_by_another() -> N
         assert 0 < len(declared) < len(SMALL), field.name
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=label)
+@each("mechanism", SMALL, ids=label)
 def test_what_is_not_declared_is_computed_alike(mechanism: cf.Mechanism) -> None:
     rows = rows_of(mechanism)
     if rows is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pytest
 from hypothesis import given
+from tests.cases import each
 from tests.laws.examples import FAMILIES, METHOD_VALUES, is_unbounded, label, mechanisms
 from tests.laws.test_methods import drawn_counts
 
@@ -32,7 +32,7 @@ def rank(mechanism: Mechanism) -> int:
     return int(np.linalg.matrix_rank(mechanism.channel.dense()))
 
 
-@pytest.mark.parametrize("mechanism", EVERY_KIND, ids=label)
+@each("mechanism", EVERY_KIND, ids=label)
 def test_an_estimate_of_every_kind_of_mechanism_knows(mechanism: Mechanism) -> None:
     with warnings.catch_warnings(record=True, action="always") as caught:
         answer = estimate(drawn_counts(mechanism), mechanism, IBU())
@@ -45,8 +45,8 @@ def test_an_estimate_of_every_kind_of_mechanism_knows(mechanism: Mechanism) -> N
     assert answer.explanation.endswith(answer.ending) is known.is_yes
 
 
-@pytest.mark.parametrize("method", METHOD_VALUES, ids=label)
-@pytest.mark.parametrize("mechanism", UNIDENTIFIED, ids=label)
+@each("method", METHOD_VALUES, ids=label)
+@each("mechanism", UNIDENTIFIED, ids=label)
 def test_no_method_is_silent_where_the_answer_is_one_of_many(mechanism: Mechanism, method: Method) -> None:
     counts = drawn_counts(mechanism)
     with warnings.catch_warnings(record=True, action="always") as caught:

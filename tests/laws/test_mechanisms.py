@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.laws.exact import assert_channel_is_weights, assert_promise_kept, exact_bound, exp_bounds
 from tests.laws.examples import (
     EXAMPLES,
@@ -40,7 +41,7 @@ from confide import (
 from confide.mechanisms.guarantees import Guarantee
 from confide.surveys.survey import parse_survey
 
-every_example = pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
+every_example = each("mechanism", EXAMPLES, ids=label)
 FINITE = {kind: family for kind, family in FAMILIES.items() if not is_unbounded(family.faithful)}
 every_finite_family = pytest.mark.parametrize("family", FINITE.values(), ids=FINITE.keys())
 

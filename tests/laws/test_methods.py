@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.laws.exact import random_distributions
 from tests.laws.examples import FEW_EXAMPLES, METHOD_VALUES, label, mechanisms, suited_to
 
@@ -15,7 +16,7 @@ from confide import IBU, MLE, BitInversion, Counts, Estimate, Mechanism, Method,
 from confide.errors import NotInvertibleError
 from confide.values import BitVectors
 
-every_example = pytest.mark.parametrize("mechanism", FEW_EXAMPLES, ids=label)
+every_example = each("mechanism", FEW_EXAMPLES, ids=label)
 every_method = pytest.mark.parametrize("method", METHOD_VALUES, ids=label)
 
 
@@ -90,6 +91,7 @@ def test_every_method_answers_anywhere(data: st.DataObject, method: Method, seed
 
 @pytest.mark.slow
 @every_method
+@settings(max_examples=10)  # three estimates each, by twelve methods
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_reports_in_parts_or_at_once_are_the_same(data: st.DataObject, method: Method, seed: int) -> None:
     mechanism = data.draw(suited_to(method))
@@ -106,6 +108,7 @@ def test_reports_in_parts_or_at_once_are_the_same(data: st.DataObject, method: M
 
 @pytest.mark.slow
 @every_method
+@settings(max_examples=10)
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_the_same_reports_twenty_times_over_change_no_closed_form(
     data: st.DataObject, method: Method, seed: int

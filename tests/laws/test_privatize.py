@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.laws.examples import ALL_EXAMPLES, EXAMPLES, FAMILIES, all_mechanisms, label
 
 from confide import Grid, Integers, Mechanism, RandomizedResponse, TruncatedGeometric
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.mechanisms.sampling import SecureBits
 
-every_example = pytest.mark.parametrize("mechanism", ALL_EXAMPLES, ids=label)
+every_example = each("mechanism", ALL_EXAMPLES, ids=label)
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
 
 
@@ -36,7 +37,7 @@ def test_reports_are_outputs(mechanism: Mechanism) -> None:
     assert mechanism.report_alphabet.contains(mechanism.report_alphabet.as_array(reports)).all()
 
 
-@pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
+@each("mechanism", EXAMPLES, ids=label)
 def test_reports_are_outputs_that_the_value_can_produce(mechanism: Mechanism) -> None:
     values = some_values(mechanism)
     reports = mechanism.privatize(values, rng=1, taken=True)
@@ -95,7 +96,7 @@ def test_generators_are_taken_and_advanced(family: Any) -> None:
     np.testing.assert_array_equal(mechanism.privatize(values, rng=np.random.SeedSequence(5), taken=True), seeded)
 
 
-@pytest.mark.parametrize("nonsense", ["abc", -1, 1.5, object()])
+@each("nonsense", ["abc", -1, 1.5, object()])
 @every_family
 def test_nonsense_is_no_seed(family: Any, nonsense: object) -> None:
     with pytest.raises(InvalidParameterError, match=r"rng must be None, .*seed or a numpy.random.Generator; got "):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.cases import each
 from tests.laws.exact import assert_promise_kept, random_distributions
 from tests.laws.examples import FAMILIES, UNBOUNDED_EXAMPLES, is_unbounded, label, unbounded_mechanisms
 from tests.laws.formulas import brute_log_likelihood, lattice_sum, log_probabilities
@@ -35,10 +36,10 @@ from confide import (
 from confide.channels import Channel, Dense
 from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.mechanisms import planar_noise
-from confide.mechanisms.planar import LARGEST_SCATTER
+from confide.mechanisms.planar_noise import LARGEST_SCATTER
 from confide.values import BitVectors
 
-every_unbounded = pytest.mark.parametrize("mechanism", UNBOUNDED_EXAMPLES, ids=label)
+every_unbounded = each("mechanism", UNBOUNDED_EXAMPLES, ids=label)
 
 
 def drawn(mechanism: Mechanism, people: int = 60, seed: int = 0) -> NDArray[Any]:
@@ -118,7 +119,7 @@ def test_products_are_those_of_the_columns(mechanism: Mechanism) -> None:
     check_products(mechanism.observe(some_counts(mechanism)).channel)
 
 
-@pytest.mark.parametrize("steps", [1000, 10**6, 10**8])
+@each("steps", [1000, 10**6, 10**8])
 @every_unbounded
 def test_reports_from_another_world_do_not_underflow(mechanism: Mechanism, steps: int) -> None:
     counts = tally(beyond(mechanism, steps))
@@ -160,8 +161,8 @@ def test_poissons_formula_is_the_sum(rate: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [3, 10, 64, 100])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
+@each("size", [3, 10, 64, 100])
+@each("epsilon", [0.1, 1.0, 6.0])
 def test_lemma_probrappor(size: int, epsilon: float) -> None:
     mechanism = Rappor(Integers(1, size), epsilon)
     rng = np.random.default_rng(size)
@@ -178,8 +179,8 @@ def test_lemma_probrappor(size: int, epsilon: float) -> None:
         np.testing.assert_allclose(np.log(chances).sum(axis=1), logs, rtol=1e-11)
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 8])
-@pytest.mark.parametrize("epsilon", [1e-6, 0.7, 5.0, 100.0])
+@each("size", [2, 3, 5, 8])
+@each("epsilon", [1e-6, 0.7, 5.0, 100.0])
 def test_promise_of_rappor_is_kept_on_all_vectors(size: int, epsilon: float) -> None:
     assert_promise_kept(Rappor(Integers(1, size), epsilon))
 
@@ -248,7 +249,7 @@ def test_a_mechanism_takes_back_all_that_it_reports(mechanism: Mechanism) -> Non
 
 
 def windowed(mechanism: PlanarGeometric, counts: Counts, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(planar_noise, "LARGEST_SCATTER", 0)
+    monkeypatch.setattr(planar_noise, "LARGEST_STORED", 0)
     return mechanism.observe(counts)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 from confide import (
     IBU,
@@ -303,18 +304,18 @@ ANY_KINDS = [RandomizedResponse, Rappor, Exponential]
 with_alphabet = [(kind, Integers(0, 9)) for kind in LINE_KINDS + ANY_KINDS] + [
     (kind, Grid(3, 3)) for kind in [*PLANE_KINDS, Exponential]
 ]
-every_kind = pytest.mark.parametrize(("kind", "alphabet"), with_alphabet)
+every_kind = each(("kind", "alphabet"), with_alphabet)
 
 
 @every_kind
-@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "abc", None, True, [1.0]], ids=repr)
+@each("epsilon", [0, -1.0, math.nan, math.inf, "abc", None, True, [1.0]], ids=repr)
 def test_an_epsilon_that_is_no_positive_number_is_refused(kind: Any, alphabet: Any, epsilon: Any) -> None:
     with pytest.raises(InvalidParameterError, match=r"epsilon must be a finite number above 0; got "):
         kind(alphabet, epsilon)
 
 
 @every_kind
-@pytest.mark.parametrize(("epsilon", "verdict"), [(101.0, "no protection"), (1e300, "no protection"), (1e-10, "pure")])
+@each(("epsilon", "verdict"), [(101.0, "no protection"), (1e300, "no protection"), (1e-10, "pure")])
 def test_an_absurd_epsilon_is_taken_for_a_slip(kind: Any, alphabet: Any, epsilon: float, verdict: str) -> None:
     given = re.escape(repr(epsilon))
     with pytest.raises(
@@ -331,8 +332,8 @@ def test_the_range_of_epsilon_is_per_step_on_planes(kind: Any) -> None:
         kind(Grid(3, 3, spacing=1e-9), 0.5)
 
 
-@pytest.mark.parametrize("kind", [TruncatedTaxicab, TruncatedPlanarGeometric, TruncatedPlanarLaplace])
-@pytest.mark.parametrize(
+@each("kind", [TruncatedTaxicab, TruncatedPlanarGeometric, TruncatedPlanarLaplace])
+@each(
     ("grid", "message"),
     [
         (Grid(1, 1), r"needs at least two cells; got Grid\(1, 1\)"),
@@ -353,15 +354,15 @@ def test_one_value_has_nothing_to_be_told_from(kind: Any) -> None:
         kind(Integers(5, 5), 1.0)
 
 
-@pytest.mark.parametrize("kind", LINE_KINDS)
-@pytest.mark.parametrize("alphabet", [Grid(3, 3), Categories(["a", "b"]), "abc", 5, None], ids=repr)
+@each("kind", LINE_KINDS)
+@each("alphabet", [Grid(3, 3), Categories(["a", "b"]), "abc", 5, None], ids=repr)
 def test_lines_need_whole_numbers(kind: Any, alphabet: Any) -> None:
     with pytest.raises(InvalidParameterError, match=r"needs whole numbers on a line, Integers\(low, high\); got "):
         kind(alphabet, 1.0)
 
 
-@pytest.mark.parametrize("kind", PLANE_KINDS)
-@pytest.mark.parametrize("alphabet", [Integers(0, 9), Categories(["a", "b"]), "abc", 5, None], ids=repr)
+@each("kind", PLANE_KINDS)
+@each("alphabet", [Integers(0, 9), Categories(["a", "b"]), "abc", 5, None], ids=repr)
 def test_planes_need_cells(kind: Any, alphabet: Any) -> None:
     with pytest.raises(InvalidParameterError, match=r"needs cells of a plane, Grid\(rows, columns\); got "):
         kind(alphabet, 1.0)
@@ -389,8 +390,8 @@ def test_outputs_that_cannot_be_are_refused_on_lines(kind: Any, outputs: Any, me
         kind(Integers(0, 9), 1.0, outputs)
 
 
-@pytest.mark.parametrize("kind", [TruncatedTaxicab, TruncatedPlanarGeometric, TruncatedPlanarLaplace])
-@pytest.mark.parametrize(
+@each("kind", [TruncatedTaxicab, TruncatedPlanarGeometric, TruncatedPlanarLaplace])
+@each(
     ("outputs", "message"),
     [
         (

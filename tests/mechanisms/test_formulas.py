@@ -8,6 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.cases import each
 from tests.kernels import polar
 from tests.laws.examples import AROUND, BESIDE, LAKE, RING, WITHIN
 from tests.laws.formulas import lattice_sum
@@ -48,12 +49,12 @@ PLANES = [
     (RING, None),
     (Grid(3, 3), Grid(1, 1, first_row=1, first_column=1)),
 ]
-every_line = pytest.mark.parametrize(("alphabet", "outputs"), LINES, ids=repr)
+every_line = each(("alphabet", "outputs"), LINES, ids=repr)
 every_plane = pytest.mark.parametrize(("alphabet", "outputs"), PLANES, ids=repr)
 
 
 @every_line
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
+@each("epsilon", [0.2, 1.0, 5.0])
 def test_geometric_is_long_noise_clamped(alphabet: Integers, outputs: Integers | None, epsilon: float) -> None:
     rate = epsilon * alphabet.spacing
     noise = np.arange(-math.ceil(45 / rate) - 40, math.ceil(45 / rate) + 41)
@@ -67,7 +68,7 @@ def test_geometric_is_long_noise_clamped(alphabet: Integers, outputs: Integers |
 
 
 @every_line
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0, 25.0])
+@each("epsilon", [0.2, 1.0, 5.0, 25.0])
 def test_laplace_is_the_mass_of_each_cell(alphabet: Integers, outputs: Integers | None, epsilon: float) -> None:
     rate = epsilon * alphabet.spacing
 
@@ -96,8 +97,8 @@ ALPHABETS: list[Alphabet] = [
 ]
 
 
-@pytest.mark.parametrize("alphabet", ALPHABETS, ids=repr)
-@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+@each("alphabet", ALPHABETS, ids=repr)
+@each("epsilon", [0.1, 2.0])
 def test_exponential_is_half_the_distance_normalised(alphabet: Alphabet, epsilon: float) -> None:
     expected = np.exp(-epsilon * alphabet.distances() / 2)
     expected /= expected.sum(axis=1, keepdims=True)

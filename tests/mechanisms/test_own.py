@@ -40,9 +40,6 @@ class OptimizedUnary(cf.mechanisms.UnaryEncoding):
     alphabet: cf.Alphabet
     epsilon: float
 
-    def __post_init__(self) -> None:
-        self._check()
-
     @property
     def keep(self) -> Fraction:
         return Fraction(1, 2)
@@ -156,7 +153,7 @@ def test_reports_are_drawn_from_the_weights(mechanism: cf.Mechanism) -> None:
 @pytest.mark.parametrize("mechanism", OWN.values(), ids=OWN)
 @pytest.mark.slow
 def test_the_audit_is_right(mechanism: cf.Mechanism) -> None:
-    result = cf.audit(mechanism)
+    result = cf.audit(mechanism, reports=100_000)
     assert result.holds
     logs = np.log(dense(mechanism))
     assert result.worst.log_ratio == pytest.approx(float((logs.max(axis=0) - logs.min(axis=0)).max()), rel=1e-9)
@@ -295,7 +292,7 @@ def test_its_variance_is_the_published_one() -> None:
     people, rounds = 1000, 400
     reports = mechanism.privatize(np.repeat("a", people * rounds), rng=2)
     shares = [
-        cf.estimate(cf.tally(reports[start : start + people]), mechanism, cf.BitInversion("none")).distribution[1:]
+        cf.BitInversion("none").solve(mechanism.observe(cf.tally(reports[start : start + people]))).distribution[1:]
         for start in range(0, people * rounds, people)
     ]
     assert float(np.mean(np.square(shares))) * people == pytest.approx(3.6827, rel=0.06)
@@ -342,7 +339,7 @@ def test_bits_are_tossed_with_any_two_probabilities(keep: int, flip: int, scale:
     np.testing.assert_allclose(
         mechanism.observe(cf.tally([5])).log_likelihood(np.eye(3)[1]), math.log(dense(mechanism)[1, 5]), rtol=1e-12
     )
-    assert cf.audit(mechanism).holds
+    assert cf.audit(mechanism, reports=100_000).holds
 
 
 def test_the_chance_of_strict_concavity_counts_the_most_biased_bit() -> None:
@@ -423,7 +420,7 @@ def test_reports_that_depend_on_epsilon_are_tested_at_their_own(mechanism: cf.Me
     assert abs(answer.distribution - truth_of(mechanism)).sum() / 2 < 0.25
     assert "epsilon" not in str(answer.fit) or "1.2 times the epsilon" in str(answer.fit)
     assert cf.diagnose(counts, mechanism).uniqueness is not None
-    assert cf.audit(mechanism).holds
+    assert cf.audit(mechanism, reports=100_000).holds
     repeated = cf.tally(np.append(np.repeat(counts.reports, counts.counts.astype(int)), [counts.reports[0]] * 3000))
     with pytest.warns(cf.PoorFitWarning, match="bots"):
         cf.estimate(repeated, mechanism)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.laws.examples import random_matrix
 from tests.methods.algorithm import iterates, log_likelihood
 
@@ -90,7 +91,7 @@ def test_likelihood_never_decreases(seed: int, place: int) -> None:
     assert (np.diff(path) >= -1e-13 * abs(path[0])).all()
 
 
-@pytest.mark.parametrize("delta", [10.0, 1.0, 0.1, 1e-3, 1e-6])
+@each("delta", [10.0, 1.0, 0.1, 1e-3, 1e-6])
 @every_mechanism
 def test_stops_at_the_first_step_below_delta(mechanism: Mechanism, delta: float) -> None:
     path, status = path_of(some_counts(mechanism), mechanism, IBU(delta))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.laws.examples import random_matrix
 
 from confide import (
@@ -52,8 +53,8 @@ def oracle(mechanism: Mechanism, frequencies: FloatArray, repair: Repair) -> Flo
     return oracle_project(raw) if repair == "project" else clipped / clipped.sum()
 
 
-@pytest.mark.parametrize("repair", ["none", "normalize", "project"])
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("repair", ["none", "normalize", "project"])
+@each("mechanism", MECHANISMS, ids=repr)
 def test_agrees_with_a_linear_solve(mechanism: Mechanism, repair: Repair) -> None:
     size = mechanism.alphabet.size
     counts = np.random.default_rng(1).integers(0, 1000, size) + 1

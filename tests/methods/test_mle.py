@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.laws.exact import random_distributions
 from tests.laws.examples import FAMILIES, all_mechanisms, label
 from tests.laws.test_methods import drawn_counts
@@ -35,7 +36,7 @@ LARGEST = 300
 EXAMPLES = [example for family in FAMILIES.values() for example in family.examples if example.alphabet.size <= LARGEST]
 
 
-@pytest.mark.parametrize("mechanism", EXAMPLES, ids=label)
+@each("mechanism", EXAMPLES, ids=label)
 def test_every_family_is_certified(mechanism: Mechanism) -> None:
     people = np.random.default_rng(0).multinomial(1000, random_distributions(mechanism.alphabet.size))
     counts = mechanism.simulate_counts(people, rng=0)

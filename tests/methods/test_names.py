@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.solve.methods import METHODS, Method
@@ -23,7 +24,7 @@ FULL = {
 }
 
 
-@pytest.mark.parametrize(("method", "name"), FULL.items(), ids=lambda one: getattr(one, "name", ""))
+@each(("method", "name"), FULL.items(), ids=lambda one: getattr(one, "name", ""))
 def test_full_names(method: Method, name: str) -> None:
     assert method.full_name == name
 

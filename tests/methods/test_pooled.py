@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.cases import each
 
 import confide as cf
 from confide.solve.methods.inversion import Shares
@@ -96,9 +97,9 @@ def test_the_estimated_gain_is_the_real_one_or_a_little_less(kind: str) -> None:
     assert -0.03 < short < 0.2
 
 
-@pytest.mark.parametrize("size", [2, 3, 2000])
-@pytest.mark.parametrize("epsilon", [0.01, 12.0])
-@pytest.mark.parametrize("reports", [12, 5000])
+@each("size", [2, 3, 2000])
+@each("epsilon", [0.01, 12.0])
+@each("reports", [12, 5000])
 def test_any_number_of_categories_and_reports_gives_a_distribution(size: int, epsilon: float, reports: int) -> None:
     mechanism, people = response(size, epsilon), np.zeros(size, dtype=int)
     people[0] = reports

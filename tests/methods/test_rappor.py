@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.cases import each
 from tests.methods.algorithm import iterates
 
 from confide import IBU, MLE, BitInversion, Integers, Inversion, RandomizedResponse, Rappor, Status, estimate, tally
@@ -27,8 +28,8 @@ def raw_formula(mechanism: Rappor, reports: NDArray[np.int64]) -> NDArray[np.flo
     return np.asarray((frequency - (1 - p)) / (2 * p - 1), dtype=np.float64)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
-@pytest.mark.parametrize("size", [2, 7, 8, 9, 63, 64, 130])
+@each("epsilon", [0.1, 1.0, 6.0])
+@each("size", [2, 7, 8, 9, 63, 64, 130])
 def test_each_bit_is_inverted_and_the_whole_vector_repaired(size: int, epsilon: float) -> None:
     mechanism, reports = some_reports(size, epsilon)
     raw, counts = raw_formula(mechanism, reports), tally(reports)

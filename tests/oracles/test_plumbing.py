@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import hashlib
 import json
 import re
 import time
@@ -28,10 +29,9 @@ from confide.cli.main import app
 from confide.cli.repetition import repetition_record
 from confide.collector import client
 from confide.collector.client import Receipt
-from confide.collector.lanes import Room
+from confide.collector.http import HTML, JSON, TEXT, home, require_method
 from confide.collector.readings import compute
-from confide.collector.replies import HTML, JSON, TEXT, home, require_method
-from confide.collector.service import Collector, Entry, Refusal, Settings
+from confide.collector.service import Collector, Entry, Refusal, Room, Settings
 from confide.collector.stores import Batch, StoredSurvey, add_up_batches, digest_invitation, open_store
 from confide.collector.wire import Wire
 from confide.data.counting import read_reports
@@ -45,9 +45,8 @@ from confide.data.files import (
     shown_order,
     write_text,
 )
-from confide.data.files.limits import LIMITS
 from confide.data.files.records import district_columns
-from confide.data.files.rows import Account
+from confide.data.files.rows import LIMITS, Account
 from confide.errors import InvalidDistributionError
 from confide.evidence.shapes import Shape
 from confide.mechanisms.audits import audit
@@ -729,9 +728,10 @@ def test_a_district_has_its_own_ends() -> None:
 
 
 def test_the_content_of_a_parquet_file_ends_where_its_footer_begins(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    path.write_bytes(b"PAR1" + bytes(20) + b"foot" + (4).to_bytes(4, "little") + b"PAR1")
-    assert metadata._content_size(str(path)) == 24
+    path, content = tmp_path / "x.parquet", b"PAR1" + bytes(20)
+    path.write_bytes(content + b"foot" + (4).to_bytes(4, "little") + b"PAR1")
+    facts = metadata.Metadata.of(AGES, ["report"], noise=cf.evidence.Noise.SECURE)
+    replace(facts, size=24, sha256=hashlib.sha256(content).hexdigest()).check(str(path), "x")
 
 
 @pytest.mark.usefixtures("folder")

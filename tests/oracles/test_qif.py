@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.laws.examples import random_matrix
 
 from confide import (
@@ -39,15 +40,15 @@ MECHANISMS: list[Mechanism] = [
 ]
 
 
-@pytest.mark.parametrize("size", [2, 3, 10, 100])
-@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0])
+@each("size", [2, 3, 10, 100])
+@each("epsilon", [0.05, 0.7, 3.0])
 def test_geometric(size: int, epsilon: float) -> None:
     ours = TruncatedGeometric(Integers(0, size - 1), epsilon).channel.dense()
     np.testing.assert_allclose(ours, qif.mechanism.d_privacy.geometric(size, epsilon), rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("size", [2, 3, 10, 100])
-@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0])
+@each("size", [2, 3, 10, 100])
+@each("epsilon", [0.05, 0.7, 3.0])
 def test_randomized_response(size: int, epsilon: float) -> None:
     ours = RandomizedResponse(Integers(0, size - 1), epsilon).channel.dense()
     np.testing.assert_allclose(ours, qif.mechanism.d_privacy.randomized_response(size, epsilon), rtol=0, atol=1e-15)
@@ -62,8 +63,8 @@ def test_geometric_with_other_outputs(low: int, outputs: Integers) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("size", [2, 3, 10, 60])
-@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0])
+@each("size", [2, 3, 10, 60])
+@each("epsilon", [0.05, 0.7, 3.0])
 def test_exponential_on_a_line(size: int, epsilon: float) -> None:
     # qif halves the distance that it is given, too.
     ours = Exponential(Integers(0, size - 1), epsilon).channel.dense()
@@ -108,8 +109,8 @@ def test_borders_that_break_a_promise_and_borders_that_keep_it() -> None:
     assert audit(ours).holds
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5, 20, 100])
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@each("steps", [1, 2, 5, 20, 100])
+@each("mechanism", MECHANISMS, ids=repr)
 def test_iterates(mechanism: Mechanism, steps: int) -> None:
     size, outputs = mechanism.channel.shape
     counts = np.random.default_rng(3).integers(10, 1000, outputs).astype(np.float64)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.values.queries import weigh
@@ -130,8 +131,8 @@ def test_without_parentheses_and_goes_before_or_and_any_number_stands_side_by_si
     assert weigh(short, alphabet).any()
 
 
-@pytest.mark.parametrize(("text", "number"), [("$2k", 2e3), ("0.002M", 2e3), ("2,000", 2e3), ("2 thousand", 2e3)])
-@pytest.mark.parametrize(
+@each(("text", "number"), [("$2k", 2e3), ("0.002M", 2e3), ("2,000", 2e3), ("2 thousand", 2e3)])
+@each(
     ("scale", "factor"), [("", 1), ("k", 1000), (" million", 10**6), ("M", 10**6), ("bn", 10**9), (" billion", 10**9)]
 )
 def test_a_number_is_multiplied_by_the_letter_behind_it(text: str, number: float, scale: str, factor: int) -> None:

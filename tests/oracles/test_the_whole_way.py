@@ -22,8 +22,7 @@ import confide as cf
 from confide.collector.stores import Store, open_store
 from confide.data.counting import merge_files, read_reports
 from confide.data.files import estimate_file, read_counts, report_columns
-from confide.data.files.groups import GroupAnswers, SurveyGroups, ask_groups
-from confide.data.files.records import groups_csv, groups_record
+from confide.data.files.records import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record
 from confide.present.pages import groups_page
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")

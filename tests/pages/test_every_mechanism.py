@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.cli.surveys import FINITE, UNBOUNDED, some_values, survey
 from tests.pages.test_estimate_page import Reader
 
@@ -31,9 +32,7 @@ def test_a_page_of_every_kind(name: str) -> None:
         assert word not in page.text
 
 
-@pytest.mark.parametrize(
-    "text", [*FINITE.values(), *UNBOUNDED.values()], ids=[*FINITE, *(f"unbounded {n}" for n in UNBOUNDED)]
-)
+@each("text", [*FINITE.values(), *UNBOUNDED.values()], ids=[*FINITE, *(f"unbounded {n}" for n in UNBOUNDED)])
 def test_the_survey_in_the_footer_can_be_read_again(text: str) -> None:
     assert cf.parse_survey(survey(text).text(MOST_ENTRIES)) == survey(text)
 

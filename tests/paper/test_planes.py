@@ -6,6 +6,7 @@ from math import exp, sqrt
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 from confide import (
     IBU,
@@ -33,9 +34,9 @@ def g(z: int, first: int, last: int, decay: float) -> float:
     return (1 if z in (first, last) else 1 - exp(-decay)) / (1 + exp(-decay))
 
 
-@pytest.mark.parametrize("spacing", [1.0, 0.5])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("grid", [(3, 4, 0, 0), (2, 5, -3, 7), (6, 2, 1, 1)])
+@each("spacing", [1.0, 0.5])
+@each("epsilon", [0.1, 1.0, 3.0])
+@each("grid", [(3, 4, 0, 0), (2, 5, -3, 7), (6, 2, 1, 1)])
 def test_equation_truncated_taxicab(grid: tuple[int, int, int, int], epsilon: float, spacing: float) -> None:
     rows, columns, row, column = grid
     alphabet = Grid(rows, columns, spacing, "km", (), row, column)

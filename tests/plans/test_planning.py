@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
@@ -281,7 +282,7 @@ def test_a_target_that_takes_no_survey_is_refused() -> None:
         make(guess="uniform", people=1000, target_emd=2.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "words"),
     [
         ({}, "too little to plan with"),

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from tests.reproduction.tiny import invent, run_tiny
+from tests.cases import each
+from tests.reproduction.tiny import invent, run_tiny, tiny_tables
 
 import confide as cf
 from confide.present.figures import to_pdf
@@ -18,7 +19,7 @@ from reproduction.catalogue import inversion, likelihood
 
 pytestmark = pytest.mark.slow
 
-ALL = pytest.mark.parametrize("name", EXPERIMENTS)
+ALL = each("name", EXPERIMENTS)
 COMPARISONS = {name: one for name, one in EXPERIMENTS.items() if isinstance(one, Comparison)}
 
 OF_PAPER = {
@@ -74,7 +75,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 @ALL
 def test_every_figure_draws_from_a_tiny_run(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    tables = run_tiny(experiment)
+    tables = tiny_tables(name)
     assert {table: list(columns) for table, columns in experiment.columns.items()} == {
         table: list(found.kinds) for table, found in tables.items()
     }
@@ -105,7 +106,7 @@ def test_names_and_captions_are_in_order(name: str) -> None:
     assert all(note.endswith(".") for note in experiment.notes)
 
 
-@pytest.mark.parametrize("name", [name for name, one in COMPARISONS.items() if one.claims])
+@each("name", [name for name, one in COMPARISONS.items() if one.claims])
 def test_claims_follow_the_numbers(name: str) -> None:
     """What the paper says holds where IBU is a hundred times better, or as good; and fails where it is worse."""
     experiment = COMPARISONS[name]
@@ -128,7 +129,7 @@ def test_what_is_drawn_at_random_is_the_same_twice() -> None:
 
 def test_pdf_files_are_the_same_twice(tmp_path: Path) -> None:
     experiment = EXPERIMENTS["rappor-concavity"]
-    figure = experiment.pictures[0].draw(run_tiny(experiment))
+    figure = experiment.pictures[0].draw(tiny_tables("rappor-concavity"))
     for name in ("first", "second"):
         to_pdf(figure, tmp_path / f"{name}.pdf")
     assert (tmp_path / "first.pdf").read_bytes() == (tmp_path / "second.pdf").read_bytes()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.pages.test_design import LABEL, outside_of_folds
 from tests.pages.test_estimate_page import Reader
-from tests.reproduction.tiny import run_tiny, shrink
+from tests.reproduction.tiny import run_tiny, shrink, tiny_tables
 
 from reproduction import EXPERIMENTS, Comparison, Experiment, Folder, Run
 from reproduction.page import reproduction_page
@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     made.prepare()
     for name in NAMES:
         experiment = EXPERIMENTS[name]
-        made.write_tables(experiment, run_tiny(experiment))
+        made.write_tables(experiment, tiny_tables(name))
         made.write_run(Run(name, "0.1.0", 1 if isinstance(experiment, Comparison) else 0, 10, 10, 0, 1.5, 2.0, ""))
         draw_pictures(experiment, made.path)
     return made

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
-from reproduction import Comparison, Computation, Experiment, Setting, Table
+from reproduction import EXPERIMENTS, Comparison, Computation, Experiment, Setting, Table
 from reproduction.cells import Contender, Row, run_draw
 from reproduction.declarations import Bundled
 from reproduction.experiments import COLUMNS
@@ -42,6 +43,12 @@ def run_tiny(experiment: Experiment) -> Tables:
         record for draw in small.draws(1) for record in run_draw(draw, small.contenders, is_kept=small.is_kept(draw))
     ]
     return small.tabulate(records)
+
+
+@cache
+def tiny_tables(name: str) -> Tables:
+    """Return the tables of a cut-down experiment, run once for all tests of a process that only read them."""
+    return run_tiny(EXPERIMENTS[name])
 
 
 def invent(experiment: Comparison, *, ibu: float, others: float) -> Tables:

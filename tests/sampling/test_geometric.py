@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.sampling.scripted import ScriptedBits, SpelledBits
 
 from confide.mechanisms.sampling import GeometricNoise, as_bits, ratio_above
@@ -16,7 +17,7 @@ from confide.mechanisms.sampling.bits import OddsCoin, PowerCoin, toss_all
 
 RATIOS = [Fraction(1, 2), Fraction(1, 3), Fraction(99, 100), ratio_above(Fraction(1, 20)), ratio_above(Fraction(40))]
 
-every_ratio = pytest.mark.parametrize("ratio", RATIOS, ids=float)
+every_ratio = each("ratio", RATIOS, ids=float)
 
 
 def heads(coin: PowerCoin, u: Fraction) -> bool:
@@ -29,8 +30,8 @@ def probabilities(ratio: Fraction, digit: int) -> list[tuple[PowerCoin, Fraction
     return [(PowerCoin(ratio, digit), power), (OddsCoin(ratio, digit), power / (1 + power))]
 
 
-@pytest.mark.parametrize("digit", [0, 1, 4])
-@pytest.mark.parametrize("depth", [2, 63, 64, 65, 96, 97, 128, 300])
+@each("digit", [0, 1, 4])
+@each("depth", [2, 63, 64, 65, 96, 97, 128, 300])
 @every_ratio
 def test_coins_change_side_exactly_at_their_probability(ratio: Fraction, digit: int, depth: int) -> None:
     step = Fraction(1, 2**depth)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.laws.examples import FAMILIES, LINE_EDGE, PLANE_EDGE, label
 from tests.sampling.chi_square import bins_of, count_bins, p_value, probed_values, spread
 from tests.sampling.scripted import LARGEST_WORD, ScriptedBits
@@ -28,14 +29,14 @@ from confide import (
     TruncatedGeometric,
     TruncatedTaxicab,
 )
-from confide.mechanisms.line import LARGEST_TABLE
+from confide.mechanisms.base import LARGEST_TABLE
 from confide.mechanisms.sampling import SecureBits
 from confide.values.limits import MOST_STORED
 
 PEOPLE = 120_000
 PAIRS = [pair for family in FAMILIES.values() for pair in family.sampled]
 
-every_pair = pytest.mark.parametrize(("right", "wrong"), PAIRS, ids=label)
+every_pair = each(("right", "wrong"), PAIRS, ids=label)
 
 
 @pytest.mark.slow
@@ -71,7 +72,7 @@ def test_simulated_counts_keep_everybody(right: Mechanism, wrong: Mechanism) -> 
     assert right.simulate_counts(0 * histogram, rng=1).total == 0
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@each("kind", FAMILIES)
 def test_simulated_counts_and_reports_are_alike(kind: str) -> None:
     # Two samples, each against the other: the chi-square test of homogeneity over the bins that are not rare.
     mechanism = FAMILIES[kind].sampled[0][0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.laws.examples import ALL_EXAMPLES, label
 
 import confide as cf
@@ -71,7 +72,7 @@ def test_the_tape_is_what_is_specified(value: Any, text: str) -> None:
     assert b"".join(taken) == whole[:74]  # no byte is skipped, across blocks
 
 
-@pytest.mark.parametrize("mechanism", [one for one in ALL_EXAMPLES if one.lasting is None][::5], ids=label)
+@each("mechanism", [one for one in ALL_EXAMPLES if one.lasting is None][::5], ids=label)
 def test_the_same_value_gives_the_same_report_every_day(mechanism: cf.Mechanism) -> None:
     survey = cf.Survey(mechanism)
     numbers = np.random.default_rng(0).integers(0, mechanism.alphabet.size, 6)

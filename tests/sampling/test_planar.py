@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.laws.exact import cut, exp_bounds
 from tests.laws.formulas import lattice_sum
 from tests.sampling.scripted import LARGEST_WORD, ScriptedBits
@@ -53,9 +54,9 @@ NOISES = [PlanarGeometricNoise(Fraction(decay)) for decay in ("1", "0.05", "7.5"
 CELLS = [(1, 0), (0, -1), (3, 4), (-7, 2), (11, -30)]
 
 
-@pytest.mark.parametrize("depth", [60, 64, 65, 100, 128, 200, 300])
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: str(noise.decay))
+@each("depth", [60, 64, 65, 100, 128, 200, 300])
+@each("cell", CELLS, ids=str)
+@each("noise", NOISES, ids=lambda noise: str(noise.decay))
 def test_the_side_changes_exactly_at_the_ratio_of_densities(
     noise: PlanarGeometricNoise, cell: tuple[int, int], depth: int
 ) -> None:

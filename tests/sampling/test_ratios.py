@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.laws.exact import exp_bounds
 
 from confide.mechanisms.sampling import as_integers, exponential_bounds, log_of, over_root_two, ratio_above
-from confide.mechanisms.sampling.ratios import power_bounds
+from confide.mechanisms.sampling.bits import power_bounds
 
 
 def check(exponent: Fraction) -> None:

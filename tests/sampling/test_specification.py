@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-import pytest
+from tests.cases import each
 
 import confide as cf
 from confide.mechanisms.sampling.bits import Bits, Octets
@@ -280,7 +280,7 @@ SPECIFIED: dict[str, tuple[cf.Mechanism, Any, Callable[[Tape], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SPECIFIED)
+@each("name", SPECIFIED)
 def test_a_report_is_what_the_document_says(name: str) -> None:
     mechanism, value, specified = SPECIFIED[name]
     own = mechanism.alphabet.encode([value])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.solvers.problems import Array, degenerate, drawn, precise_certificate, rival_maximum, run, uniform
 
 from confide import (
@@ -37,7 +38,7 @@ LINES: dict[str, Build] = {
     "exponential": lambda size, epsilon: Exponential(Integers(0, size - 1), 2 * epsilon),
 }
 
-every_line = pytest.mark.parametrize("build", LINES.values(), ids=LINES.keys())
+every_line = each("build", LINES.values(), ids=LINES.keys())
 every_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS.keys())
 
 
@@ -47,8 +48,8 @@ def dense_interior_point(evidence: Evidence) -> float:
     return evidence.log_likelihood(run(solver, evidence).distribution)
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 0.3, 2.0])
-@pytest.mark.parametrize("size", [3, 4, 20, 150])
+@each("epsilon", [0.02, 0.3, 2.0])
+@each("size", [3, 4, 20, 150])
 @every_line
 def test_newton_and_both_interior_points_agree_on_a_line(build: Build, size: int, epsilon: float) -> None:
     evidence = drawn(build(size, epsilon).channel, 5000, seed=size)
@@ -81,7 +82,7 @@ def test_an_independent_solver_agrees(mechanism: Mechanism) -> None:
         assert ours == pytest.approx(rival_maximum(evidence), rel=0, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each("seed", range(25))
 def test_an_independent_solver_agrees_on_degenerate_matrices(seed: int) -> None:
     evidence = degenerate(seed, 1000)
     rival = rival_maximum(evidence)

@@ -55,7 +55,7 @@ def test_a_maximum_of_many_bit_vectors_takes_little_memory() -> None:
     counts = tally(words)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "MOST_STORED", 0)
-        patch.setattr("confide.mechanisms.unary.CHUNK", 2**18)
+        patch.setattr("confide.mechanisms.randomized_response.CHUNK", 2**18)
         tracemalloc.start()
         evidence = mechanism.observe(counts)
         observed = tracemalloc.get_traced_memory()[1]

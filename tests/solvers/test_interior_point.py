@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from tests.cases import each
 from tests.solvers.test_agreement import LINES, Build
 
 from confide.channels import TwoSidedExponential
 from confide.channels.two_sided_exponential import running_sums, sums_of_others
 from confide.solve.maximum import DenseSystem, LineSystem
 
-every_line = pytest.mark.parametrize("build", LINES.values(), ids=LINES.keys())
+every_line = each("build", LINES.values(), ids=LINES.keys())
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 5.0])
-@pytest.mark.parametrize("size", [3, 4, 5, 6, 40])
+@each("epsilon", [0.01, 0.5, 5.0])
+@each("size", [3, 4, 5, 6, 40])
 @every_line
 def test_line_system_solves_what_the_dense_one_does(build: Build, size: int, epsilon: float) -> None:
     generator = np.random.default_rng(size)
@@ -36,8 +36,8 @@ def test_a_dense_system_that_cannot_be_factored_gives_no_step() -> None:
     assert np.isnan(system.solve(np.ones(2))).any()
 
 
-@pytest.mark.parametrize("ratio", [0.0, 0.3, 0.999])
-@pytest.mark.parametrize("shape", [(1,), (2,), (7,), (3, 5), (2, 3, 4)])
+@each("ratio", [0.0, 0.3, 0.999])
+@each("shape", [(1,), (2,), (7,), (3, 5), (2, 3, 4)])
 def test_running_sums(shape: tuple[int, ...], ratio: float) -> None:
     vectors = np.random.default_rng(0).uniform(size=shape)
     places = np.arange(shape[-1])

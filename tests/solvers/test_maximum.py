@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.solvers.problems import Array, run
 
 from confide import MLE, Integers, RandomizedResponse, Status
@@ -44,8 +45,8 @@ def best_by_enumeration(shares: Array, keep: float, other: float) -> float:
     return best
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 5.0, 50.0])
-@pytest.mark.parametrize("size", [2, 3, 7])
+@each("epsilon", [1e-6, 0.1, 1.0, 5.0, 50.0])
+@each("size", [2, 3, 7])
 def test_no_set_of_values_is_better(size: int, epsilon: float) -> None:
     channel = channel_of(size, epsilon)
     for seed in range(20):

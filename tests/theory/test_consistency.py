@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.cases import each
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
@@ -14,7 +15,7 @@ from confide.theory.verdicts import Verdict
 from confide.values.base import as_value
 
 
-@pytest.mark.parametrize("name", FINITE)
+@each("name", FINITE)
 def test_every_finite_mechanism(name: str) -> None:
     mechanism = survey(FINITE[name]).mechanism
     found = consistency(mechanism)

@@ -38,12 +38,10 @@ def test_equally_good_explanations_are_named_beside_the_interval() -> None:
 def test_what_these_reports_tell_comes_first() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 1.0)
     counts = mechanism.simulate_counts(np.full(10, 300), rng=1)
-    told, verdict, _ = str(cf.diagnose(counts, mechanism, name="rooms", error=0.2)).split("\n\n")
-    fit, resolution, *_ = told.split("\n")
+    told, verdict, _ = str(cf.diagnose(counts, mechanism, name="rooms")).split("\n\n")
+    fit, windows, *_ = told.split("\n")
     assert fit.startswith(("These reports fit", "Whether these reports come from"))
-    assert resolution.startswith("As narrow as these reports tell: ")
-    assert "These reports tell the shares of " in told
-    assert "rooms " in told
+    assert windows.startswith("As narrow as these reports tell: ")
     assert verdict.startswith("This mechanism can reveal the distribution")
 
 
@@ -52,19 +50,17 @@ def test_a_bad_fit_casts_doubt_on_all_the_rest() -> None:
     told = told_in_words(cf.diagnose(cf.tally([4], counts=[2000]), mechanism))
     assert told[0].startswith("These reports do not come from this mechanism: 4 was reported")
     assert told[1] == "What follows holds only as far as they do come from it."
-    assert told[2].endswith("is not known. It would rest on the mechanism, from which they do not come.")
+    assert told[2].endswith("is not known. They would rest on the mechanism, from which the reports do not come.")
 
 
-def test_the_error_and_the_level_are_those_asked_for() -> None:
+def test_the_level_is_the_one_asked_for() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 4), 2.0)
-    diagnosis = cf.diagnose(mechanism.simulate_counts(np.full(5, 100), rng=1), mechanism, error=0.3, level=0.8)
-    assert diagnosis.resolution is not None
-    assert (diagnosis.resolution.error, diagnosis.resolution.level) == (0.3, 0.8)
+    diagnosis = cf.diagnose(mechanism.simulate_counts(np.full(5, 100), rng=1), mechanism, level=0.8)
+    assert diagnosis.windows is not None
+    assert (diagnosis.windows.level, diagnosis.why_no_windows) == (0.8, "")
     interval = diagnosis.query("value > 2").interval
     assert interval is not None
     assert interval.level == 0.8
-    with pytest.raises(cf.ConfideError, match="error must lie between 0 and 1"):
-        cf.diagnose(None, mechanism, error=2.0)
     with pytest.raises(cf.ConfideError, match="level must lie between 0 and 1"):
         cf.diagnose(None, mechanism, level=0.0)
 

@@ -77,11 +77,8 @@ def test_random_groups_of_a_pool_do_not_differ() -> None:
 @pytest.mark.slow
 def test_hundreds_of_random_groups_do_not_differ() -> None:
     """The tail is what matters here: of 500 p-values the least must be below 6e-5 to count."""
-    false = 0
-    for seed in range(2):
-        sizes = np.random.default_rng(seed).integers(1, 60, size=500).tolist()
-        false += bool(differences(alone(at_random(AGES, sizes, seed), AGES)).different)
-    assert false == 0
+    sizes = np.random.default_rng(0).integers(1, 60, size=500).tolist()
+    assert not differences(alone(at_random(AGES, sizes, 0), AGES)).different
 
 
 @pytest.mark.parametrize(("size", "shift"), [(2000, 10), (2000, -5), (100, 15)])

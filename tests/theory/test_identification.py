@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import each
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
@@ -15,7 +16,7 @@ from confide.theory.spectra import find_classes
 from confide.theory.verdicts import Verdict
 
 
-@pytest.mark.parametrize("name", FINITE)
+@each("name", FINITE)
 def test_lemmas_agree_with_the_rank_of_the_matrix(name: str) -> None:
     mechanism = survey(FINITE[name]).mechanism
     found = identification(mechanism)

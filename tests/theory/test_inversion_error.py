@@ -9,8 +9,8 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.mechanisms.geometric import geometric_bound
-from confide.mechanisms.taxicab import taxicab_bound
+from confide.mechanisms.line import geometric_bound
+from confide.mechanisms.planar_noise import taxicab_bound
 from confide.theory.inversion_error import inversion_error
 
 SQUARE = [

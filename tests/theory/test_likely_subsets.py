@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.cases import each
 from tests.laws.examples import ALL_EXAMPLES, LAKE, all_mechanisms, label
 from tests.theory.dense import highest, some_reports
 
@@ -73,7 +74,7 @@ def check_gains(whole: Evidence, part: Evidence, subset: LikelySubset) -> None:
         assert everywhere.max() <= inside.max() * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=label)
+@each("mechanism", SMALL, ids=label)
 def test_the_maximum_of_every_mechanism_is_the_same(mechanism: Mechanism) -> None:
     check_subset({mechanism: some_reports(mechanism, 8, seed=2)})
 
@@ -207,8 +208,8 @@ POOLS: dict[str, tuple[Mechanism, ...]] = {
 }
 
 
-@pytest.mark.parametrize("pool", POOLS.values(), ids=POOLS)
-@pytest.mark.parametrize("seed", range(3))
+@each("pool", POOLS.values(), ids=POOLS)
+@each("seed", range(3))
 def test_the_maximum_of_pools_is_the_same(pool: tuple[Mechanism, ...], seed: int) -> None:
     check_subset({one: some_reports(one, 3, seed + place) for place, one in enumerate(pool)})
 
@@ -252,9 +253,9 @@ def far_and_near(mechanism: Mechanism, far: int) -> Counts:
     return tally(np.concatenate([reports, outlier]))
 
 
-@pytest.mark.parametrize("mechanism", [*LINES, *PLANES], ids=label)
-@pytest.mark.parametrize("far", [10**6, 10**9])
-@pytest.mark.parametrize("method", [MLE(), IBU()], ids=label)
+@each("mechanism", [*LINES, *PLANES], ids=label)
+@each("far", [10**6, 10**9])
+@each("method", [MLE(), IBU()], ids=label)
 def test_an_outlier_far_away_costs_a_few_cells(mechanism: Mechanism, far: int, method: MLE | IBU) -> None:
     answer = estimate(far_and_near(mechanism, far), mechanism, method)
     assert isinstance(answer.alphabet, Selection)
@@ -289,7 +290,7 @@ def test_a_crowd_with_an_outlier_is_convolved_where_the_crowd_is(monkeypatch: py
     counts = far_and_near(mechanism, 10**7)
     part = likely_subset(counts, mechanism).alphabet
     stored = mechanism.observe_within(counts, part)
-    monkeypatch.setattr(planar_noise, "LARGEST_SCATTER", 50_000)
+    monkeypatch.setattr(planar_noise, "LARGEST_STORED", 5_000)
     monkeypatch.setattr(planar_noise, "LARGEST_WINDOW", 300)
     convolved = mechanism.observe_within(counts, part)
     assert type(convolved.channel) is not type(stored.channel)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.cases import each
 from tests.laws.examples import ALL_EXAMPLES, FAMILIES, all_mechanisms, label
 from tests.theory.dense import matrix_of, some_reports
 
@@ -64,7 +65,7 @@ def steps(alphabet: Alphabet, axis: int, sign: int) -> tuple[NDArray[np.int64], 
     return start, numbers[start]
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=label)
+@each("mechanism", SMALL, ids=label)
 def test_every_mechanism_keeps_what_it_declares(mechanism: Mechanism) -> None:
     check_premise(mechanism, some_reports(mechanism, 12, seed=1))
 

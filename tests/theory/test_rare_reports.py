@@ -160,7 +160,7 @@ def test_a_solver_that_gives_up_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_a_million_values_cost_what_the_reports_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_values_cost_what_the_reports_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     solve = maximum_set_module.maximum_set_of
 
@@ -169,10 +169,10 @@ def test_a_million_values_cost_what_the_reports_reach(monkeypatch: pytest.Monkey
         return solve(evidence, alphabet)
 
     monkeypatch.setattr(diagnosis_module, "maximum_set_of", watch)
-    answer = cf.diagnose(cf.tally([5, 9, 300]), cf.TruncatedGeometric(cf.Integers(0, 999_999), 0.01))
+    answer = cf.diagnose(cf.tally([5, 9, 300]), cf.TruncatedGeometric(cf.Integers(0, 199_999), 0.01))
     assert sizes == [296]
-    assert answer.alphabet.size == 1_000_000
-    assert answer.maximum_set.point.size == 1_000_000
+    assert answer.alphabet.size == 200_000
+    assert answer.maximum_set.point.size == 200_000
     assert answer.query("x <= 300").lowest == pytest.approx(1)
     assert "Looked for among values 5 to 300" in str(answer)
 

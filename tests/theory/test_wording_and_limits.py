@@ -8,7 +8,7 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.estimates.diagnosis.words import _number, _uncovered, describe_bound, evidence_in_words, verdict_in_words
-from confide.mechanisms.geometric import geometric_bound
+from confide.mechanisms.line import geometric_bound
 from confide.mechanisms.randomized_response import krr_bound
 from confide.theory.concavity import MOST_PEOPLE, concavity_chance, people_for_concavity
 from confide.theory.consistency import column_ends, consistency, is_positive

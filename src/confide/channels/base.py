@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-
 UNIT = 2.0**-53
 """The unit roundoff of float64: one operation is wrong by at most this share of its result."""
-
-LARGEST_INVERSE = 1500
-"""Values up to which all rows of an inverse without structure are computed: a few seconds."""
 
 COMPUTED = 64 * float(np.finfo(np.float64).eps)
 """Relative error of an entry that is computed, some as sums; no mechanism has rows that differ, but by so little."""
@@ -131,17 +127,23 @@ class Channel(ABC):
         return 1.2e-15  # 1.1e-15 was the most that exact arithmetic showed on lines, at n = 1e9
 
     def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """Bound on the rounding error of each entry of push, for a non-negative input and what push made of it.
-
-        The default holds for sums of products in any order: with m terms of one sign they are wrong by at most
-        m + 3 units (Higham, Accuracy and Stability, 2002, section 3.1). A channel that computes its products in
-        another way, as by recursions or transforms, overrides both bounds.
-        """
-        return _sum_error(distribution, pushed)
+        """Bound on the rounding error of each entry of push, for a non-negative input and what push made of it."""
+        return self._error(0, distribution, pushed)
 
     def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
         """Bound on the rounding error of each entry of pull; see :meth:`push_error`."""
-        return _sum_error(weights, pulled)
+        return self._error(1, weights, pulled)
+
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (for others)
+        """Bound the error of a push (side 0) or a pull (side 1).
+
+        The default holds for sums of products in any order: with m terms of one sign they are wrong by at most
+        m + 3 units (Higham, Accuracy and Stability, 2002, section 3.1). A channel that computes its products in
+        another way, as by recursions or transforms, overrides it.
+        """
+        # Terms that are zero add no rounding.
+        error: FloatArray = (np.count_nonzero(given, axis=-1, keepdims=True) + 3) * UNIT * product
+        return error
 
     def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
         """Bound on the sum of all errors of push, each times a weight; transforms know a better one than this."""
@@ -183,10 +185,8 @@ class Channel(ABC):
         """
         require_square(self.shape)
         size = self.shape[0]
-        if size > LARGEST_INVERSE:
-            raise NotInvertibleError(
-                f"The inverse of {size:,} values is not computed here; of {LARGEST_INVERSE:,} at most."
-            )
+        if size > 1500:  # which takes a few seconds without structure
+            raise NotInvertibleError(f"The inverse of {size:,} values is not computed here; of 1,500 at most.")
         return np.asarray((self.unpush(np.eye(size)) ** 2).sum(axis=1))
 
     def unbit(self, frequencies: FloatArray) -> FloatArray:  # noqa: ARG002 (for channels over bit vectors)
@@ -301,13 +301,10 @@ class Rescaled(Channel):
         """See :attr:`Channel.entry_error`."""
         return self.base.entry_error
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`."""
-        return self.base.push_error(distribution * self.factors, pushed) + UNIT * pushed
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        return self.base.pull_error(weights, self.base.pull(weights)) * self.factors + UNIT * pulled
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        if side == 0:
+            return self.base.push_error(given * self.factors, product) + UNIT * product
+        return self.base.pull_error(given, self.base.pull(given)) * self.factors + UNIT * product
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -316,12 +313,6 @@ class Rescaled(Channel):
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """See :meth:`Channel.block`."""
         return self.base.block(values, outputs) * self.factors[values, None]
-
-
-def _sum_error(terms: FloatArray, sums: FloatArray) -> FloatArray:
-    # Terms that are zero add no rounding.
-    error: FloatArray = (np.count_nonzero(terms, axis=-1, keepdims=True) + 3) * UNIT * sums
-    return error
 
 
 def require_square(shape: tuple[int, int]) -> None:

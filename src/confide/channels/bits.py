@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 from confide.channels.base import UNIT, Channel, FloatArray, Indices
 from confide.errors import NotInvertibleError
 
-BLOCK = 8192
-"""Vectors that are added up at a time: errors grow with the block plus the number of blocks."""
-
 _BITS_OF_BYTES = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.float64)
 """Bits of each byte, one row a byte, lowest first."""
 
@@ -51,6 +48,9 @@ class BitChannel(Channel):
     keep: float | Fraction
     flip: float | Fraction
     packed: NDArray[np.uint8]
+
+    entry_error = 0.0  # one number makes the matrix
+    _block = 8192  # vectors that are added up at a time: errors grow with the block plus the number of blocks
 
     @cached_property
     def lift(self) -> float:
@@ -86,35 +86,41 @@ class BitChannel(Channel):
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        flat = distribution.reshape(-1, self.size)
-        pushed = np.array([self._push_one(vector) for vector in flat])
-        return pushed.reshape(*distribution.shape[:-1], self.packed.shape[0])
+        vectors, length = self.packed.shape
+        pushed = []
+        for flat in distribution.reshape(-1, self.size):
+            padded = np.zeros(8 * length)
+            padded[: self.size] = flat
+            chosen = np.zeros(vectors)
+            for table, column in zip(padded.reshape(-1, 8) @ _BITS_OF_BYTES.T, self._by_position, strict=True):
+                chosen += table[column]
+            pushed.append(float(flat.sum()) + self.lift * chosen)
+        return np.array(pushed).reshape(*distribution.shape[:-1], vectors)
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        flat = weights.reshape(-1, self.packed.shape[0])
-        pulled = np.array([self._pull_one(vector) for vector in flat])
-        return pulled.reshape(*weights.shape[:-1], self.size)
+        vectors, length = self.packed.shape
+        pulled = []
+        for flat in weights.reshape(-1, vectors):
+            per_byte = np.zeros((length, 256))
+            # Block by block, because a running sum over a million vectors would lose six digits in the worst case.
+            for start in range(0, vectors, self._block):
+                block = slice(start, start + self._block)
+                for place, column in enumerate(self._by_position):
+                    per_byte[place] += np.bincount(column[block], flat[block], minlength=256)
+            per_bit = (per_byte @ _BITS_OF_BYTES).reshape(-1)[: self.size]
+            pulled.append(float(flat.sum()) + self.lift * per_bit)
+        return np.array(pulled).reshape(*weights.shape[:-1], self.size)
 
-    @property
-    def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`; one number makes the matrix."""
-        return 0.0
-
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`: eight terms in a table, then one table after the other."""
-        return self._without_signs(24 + self.packed.shape[1], distribution, pushed)
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`: vectors are added in blocks, then the blocks, then bytes."""
-        blocks = -(-self.packed.shape[0] // BLOCK)
-        terms = min(BLOCK, self.packed.shape[0]) + blocks + 256 + 24
-        return self._without_signs(terms, weights, pulled)
-
-    def _without_signs(self, terms: int, vectors: FloatArray, products: FloatArray) -> FloatArray:
-        """Bound so many roundings as if nothing were subtracted: a lift below zero takes off what is set."""
-        added: FloatArray = products + 2 * max(-self.lift, 0.0) * vectors.sum(axis=-1, keepdims=True)
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        vectors, length = self.packed.shape
+        # A push has eight terms in a table, then one table after the other; in a pull vectors are added in blocks, then
+        # the blocks, then bytes.
+        pulled = min(self._block, vectors) + -(-vectors // self._block) + 256 + 24
+        terms = 24 + length if side == 0 else pulled
+        # As if nothing were subtracted: a lift below zero takes off what is set.
+        added: FloatArray = product + 2 * max(-self.lift, 0.0) * given.sum(axis=-1, keepdims=True)
         error: FloatArray = terms * UNIT * added
         return error
 
@@ -128,23 +134,3 @@ class BitChannel(Channel):
         bits = (bytes_ >> (values % 8).astype(np.uint8)[:, None]) & np.uint8(1)
         lifted: FloatArray = 1.0 + self.lift * bits.astype(np.float64)
         return lifted
-
-    def _push_one(self, distribution: FloatArray) -> FloatArray:
-        padded = np.zeros(8 * self.packed.shape[1])
-        padded[: self.size] = distribution
-        tables = padded.reshape(-1, 8) @ _BITS_OF_BYTES.T
-        chosen = np.zeros(self.packed.shape[0])
-        for table, column in zip(tables, self._by_position, strict=True):
-            chosen += table[column]
-        return float(distribution.sum()) + self.lift * chosen
-
-    def _pull_one(self, weights: FloatArray) -> FloatArray:
-        per_byte = np.zeros((self.packed.shape[1], 256))
-        # Block by block, because a running sum over a million vectors would lose six digits in the worst case.
-        for start in range(0, weights.size, BLOCK):
-            block = slice(start, start + BLOCK)
-            for place, column in enumerate(self._by_position):
-                per_byte[place] += np.bincount(column[block], weights[block], minlength=256)
-        per_bit = (per_byte @ _BITS_OF_BYTES).reshape(-1)[: self.size]
-        pulled: FloatArray = float(weights.sum()) + self.lift * per_bit
-        return pulled

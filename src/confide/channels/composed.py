@@ -1,16 +1,12 @@
-"""One channel after another: the outputs of the first are the values of the second.
-
-Part of a larger channel: some of its values, and its outputs merged or renamed.
-
-Channels side by side, each on its own axis of the values.
-"""
+"""Channels made of others: one after another, a part of a larger one, several side by side or stacked."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import ClassVar
 
 import numpy as np
 
@@ -60,17 +56,12 @@ class Composed(Channel):
         """See :attr:`Channel.entry_error`; an entry is a sum over what stands between the two."""
         return self.first.entry_error + self.second.entry_error + (self.first.shape[1] + 3) * UNIT
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`: errors of the first step go through the second, which adds its own."""
-        between = self.first.push(distribution)
-        error = self.first.push_error(distribution, between)
-        return self.second.push(error) + self.second.push_error(between, pushed)
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        between = self.second.pull(weights)
-        error = self.second.pull_error(weights, between)
-        return self.first.pull(error) + self.first.pull_error(between, pulled)
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        # Errors of one step go through the next, which adds its own.
+        one, other = (self.first, self.second) if side == 0 else (self.second, self.first)
+        between = (one.push, one.pull)[side](given)
+        error = (one.push_error, one.pull_error)[side](given, between)
+        return (other.push, other.pull)[side](error) + (other.push_error, other.pull_error)[side](between, product)
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -144,17 +135,14 @@ class Embedded(Channel):
         """See :attr:`Channel.entry_error`."""
         return self.base.entry_error
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`."""
-        full = self._spread(distribution)
-        merged_most = int(np.bincount(self.remap + 1)[1:].max(initial=0))
-        return self._merge(self.base.push_error(full, self.base.push(full))) + merged_most * UNIT * pushed
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
-        """See :meth:`Channel.pull_error`."""
-        unmerged = self._unmerge(weights)
-        error: FloatArray = self.base.pull_error(unmerged, self.base.pull(unmerged))[..., self.values]
-        return error
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        full = self._spread(given) if side == 0 else self._unmerge(given)
+        error = (self.base.push_error, self.base.pull_error)[side](full, (self.base.push, self.base.pull)[side](full))
+        if side == 0:
+            merged_most = int(np.bincount(self.remap + 1)[1:].max(initial=0))
+            return self._merge(error) + merged_most * UNIT * product
+        chosen: FloatArray = error[..., self.values]
+        return chosen
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -176,10 +164,6 @@ class Embedded(Channel):
         # The -1 of what is never reported becomes a bin of its own, in front, which is then cut off.
         merged = [np.bincount(self.remap + 1, row, minlength=self.outputs + 1)[1:] for row in flat]
         return np.array(merged, dtype=np.float64).reshape(*outputs.shape[:-1], self.outputs)
-
-
-Step = Callable[[FloatArray], FloatArray]
-StepError = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,29 +193,21 @@ class Kronecker(Channel):
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        return self._along(distribution, 0, [part.push for part in self.parts])
+        return self._along(0, distribution)
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        return self._along(weights, 1, [part.pull for part in self.parts])
+        return self._along(1, weights)
 
     @property
     def entry_error(self) -> float:
         """See :attr:`Channel.entry_error`."""
         return sum(part.entry_error for part in self.parts)
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
-        """See :meth:`Channel.push_error`."""
-        return self._errors(distribution, 0, [(part.push, part.push_error) for part in self.parts])
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
-        """See :meth:`Channel.pull_error`."""
-        return self._errors(weights, 1, [(part.pull, part.pull_error) for part in self.parts])
-
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         """See :meth:`Channel.unpush`."""
-        return self._along(frequencies, 1, [part.unpush for part in self.parts])
+        return self._along(1, frequencies, is_inverse=True)
 
     def inverse_lengths(self) -> FloatArray:
         """See :meth:`Channel.inverse_lengths`; the inverse is the product of the inverses."""
@@ -244,7 +220,7 @@ class Kronecker(Channel):
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
         rows = np.ones((values.size, 1))
-        for part, own in zip(self.parts, self._split(values, 0), strict=True):
+        for part, own in zip(self.parts, np.unravel_index(values, self._sizes(0)), strict=True):
             # The width is spelled out: of no values at all, nobody could tell it.
             width = rows.shape[1] * part.shape[1]
             rows = (rows[:, :, None] * part.select(own)[:, None, :]).reshape(values.size, width)
@@ -252,36 +228,140 @@ class Kronecker(Channel):
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """See :meth:`Channel.block`."""
-        each = zip(self.parts, self._split(values, 0), self._split(outputs, 1), strict=True)
-        return reduce(np.multiply, [part.block(own, reported) for part, own, reported in each])
+        own, reported = np.unravel_index(values, self._sizes(0)), np.unravel_index(outputs, self._sizes(1))
+        blocks = [part.block(*numbers) for part, *numbers in zip(self.parts, own, reported, strict=True)]
+        return reduce(np.multiply, blocks)
 
     def _sizes(self, side: int) -> list[int]:
         """Return how many values (side 0) or outputs (side 1) each part has."""
         return [part.shape[side] for part in self.parts]
 
-    def _split(self, numbers: Indices, side: int) -> Sequence[Indices]:
-        return np.unravel_index(numbers, self._sizes(side))
-
-    def _along(self, vectors: FloatArray, side: int, steps: Sequence[Step]) -> FloatArray:
-        """Take one step along each axis of the table on the last axis.
+    def _along(self, side: int, vectors: FloatArray, *, is_inverse: bool = False) -> FloatArray:
+        """Take one step along each axis of the table on the last axis: a product, or what undoes a push.
 
         The last axis is always the one that a step works on; then it becomes the first, so that the axes stand as
         they stood once every one has had its turn.
         """
         lead = vectors.shape[:-1]
         table = vectors.reshape(*lead, *self._sizes(side))
-        for step in reversed(steps):
-            table = np.moveaxis(step(table), -1, len(lead))
+        for part in reversed(self.parts):
+            after = part.unpush(table) if is_inverse else (part.push, part.pull)[side](table)
+            table = np.moveaxis(after, -1, len(lead))
         return table.reshape(*lead, -1)
 
-    def _errors(self, vectors: FloatArray, side: int, steps: Sequence[tuple[Step, StepError]]) -> FloatArray:
-        """Bound the error of all steps: what one is wrong by goes through the next, which adds its own."""
-        lead = vectors.shape[:-1]
-        table = vectors.reshape(*lead, *self._sizes(side))
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
+        # What one step is wrong by goes through the next, which adds its own.
+        lead = given.shape[:-1]
+        table = given.reshape(*lead, *self._sizes(side))
         error: FloatArray | None = None
-        for step, step_error in reversed(steps):
-            after = step(table)
-            own = step_error(table, after)
-            error = np.moveaxis(own if error is None else step(error) + own, -1, len(lead))
+        for part in reversed(self.parts):
+            after = (part.push, part.pull)[side](table)
+            own = (part.push_error, part.pull_error)[side](table, after)
+            error = np.moveaxis(own if error is None else (part.push, part.pull)[side](error) + own, -1, len(lead))
             table = np.moveaxis(after, -1, len(lead))
         return np.asarray(error).reshape(*lead, -1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Stack(Channel):
+    """Channels of which one side is joined, outputs or values, and the other is the same for all."""
+
+    channels: tuple[Channel, ...]
+
+    _joined: ClassVar[int]  # 0 where values are joined, 1 where outputs are
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        same, joined = self.channels[0].shape, sum(channel.shape[self._joined] for channel in self.channels)
+        return (joined, same[1]) if self._joined == 0 else (same[0], joined)
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        return self._of_all(0, distribution)
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
+        return self._of_all(1, weights)
+
+    @property
+    def entry_error(self) -> float:
+        """See :attr:`Channel.entry_error`."""
+        return max(channel.entry_error for channel in self.channels)
+
+    @property
+    def _starts(self) -> list[int]:
+        """Where each channel but the first begins, on the side that is joined."""
+        ends: list[int] = np.cumsum([channel.shape[self._joined] for channel in self.channels])[:-1].tolist()
+        return ends
+
+    def _of_all(self, side: int, given: FloatArray) -> FloatArray:
+        """Return a product: sums over the parts of what is joined, or what all make of the same one after the other."""
+        multiply = [(channel.push, channel.pull)[side] for channel in self.channels]
+        if side != self._joined:
+            return np.concatenate([one(given) for one in multiply], axis=-1)
+        parts = zip(multiply, np.split(given, self._starts, axis=-1), strict=True)
+        product: FloatArray = sum((one(part) for one, part in parts), start=np.zeros(1))
+        return product
+
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        multiply = [(channel.push, channel.pull)[side] for channel in self.channels]
+        bound = [(channel.push_error, channel.pull_error)[side] for channel in self.channels]
+        if side != self._joined:
+            parts = zip(bound, np.split(product, self._starts, axis=-1), strict=True)
+            return np.concatenate([error(given, part) for error, part in parts], axis=-1)
+        each = zip(multiply, bound, np.split(given, self._starts, axis=-1), strict=True)
+        return sum((error(part, one(part)) for one, error, part in each), start=len(self.channels) * UNIT * product)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnStack(_Stack):
+    """Column stack: outputs of the first channel, then those of the second, and so on.
+
+    Rows need not sum to one: reports that a mechanism treats in two ways are two groups of columns of one channel.
+
+    >>> from confide.channels import RandomizedResponseChannel
+    >>> part = RandomizedResponseChannel(2, 0.75, 0.25)
+    >>> ColumnStack((part, part)).push(np.array([1.0, 0.0]))
+    array([0.75, 0.25, 0.75, 0.25])
+    """
+
+    _joined = 1
+
+    @property
+    def identity(self) -> Hashable:
+        """See :attr:`Channel.identity`."""
+        return (ColumnStack, *(channel.identity for channel in self.channels))
+
+    @property
+    def layout(self) -> Layout | None:
+        """See :attr:`Channel.layout`."""
+        return self.channels[0].layout
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        return np.concatenate([channel.select(values) for channel in self.channels], axis=1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VerticalStack(_Stack):
+    """Vertical stack: values of the first channel, then those of the second, and so on.
+
+    >>> from confide.channels import Dense
+    >>> VerticalStack((Dense(np.array([[0.5, 0.5]])), Dense(np.array([[0.2, 0.8]])))).push(np.array([1.0, 1.0]))
+    array([0.7, 1.3])
+    """
+
+    layout: Layout | None = None
+
+    _joined = 0
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        rows = np.zeros((values.size, self.shape[1]))
+        for start, channel in zip([0, *self._starts], self.channels, strict=True):
+            inside = (values >= start) & (values < start + channel.shape[0])
+            rows[inside] = channel.select(values[inside] - start)
+        return rows

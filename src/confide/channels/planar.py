@@ -1,6 +1,9 @@
 """A planar kernel as an operator, in O(k log k) by FFT.
 
-Without a border this is a plain convolution; :mod:`confide.channels.clamped_planar` has the border.
+Without a border this is a plain convolution. Clamped to the grid, everything that leaves it is reported as the nearest
+cell of it, so border cells collect infinite tails of the kernel. That is exact and needs no padding to infinity: the
+first and the last row are two rows of one more convolution, with the kernel's row tails; so are the columns, and the
+four corners. Two rows of a convolution are far cheaper than all of it, and reuse the transforms.
 
 Tables are transformed along their rows, as a whole, and then down their columns, a block of frequencies at a time: a
 block is turned, so that what is transformed lies together in memory, and stays in the processor's cache until done.
@@ -9,6 +12,8 @@ block is turned, so that what is transformed lies together in memory, and stays 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -19,6 +24,7 @@ from numpy.typing import NDArray
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.channels.kernels import PlanarKernel
+from confide.values.checks import read_only
 
 Spectrum = NDArray[np.complex128]
 
@@ -150,6 +156,28 @@ class PlaneConvolution(Channel):
             rest[large] = 0.0
         return atoms, rest if rest.any() else None
 
+    def _in_two(
+        self,
+        vectors: FloatArray,
+        rows: Callable[[Indices], FloatArray],
+        transform: Callable[[FloatArray], FloatArray],
+    ) -> FloatArray:
+        """Return a product: atoms that stand out by rows of a matrix, one by one, and what is left by transforms."""
+        atoms, rest = self._split(vectors)
+        if not atoms.size:
+            return transform(vectors)
+        one_by_one = vectors[..., atoms] @ rows(atoms)
+        return one_by_one if rest is None else transform(rest) + one_by_one
+
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        atoms, rest = self._split(given)
+        one_by_one = (atoms.size + 4) * UNIT * product
+        return one_by_one if rest is None else self._rest_error(side, rest) + one_by_one
+
+    @abstractmethod
+    def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
+        """Bound the error of what goes through transforms."""
+
     def _around(self, cells: Indices, table: FloatArray) -> FloatArray:
         """Return, for each of these cells, what the table says of every cell's distance to it."""
         down, along = self._displacements(cells)
@@ -179,32 +207,15 @@ class PlanarConvolution(PlaneConvolution):
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
-        atoms, rest = self._split(distribution)
-        if not atoms.size:
-            return self._smear(distribution * self.rows)
-        one_by_one = distribution[..., atoms] @ self.select(atoms)
-        return one_by_one if rest is None else self._smear(rest * self.rows) + one_by_one
+        return self._in_two(distribution, self.select, lambda rest: self._smear(rest * self.rows))
 
     def pull(self, weights: FloatArray) -> FloatArray:
         """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
-        atoms, rest = self._split(weights)
-        if not atoms.size:
-            return self._smear(weights) * self.rows
-        one_by_one = weights[..., atoms] @ self._around(atoms, self.kernel.cells)
-        return (one_by_one if rest is None else self._smear(rest) + one_by_one) * self.rows
+        return self._in_two(weights, lambda atoms: self._around(atoms, self.kernel.cells), self._smear) * self.rows
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`."""
-        atoms, rest = self._split(distribution)
-        one_by_one = (atoms.size + 4) * UNIT * pushed
-        return one_by_one if rest is None else self._smear_error(rest * self.rows) + one_by_one
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        atoms, rest = self._split(weights)
-        one_by_one = (atoms.size + 4) * UNIT * pulled
-        return one_by_one if rest is None else self._smear_error(rest) * self.rows + one_by_one
+    def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
+        return self._smear_error(rest * self.rows) if side == 0 else self._smear_error(rest) * self.rows
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -221,6 +232,263 @@ class PlanarConvolution(PlaneConvolution):
             both *= self._cells[block]
             spectra[..., block] = np.swapaxes(self._up(both), -1, -2)
         return drop_signs(self._back(spectra), vectors).reshape(vectors.shape)
+
+
+ENDS = [0, -1]
+"""The first and the last of something."""
+
+NEGLIGIBLE_TAIL = 1000 * NEGLIGIBLE
+"""Share of a tail left out: where the cut falls inside a plane of 10,000 rows, a cell fades by 1 in 200 or more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClampedPlanarConvolution(PlaneConvolution):
+    """M_xz = the kernel's probability of every displacement from x whose nearest cell of the grid is z."""
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        return self._in_two(distribution, self.select, self._push)
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
+        return self._in_two(weights, self._columns, self._pull)
+
+    def _push(self, distribution: FloatArray) -> FloatArray:
+        spectra = self._along(self._as_tables(distribution))
+        columns = np.zeros((*spectra.shape[:-2], 2, self._padded[0]), dtype=np.complex128)
+        corners = np.zeros((*spectra.shape[:-2], 2, 2), dtype=np.complex128)
+        for block in self._blocks(spectra):
+            inner = swap_axes(spectra[..., block])
+            rows = _as_complex(self._row_tails[block] @ _as_real(inner))
+            corners += self._first_and_last[:, block] @ rows[..., 2:]
+            both = self._down(inner)
+            columns += self._first_and_last[:, block] @ (both * self._column_tails[block])
+            both *= self._cells[block]
+            smeared = self._up(both)
+            smeared[..., ENDS] = rows[..., :2]
+            spectra[..., block] = np.swapaxes(smeared, -1, -2)
+        result = self._back(spectra)
+        border = self._up(columns).real
+        border[..., ENDS] = corners.real
+        result[..., ENDS] = np.swapaxes(border, -1, -2)
+        return drop_signs(result, distribution).reshape(distribution.shape)
+
+    def _pull(self, weights: FloatArray) -> FloatArray:
+        """Run a push's steps transposed."""
+        tables = self._as_tables(weights)
+        border = swap_axes(tables[..., ENDS])
+        corners = self._phases @ border[..., ENDS]
+        rows = swap_axes(self._along(_without_ends(tables[..., ENDS, :])))
+        rows = np.concatenate([rows, corners], axis=-1)
+        columns = self._down(_without_ends(border))
+        spectra = self._along(_without_rim(tables))
+        for block in self._blocks(spectra):
+            both = self._down(swap_axes(spectra[..., block]))
+            both *= self._cells[block]
+            both += (self._phases[block] @ columns) * self._column_tails[block]
+            smeared = self._up(both)
+            smeared += _as_complex(np.swapaxes(self._row_tails[block], -1, -2) @ _as_real(rows[..., block, :]))
+            spectra[..., block] = np.swapaxes(smeared, -1, -2)
+        return drop_signs(self._back(spectra), weights).reshape(weights.shape)
+
+    def in_blocks(self, side: int) -> ClampedPlanarConvolution:
+        """See :meth:`Channel.in_blocks`; blocks at the far rims that do not fit are taken for whole."""
+        return ClampedPlanarConvolution(kernel_in_blocks(self.kernel, side))
+
+    def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
+        if side == 1:
+            inner, rim, corners = self._inner_rim_corners(rest)
+            (edge, edge_total), (corner, _) = norms_of(rim), norms_of(corners)
+            # No sums here are longer than four; all else are transforms.
+            border = (3 * self._edge_norm + self._edge_map_norm) * edge + 8 * self._corner_norm * corner
+            return self._smear_error(inner) + self._transform_error * border + NEGLIGIBLE_TAIL * edge_total
+        # What the border collects goes through sums besides transforms.
+        norm, total = norms_of(rest)
+        error = np.empty(self._as_tables(rest).shape)
+        error[...] = self._smear_error(rest)[..., None]
+        # As inside, but for the sums; what comes out of a way back is at most the map's own norm.
+        cut, border = NEGLIGIBLE_TAIL * total, self._border_error * norm
+        edge = (border * (3 * self._edge_norm + self._edge_map_norm) + cut)[..., None]
+        error[..., ENDS, :], error[..., ENDS] = edge, edge
+        for row in ENDS:
+            error[..., row, ENDS] = border * 4 * self._corner_norm + cut
+        return error.reshape(rest.shape)
+
+    def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
+        """See :meth:`Channel.weighted_push_error`, by Cauchy and Schwarz: the errors of transforms have a norm."""
+        atoms, rest = self._split(distribution)
+        one_by_one = (atoms.size + 4) * UNIT * float(weights @ pushed)
+        if rest is None:
+            return one_by_one
+        norm, total = (float(one[0]) for one in norms_of(rest))
+        inner, rim, corners = (float(np.linalg.norm(part)) for part in self._inner_rim_corners(weights))
+        mass, kernel = 4 * float(self.kernel.cells.sum()), norm_of_even(self.kernel.cells)
+        inside = self._transform_error * (2 * mass * norm + kernel * total)
+        edges = self._border_error * (3 * self._edge_map_norm * norm + 2 * self._edge_norm * total)
+        corner = self._border_error * 8 * self._corner_norm * norm
+        cut = NEGLIGIBLE_TAIL * total * float(np.abs(weights).sum())
+        return inner * inside + rim * edges + corners * corner + cut + one_by_one
+
+    def _inner_rim_corners(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what lies inside, on the rim with its corners, and in the corners."""
+        tables, stack = self._as_tables(vectors), vectors.shape[:-1]
+        inner, corners = _without_rim(tables), tables[..., ENDS, :][..., ENDS]
+        return inner.reshape(*stack, -1), (tables - inner).reshape(*stack, -1), corners.reshape(*stack, -1)
+
+    @cached_property
+    def _border_error(self) -> float:
+        """Relative error of a push to the border: of transforms, and of sums over rows and blocks of frequencies."""
+        blocks = CACHED // self._padded[0] + self._padded[1] * self._padded[0] // CACHED + 2
+        return self._transform_error + UNIT * (self.grid[0] + 2 * blocks)
+
+    @cached_property
+    def _edge_norm(self) -> float:
+        """The larger Euclidean norm of the tails of an edge."""
+        return max(norm_of_even(self.kernel.rows), norm_of_even(self.kernel.columns))
+
+    @cached_property
+    def _edge_map_norm(self) -> float:
+        """Bound on the norm of the map to all four edges: at each distance a convolution, of the norm of its sum."""
+        sums = (2 * self.kernel.rows.sum(axis=1), 2 * self.kernel.columns.sum(axis=0))
+        return 2 * max(float(np.linalg.norm(one)) for one in sums)
+
+    @cached_property
+    def _corner_norm(self) -> float:
+        return norm_of_even(self.kernel.corners)
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        rows, columns = self._displacements(values)
+        down, along = rows[:, :, None], columns[:, None, :]
+        tables = self.kernel.cells[down, along]
+        tables[:, ENDS, :] = self.kernel.rows[down[:, ENDS], along]
+        tables[:, :, ENDS] = self.kernel.columns[down, along[:, :, ENDS]]
+        for row in ENDS:
+            for column in ENDS:
+                tables[:, row, column] = self.kernel.corners[down[:, row, 0], along[:, 0, column]]
+        return tables.reshape(values.size, self.shape[1])
+
+    def block(self, values: Indices, outputs: Indices) -> FloatArray:
+        """See :meth:`Channel.block`."""
+        entries = np.empty((values.size, outputs.size))
+        for table, where in self._tables(outputs):
+            entries[:, where] = table[self._between(values, outputs[where])]
+        return entries
+
+    def _columns(self, outputs: Indices) -> FloatArray:
+        """Return these columns of M, one a row."""
+        result = np.empty((outputs.size, self.shape[0]))
+        for table, where in self._tables(outputs):
+            result[where] = self._around(outputs[where], table)
+        return result
+
+    def _tables(self, outputs: Indices) -> list[tuple[FloatArray, NDArray[np.bool_]]]:
+        """Pair each of the kernel's tables with the outputs that it holds for: inside, on an edge or in a corner."""
+        (rows, columns), (height, width) = np.divmod(outputs, self.grid[1]), self.grid
+        in_end_row, in_end_column = (rows == 0) | (rows == height - 1), (columns == 0) | (columns == width - 1)
+        return [
+            (self.kernel.cells, ~in_end_row & ~in_end_column),
+            (self.kernel.rows, in_end_row & ~in_end_column),
+            (self.kernel.columns, in_end_column & ~in_end_row),
+            (self.kernel.corners, in_end_row & in_end_column),
+        ]
+
+    @cached_property
+    def _row_tails(self) -> FloatArray:
+        """Tails that the first row, the last row and the corners in each collect: frequency along, which, from row."""
+        tables = (self.kernel.rows, self.kernel.rows[::-1], self.kernel.corners, self.kernel.corners[::-1])
+        reached = (table[:, : self._reach[1]] for table in tables)
+        tails = [fft_module().rfft(even_table(table, self._padded[1], 1), axis=1).real.T for table in reached]
+        return np.stack(tails, axis=1)
+
+    @cached_property
+    def _column_tails(self) -> FloatArray:
+        return self._even_spectrum(self.kernel.columns)
+
+    @cached_property
+    def _phases(self) -> Spectrum:
+        """Per frequency along the rows, what moving to the first column and to the last multiplies a transform by."""
+        along = self._padded[1]
+        places = np.array([0, self.grid[1] - 1])
+        # Reduced before the exponential, whose argument then stays accurate.
+        turns = np.arange(along // 2 + 1)[:, None] * places % along / along
+        phases: Spectrum = np.exp(-2j * np.pi * turns)
+        return phases
+
+    @cached_property
+    def _first_and_last(self) -> Spectrum:
+        """The first and the last column of the inverse transform along the rows, as a product with two rows.
+
+        The frequencies left out of a real transform mirror the others, hence the factor 2 for those that have a mirror
+        image, and the real part in the end.
+        """
+        along = self._padded[1]
+        mirrored = np.full(along // 2 + 1, 2.0)
+        mirrored[0] = 1.0
+        if along % 2 == 0:
+            mirrored[-1] = 1.0
+        return np.ascontiguousarray(self._phases.conj().T * (mirrored / along))
+
+
+def _as_real(spectra: Spectrum) -> FloatArray:
+    """Show complex numbers as pairs of real ones, along a new last axis: products with real tables then stay real."""
+    return spectra.view(np.float64).reshape(*spectra.shape, 2)
+
+
+def _as_complex(pairs: FloatArray) -> Spectrum:
+    return pairs.view(np.complex128)[..., 0]
+
+
+def _without_rim(tables: FloatArray) -> FloatArray:
+    inner = np.zeros_like(tables)
+    inner[..., 1:-1, 1:-1] = tables[..., 1:-1, 1:-1]
+    return inner
+
+
+def _without_ends(vectors: FloatArray) -> FloatArray:
+    """Return border rows, or columns, without the corners."""
+    inner = np.zeros_like(vectors)
+    inner[..., 1:-1] = vectors[..., 1:-1]
+    return inner
+
+
+def kernel_in_blocks(kernel: PlanarKernel, side: int) -> PlanarKernel:
+    """Return the kernel between square blocks of cells, from a place that may be anywhere in its block alike.
+
+    >>> from confide.channels.kernels import planar_geometric_kernel
+    >>> kernel = kernel_in_blocks(planar_geometric_kernel((4, 4), 1.0), 2)
+    >>> total = 4 * kernel.corners[0, 0] - 2 * (kernel.rows[0, 0] + kernel.columns[0, 0]) + kernel.cells[0, 0]
+    >>> bool(abs(total - 1) < 1e-14)
+    True
+    """
+    (down, tails_down), (along, tails_along) = (_between_blocks(count, side) for count in kernel.cells.shape)
+    return PlanarKernel(
+        read_only(down @ kernel.cells @ along.T),
+        read_only(tails_down @ kernel.rows @ along.T),
+        read_only(down @ kernel.columns @ tails_along.T),
+        read_only(tails_down @ kernel.corners @ tails_along.T),
+    )
+
+
+def _between_blocks(count: int, side: int) -> tuple[FloatArray, FloatArray]:
+    """Return what takes displacements of cells to those of blocks, along one axis: itself, and the tails from it on.
+
+    From place u of a block to place v of the one d further it is d side + v - u; on average over u, summed over v. The
+    tail from block d on begins, for d >= 1, (d - 1) side + u + 1 cells away, where u counts from the nearer end; that
+    from its own block on is all but what leaves it backwards. Displacements beyond the table are taken for its last.
+    """
+    steps, last = np.arange(-(-count // side)), count - 1
+    cells, tails = np.zeros((2, steps.size, count))
+    for shift in range(1 - side, side):
+        np.add.at(cells, (steps, np.minimum(np.abs(steps * side + shift), last)), (side - abs(shift)) / side)
+    for place in range(side):
+        np.add.at(tails, (steps[1:], np.minimum((steps[1:] - 1) * side + place + 1, last)), 1 / side)
+        tails[0, min(side - place, last)] -= 1 / side
+    tails[0, 0] += 1
+    tails[0, min(1, last)] += 1
+    return cells, tails
 
 
 def swap_axes(tables: NDArray[Any]) -> NDArray[Any]:

@@ -12,21 +12,17 @@ them compiled, without a copy of T and without building any factor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
+from confide.errors import NotInvertibleError
 from confide.values.checks import read_only
 
 FAINT = 1e-290
 """Added to whatever is smeared, so that no running sum fades into subnormal numbers: they take 20 times as long."""
-
-STEEPEST = math.exp(-12)
-"""The smallest ratio for which a diagonal of its own is a correction of less than 1,000 times itself."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,18 +115,16 @@ class TwoSidedExponential(Channel):
             smeared += weights * self._on_diagonal
         return smeared
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push_error`."""
-        weighted = distribution if self.rows is None else distribution * self.rows
-        error = self._smear_error(weighted) * self.columns
-        return error + self._diagonal_error(distribution, pushed)
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull_error`."""
-        error = self._smear_error(weights * self.columns)
-        if self.rows is not None:
-            error *= self.rows
-        return error + self._diagonal_error(weights, pulled)
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        if side == 0:
+            error = self._smear_error(given if self.rows is None else given * self.rows) * self.columns
+        else:
+            error = self._smear_error(given * self.columns) * (1.0 if self.rows is None else self.rows)
+        if self.diagonal is None:
+            return error + 2 * UNIT * product
+        # What adding a diagonal costs: roundings of both summands, whatever their signs.
+        added: FloatArray = error + UNIT * (3 * product + 6 * np.abs(given * self._on_diagonal))
+        return added
 
     def select(self, values: Indices) -> FloatArray:
         """See :meth:`Channel.select`."""
@@ -149,8 +143,12 @@ class TwoSidedExponential(Channel):
 
     @property
     def line(self) -> TwoSidedExponential | None:
-        """See :attr:`Channel.line`."""
-        return self if self.has_tridiagonal_form else None
+        """See :attr:`Channel.line`: where M can be written through the tridiagonal T^-1 without cancellation.
+
+        A diagonal of its own is then a small correction to that of T; where alpha is tiny it would be a huge one.
+        """
+        # e^-12: the smallest ratio for which a diagonal of its own is a correction of less than 1,000 times itself.
+        return self if self.diagonal is None or self.ratio > math.exp(-12) else None
 
     def rescaled(self, factors: FloatArray) -> TwoSidedExponential:
         """See :meth:`Channel.rescaled`; a line stays a line, for long ones are solved as nothing else is."""
@@ -170,14 +168,6 @@ class TwoSidedExponential(Channel):
             around = squares[:-2] + squares[1:-1] + squares[2:]
             lengths[start::3] = around[start::3]
         return lengths
-
-    @property
-    def has_tridiagonal_form(self) -> bool:
-        """Whether M can be written through the tridiagonal T^-1 without cancellation.
-
-        A diagonal of its own is then a small correction to that of T; where alpha is tiny it would be a huge one.
-        """
-        return self.diagonal is None or self.ratio > STEEPEST
 
     @cached_property
     def _stands_apart(self) -> bool:
@@ -207,39 +197,31 @@ class TwoSidedExponential(Channel):
         With E = extra and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which is
         tridiagonal; without an extra it is diagonal.
         """
-        if not self.has_tridiagonal_form:
+        if self.line is None:
             return super().unpush(frequencies)
-        unscaled = frequencies / self.columns if self.diagonal is None else self._solve_tridiagonal(frequencies)
-        result = self._unsmear(unscaled)
+        size = self.columns.size
+        middle = np.full(size, 1 + self.ratio**2)  # the diagonal of (1 - alpha^2) T^-1
+        middle[[0, -1]] = 1.0
+        if self.diagonal is None:
+            solved = frequencies / self.columns
+        else:
+            from scipy.linalg import solve_banded
+
+            extra = self.extra / self._one_minus_square
+            # Row i of this band holds the matrix transposed, for the unknown stands on the left.
+            bands = np.zeros((3, size))
+            bands[0, 1:] = -self.ratio * extra[:-1]
+            bands[1] = self.columns + middle * extra
+            bands[2, :-1] = -self.ratio * extra[1:]
+            solved = solve_banded((1, 1), bands, frequencies.reshape(-1, size).T).T.reshape(frequencies.shape)
+        if size == 1:
+            result = solved.copy()
+        else:
+            result = solved * middle
+            result[..., 1:] -= self.ratio * solved[..., :-1]
+            result[..., :-1] -= self.ratio * solved[..., 1:]
+            result = result / self._one_minus_square
         return result if self.rows is None else result / self.rows
-
-    def _solve_tridiagonal(self, frequencies: FloatArray) -> FloatArray:
-        from scipy.linalg import solve_banded
-
-        extra = self.extra / self._one_minus_square
-        # Row i of this band holds the matrix transposed, for the unknown stands on the left.
-        bands = np.zeros((3, self.columns.size))
-        bands[0, 1:] = -self.ratio * extra[:-1]
-        bands[1] = self.columns + self._inverse_diagonal * extra
-        bands[2, :-1] = -self.ratio * extra[1:]
-        flat = frequencies.reshape(-1, self.columns.size)
-        solution: FloatArray = solve_banded((1, 1), bands, flat.T).T.reshape(frequencies.shape)
-        return solution
-
-    @cached_property
-    def _inverse_diagonal(self) -> FloatArray:
-        diagonal = np.full(self.columns.size, 1 + self.ratio**2)
-        diagonal[[0, -1]] = 1.0
-        return read_only(diagonal)
-
-    def _unsmear(self, vectors: FloatArray) -> FloatArray:
-        """Return vectors T^-1, along the last axis."""
-        if self.columns.size == 1:
-            return vectors.copy()
-        result = vectors * self._inverse_diagonal
-        result[..., 1:] -= self.ratio * vectors[..., :-1]
-        result[..., :-1] -= self.ratio * vectors[..., 1:]
-        return result / self._one_minus_square
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
         """Return vectors T, along the last axis, in memory of their own; less the diagonal if that stands apart."""
@@ -248,14 +230,26 @@ class TwoSidedExponential(Channel):
             return sums_of_others(vectors, self.ratio)
         if size == 1:
             return vectors.copy()
-        # 512: from this many vectors on, numpy's row operations are faster than LAPACK's one vector after the other.
-        if vectors.size >= 512 * size:
-            return self._smear_side_by_side(vectors.reshape(-1, size)).reshape(vectors.shape)
-        lifted = np.add(vectors, FAINT, out=np.empty(vectors.shape))
-        columns = lifted.reshape(-1, size).T  # Fortran order without a copy, as LAPACK wants it
-        solution, _ = _solve_factored()(self._diagonal, self._below, columns, overwrite_b=True)
-        smeared: FloatArray = solution.T.reshape(vectors.shape)
-        return smeared
+        if vectors.size < 512 * size:
+            # scipy.linalg takes longer to import than all of confide, so it waits for the first product.
+            from scipy.linalg.lapack import dpttrs
+
+            lifted = np.add(vectors, FAINT, out=np.empty(vectors.shape))
+            columns = lifted.reshape(-1, size).T  # Fortran order without a copy, as LAPACK wants it
+            solution, _ = dpttrs(self._diagonal, self._below, columns, overwrite_b=True)
+            smeared: FloatArray = solution.T.reshape(vectors.shape)
+            return smeared
+        # From 512 vectors on, the same two recursions on all at once are faster than LAPACK's one vector after the
+        # other: a step then waits for no other vector's last one.
+        flat = vectors.reshape(-1, size).T
+        sums = np.add(flat, FAINT, out=np.empty(flat.shape))
+        step = np.empty(sums.shape[1])
+        for place in range(1, size):
+            sums[place] += np.multiply(sums[place - 1], self.ratio, out=step)
+        sums[:-1] *= self._one_minus_square
+        for place in range(size - 2, -1, -1):
+            sums[place] += np.multiply(sums[place + 1], self.ratio, out=step)
+        return sums.T.reshape(vectors.shape)
 
     def _smear_error(self, vectors: FloatArray) -> FloatArray:
         """Bound the error of a smear by running it again on its own partial sums.
@@ -272,33 +266,6 @@ class TwoSidedExponential(Channel):
         smeared = self._smear(vectors)
         backward = running_sums(smeared[..., ::-1], self.ratio)[..., ::-1]
         return UNIT * (3 * (self._smear(forward) + backward) + 8 * smeared) + 2 * FAINT / self.complement
-
-    def _diagonal_error(self, vectors: FloatArray, products: FloatArray) -> FloatArray:
-        """Bound what adding a diagonal costs: roundings of both summands, whatever their signs."""
-        if self.diagonal is None:
-            return 2 * UNIT * products
-        error: FloatArray = UNIT * (3 * products + 6 * np.abs(vectors * self._on_diagonal))
-        return error
-
-    def _smear_side_by_side(self, vectors: FloatArray) -> FloatArray:
-        """Run the same two recursions on many vectors at once: a step then waits for no other vector's last one."""
-        sums = np.add(vectors.T, FAINT, out=np.empty(vectors.T.shape))
-        step = np.empty(sums.shape[1])
-        for place in range(1, sums.shape[0]):
-            sums[place] += np.multiply(sums[place - 1], self.ratio, out=step)
-        sums[:-1] *= self._one_minus_square
-        for place in range(sums.shape[0] - 2, -1, -1):
-            sums[place] += np.multiply(sums[place + 1], self.ratio, out=step)
-        return sums.T
-
-
-@cache
-def _solve_factored() -> Callable[..., tuple[Any, int]]:
-    # scipy.linalg takes longer to import than all of confide, so it waits for the first product.
-    from scipy.linalg.lapack import dpttrs
-
-    solve: Callable[..., tuple[Any, int]] = dpttrs
-    return solve
 
 
 def running_sums(vectors: FloatArray, ratio: float | FloatArray) -> FloatArray:
@@ -334,3 +301,228 @@ def sums_of_others(vectors: FloatArray, ratio: float) -> FloatArray:
     sums[..., :-1] += running_sums(vectors[..., ::-1], ratio)[..., ::-1][..., 1:]
     sums *= ratio
     return sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScatteredExponential(Channel):
+    """Columns proportional to alpha^|z - x|, for values x in a row and distinct reports z between them.
+
+    The part of a push that comes from values up to f, the last one below z, is alpha^(z - f) times a running sum from
+    the left, the rest likewise from the right, so one recursion each way serves all reports.
+
+    Parameters
+    ----------
+    size
+        How many values there are.
+    decay
+        -log alpha.
+    positions
+        Where the reports lie, between the first and the last value.
+    places
+        Where the values lie, in increasing order; 0 .. size - 1 if left out.
+
+    >>> channel = ScatteredExponential(2, np.log(2), np.array([0.0, 1.0]))
+    >>> channel.dense()
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    size: int
+    decay: float
+    positions: FloatArray
+    places: FloatArray | None = None
+    _floor: Indices = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "positions", read_only(np.array(self.positions, dtype=np.float64)))
+        if self.places is None:
+            floor = np.minimum(self.positions.astype(np.int64), self.size - 1)
+        else:
+            object.__setattr__(self, "places", read_only(np.array(self.places, dtype=np.float64)))
+            floor = np.clip(np.searchsorted(self.places, self.positions, side="right") - 1, 0, self.size - 1)
+        object.__setattr__(self, "_floor", floor)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.size, self.positions.size
+
+    @cached_property
+    def _from_left(self) -> FloatArray:
+        """alpha^(z - f): how a running sum from the left fades on the way from the last value f to z."""
+        faded: FloatArray = np.exp(-self.decay * (self.positions - self._place_of(self._floor)))
+        return faded
+
+    @cached_property
+    def _from_right(self) -> FloatArray:
+        """alpha^(c - z) for the next value c, or nothing where no value lies to the right."""
+        faded: FloatArray = np.exp(-self.decay * (self._place_of(self._next) - self.positions))
+        return np.where(self._floor + 1 < self.size, faded, 0.0)
+
+    @cached_property
+    def _next(self) -> Indices:
+        return np.minimum(self._floor + 1, self.size - 1)
+
+    @property
+    def layout(self) -> Layout:
+        """See :attr:`Channel.layout`."""
+        return Layout((self.size,))
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        left, right = self._sums_from_left(distribution), self._sums_from_right(distribution)
+        pushed: FloatArray = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
+        return pushed
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`."""
+        self.check_length(weights, 1)
+        to_left = self._gather(weights * self._from_left, self._floor)
+        to_right = self._gather(weights * self._from_right, self._next)
+        return self._sums_from_right(to_left) + self._sums_from_left(to_right)
+
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        # Each step of a running sum adds units of it, which fade as it does: roundings of its product, its sum, its
+        # ratio, and of the exponent that a ratio is made from.
+        widest = 1.0 if self.places is None else float(np.diff(self.places).max(initial=0.0))
+        units_a_step = 3 + self.decay * widest
+        if side == 0:
+            left = self._sums_from_left(self._sums_from_left(given))
+            right = self._sums_from_right(self._sums_from_right(given))
+            steps = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
+            return UNIT * units_a_step * (steps + 3 * product)
+        to_left = self._gather(given * self._from_left, self._floor)
+        to_right = self._gather(given * self._from_right, self._next)
+        right, left = self._sums_from_right(to_left), self._sums_from_left(to_right)
+        steps = self._sums_from_right(right) + self._sums_from_left(left)
+        # Reports between the same two values are added one after the other.
+        together = int(np.bincount(self._floor).max(initial=0))
+        return UNIT * (units_a_step * (steps + 3 * product) + together * product)
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        selected: FloatArray = np.exp(-self.decay * np.abs(self._place_of(values)[:, None] - self.positions))
+        return selected
+
+    def _place_of(self, values: Indices) -> FloatArray:
+        placed: FloatArray = values.astype(np.float64) if self.places is None else self.places[values]
+        return placed
+
+    @cached_property
+    def _ratios(self) -> float | FloatArray:
+        """Ratios by which a sum fades from a value to the next."""
+        if self.places is None:
+            return math.exp(-self.decay)
+        ratios: FloatArray = np.exp(-self.decay * np.diff(self.places))
+        return ratios
+
+    def _sums_from_left(self, vectors: FloatArray) -> FloatArray:
+        return running_sums(vectors, self._ratios)
+
+    def _sums_from_right(self, vectors: FloatArray) -> FloatArray:
+        ratios = self._ratios if isinstance(self._ratios, float) else self._ratios[::-1]
+        return running_sums(vectors[..., ::-1], ratios)[..., ::-1]
+
+    def _gather(self, weights: FloatArray, places: Indices) -> FloatArray:
+        flat = weights.reshape(-1, self.positions.size)
+        summed = np.array([np.bincount(places, row, minlength=self.size) for row in flat], dtype=np.float64)
+        return summed.reshape(*weights.shape[:-1], self.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrappedExponential(Channel):
+    """M_xz = c (alpha^d + alpha^(k - d)) / (1 - alpha^k), d being the steps from x to z on a circle of k values.
+
+    Parameters
+    ----------
+    size
+        How many values there are.
+    ratio
+        alpha, the ratio between the probabilities of neighbours on a line.
+    complement
+        1 - alpha, given apart because it cancels when alpha is close to one.
+    around
+        1 - alpha^size, given apart for the same reason.
+
+    >>> WrappedExponential(3, 0.5, 0.5, 0.875).push(np.array([1.0, 0.0, 0.0])).round(4)
+    array([0.4286, 0.2857, 0.2857])
+    """
+
+    size: int
+    ratio: float
+    complement: float
+    around: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See :attr:`Channel.shape`."""
+        return self.size, self.size
+
+    def push(self, distribution: FloatArray) -> FloatArray:
+        """See :meth:`Channel.push`."""
+        self.check_length(distribution, 0)
+        return self._peak * self._smear(distribution)
+
+    def pull(self, weights: FloatArray) -> FloatArray:
+        """See :meth:`Channel.pull`; the matrix is symmetric."""
+        self.check_length(weights, 1)
+        return self._peak * self._smear(weights)
+
+    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (symmetric)
+        # A step of a fading sum errs by 3 units of it at most, which then fades with it: smeared sums, once in each
+        # direction. The power and the division of what comes back around add 8 units of it, the rest a few more.
+        forward, backward = self._fading(given), self._fading(given[..., ::-1])[..., ::-1]
+        both = self._fading(forward) + self._fading(backward[..., ::-1])[..., ::-1]
+        error: FloatArray = UNIT * (3 * self._peak * both + 16 * product)
+        return error
+
+    def select(self, values: Indices) -> FloatArray:
+        """See :meth:`Channel.select`."""
+        steps = (np.arange(self.size) - values[:, None]) % self.size
+        rows: FloatArray = self._row[steps]
+        return rows
+
+    def unpush(self, frequencies: FloatArray) -> FloatArray:
+        """See :meth:`Channel.unpush`."""
+        # 1e-5: (1 - alpha) / (1 + alpha), the root of the smallest eigenvalue, below which an inverse has fewer than
+        # six digits.
+        if self.complement / (1 + self.ratio) < 1e-5:
+            raise NotInvertibleError(
+                f"The inverse of this matrix is lost in rounding: its rows differ by {self.complement**2:.2g} of "
+                f"themselves. Use IBU() or MLE(), or a larger epsilon."
+            )
+        beside = np.roll(frequencies, 1, axis=-1) + np.roll(frequencies, -1, axis=-1)
+        solved: FloatArray = ((1 + self.ratio**2) * frequencies - self.ratio * beside) / self.complement**2
+        return solved
+
+    def inverse_lengths(self) -> FloatArray:
+        """See :meth:`Channel.inverse_lengths`; all rows of the inverse are the first one, turned."""
+        first = np.zeros(self.size)
+        first[0] = 1.0
+        return np.full(self.size, float((self.unpush(first) ** 2).sum()))
+
+    @property
+    def _peak(self) -> float:
+        """Probability of no noise on a line."""
+        return self.complement / (1 + self.ratio)
+
+    @cached_property
+    def _powers(self) -> FloatArray:
+        """What of the last sum comes back around to each value."""
+        return self.ratio ** np.arange(1.0, self.size + 1) / self.around
+
+    @cached_property
+    def _row(self) -> FloatArray:
+        steps = np.arange(self.size, dtype=np.float64)
+        return self._peak * (self.ratio**steps + self.ratio ** (self.size - steps)) / self.around
+
+    def _fading(self, vectors: FloatArray) -> FloatArray:
+        """Return the fading sums from the left, gone around for ever: sum over j >= 0 of alpha^j b_(i - j)."""
+        sums = running_sums(vectors, self.ratio)
+        return sums + sums[..., -1:] * self._powers
+
+    def _smear(self, vectors: FloatArray) -> FloatArray:
+        """Return sums over both directions, what stays where it is being counted once."""
+        backward = self._fading(vectors[..., ::-1])[..., ::-1]
+        return self._fading(vectors) + self.ratio * np.roll(backward, -1, axis=-1)

@@ -240,8 +240,8 @@ def send(  # noqa: PLR0913 - one argument an option
     declares as groups are sent along, not blurred. Of a survey with permanent noise the same values may be sent again
     on another day.
     """
-    from confide.collector.limits import LIMITS
     from confide.collector.outbox import Outbox, receipts_of, require_unsent
+    from confide.collector.wire import LIMITS
 
     contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
     _require_secrets(contract, secret_column)

@@ -179,7 +179,7 @@ def _set_days(opened: Store, window: int | None, horizon: str | None) -> None:
 
 
 def _describe_days(opened: Store) -> str:
-    from confide.collector.limits import LIMITS
+    from confide.collector.wire import LIMITS
 
     days, horizon = opened.window() or LIMITS.window, opened.horizon()
     start = _today().toordinal() - days

@@ -31,7 +31,6 @@ from confide.cli.usage import (
     end_strictly,
     gather_queries,
     outputs_option,
-    read_share,
     separated,
 )
 from confide.data.counting import ReportInput
@@ -58,7 +57,7 @@ from confide.values.queries import Query
 EXAMPLES = (
     "confide diagnose survey.toml",
     'confide diagnose survey.toml reports.csv --query "age >= 65"',
-    "confide diagnose survey.toml reports.csv --error 2% -o diagnosis.html",
+    "confide diagnose survey.toml reports.csv -o diagnosis.html",
 )
 
 FORMATS = (".html", ".json")
@@ -90,12 +89,6 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     ] = None,
     within: Within = None,
     cell: Cell = None,
-    error: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE", help="How near shares are to be known, for the narrowest windows that reports tell: 5%."
-        ),
-    ] = "5%",
     interval: Annotated[
         float,
         typer.Option(parser=as_share, metavar="LEVEL", help="How often intervals are to hold the truth, 0.95 or 95%."),
@@ -114,8 +107,8 @@ def diagnose(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Say what these reports tell, and whether any number of reports would reveal the distribution.
 
-    First what these reports tell: whether they fit the survey, the narrowest windows of values whose shares they give
-    within --error, and what they know best and worst. Then whether infinitely many would reveal the truth. Below it
+    First what these reports tell: whether they fit the survey, and in how narrow windows of values they tell shares.
+    Then whether infinitely many would reveal the truth. Below it
     stands what it rests on, by the name of the theorem or the number that was measured. Where the reports have many
     best explanations, the lowest and highest share of each value among all of them is listed. Doubt is no error: the
     exit code is 0 whatever the verdict, unless --strict asks for another where the reports fit the mechanism, or the
@@ -126,7 +119,6 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     outputs = [*([] if html is None else [html]), *(output or [])]
     check_formats(output or [], FORMATS)
     check_outputs([*outputs, rejects], [survey, reports, *(within or ())])
-    near = read_share("--error", error, "0.05 or 5%")
     check_level("--interval", interval)
     asked_by, queries = load_survey(survey), gather_queries(query, within)
     contract = choose_cells(asked_by, cell)
@@ -140,7 +132,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         counts = read_counts(reports)
         counts.heading.require(contract, name_reports(given or reports))
         counts = counts.of_different_people(different_people)
-        asked = (form, near, interval)
+        asked = (form, interval)
         _diagnose_groups(contract, counts, queries, asked, outputs, as_json=as_json, strict=strict)
         return
     gathered = None if reports is None else _gather(reports, given or reports, asked_by, column, rejects)
@@ -150,7 +142,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         size = f"{contract.alphabet.size:,} values"
         say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
-        diagnosis = _diagnose(contract, gathered, form, near, interval)
+        diagnosis = _diagnose(contract, gathered, form, interval)
         answers = [diagnosis.query(one, contract.name) for one in queries]
         # All are rendered before the first is written, so that a missing package leaves none behind.
         contents = [_render(path, contract, gathered, diagnosis, answers) for path in outputs]
@@ -170,7 +162,7 @@ def _diagnose_groups(  # noqa: PLR0913 - what the command was given
     survey: Survey,
     counts: CountsFile,
     queries: list[Query],
-    asked: tuple[Shape | None, float, float],
+    asked: tuple[Shape | None, float],
     outputs: list[Path],
     *,
     as_json: bool,
@@ -224,13 +216,11 @@ def _gather(path: Path, given: Path, survey: Survey, column: list[str] | None, r
     return take_named(path, given, survey, column or [], rejects)
 
 
-def _diagnose(
-    survey: Survey, gathered: ReportInput | None, shape: Shape | None, error: float, level: float
-) -> Diagnosis:
+def _diagnose(survey: Survey, gathered: ReportInput | None, shape: Shape | None, level: float) -> Diagnosis:
     from confide.estimates.diagnosis import diagnose as ask
 
     counts = None if gathered is None else gathered.counts
-    return ask(counts, survey.mechanism, name=survey.name, error=error, level=level, shape=shape)
+    return ask(counts, survey.mechanism, name=survey.name, level=level, shape=shape)
 
 
 def _record(

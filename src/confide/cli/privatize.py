@@ -12,7 +12,7 @@ from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import CURE, AsJson, Columns, Force, Rejects, SurveyPath, check_outputs, split_names
 from confide.data.files import Privatized, privatize_file
-from confide.data.files.limits import LIMITS
+from confide.data.files.rows import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.evidence.origins import Noise
@@ -20,8 +20,8 @@ from confide.mechanisms.sampling import Permanent
 from confide.mechanisms.sampling.permanent import NEW_SECRET
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey, load_survey
+from confide.values.categories import COUNTED_AS
 from confide.values.wording import counted, listed
-from confide.values.words import COUNTED_AS
 
 EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",

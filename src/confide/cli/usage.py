@@ -183,7 +183,7 @@ def choose_statistics(
     return list(dict.fromkeys(asked))
 
 
-def read_share(option: str, text: str, example: str = "0.9 or 90%") -> float:
+def read_share(option: str, text: str) -> float:
     """Read a share between 0 and 1, written as such or in percent.
 
     >>> read_share("--quantile", "0.9"), read_share("--quantile", "90%")
@@ -195,7 +195,7 @@ def read_share(option: str, text: str, example: str = "0.9 or 90%") -> float:
     except ValueError:
         share = math.nan
     if not 0 < share < 1:
-        raise InvalidParameterError(f"{option} takes a share between 0 and 1, such as {example}; got {text!r}.")
+        raise InvalidParameterError(f"{option} takes a share between 0 and 1, such as 0.9 or 90%; got {text!r}.")
     return share
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import ipaddress
 import json
@@ -18,12 +19,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from threading import Lock, local
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.data.datasets import adult_ages
 from confide.data.files import Account, CountsFile, Heading, Key, Reason
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
@@ -96,12 +96,23 @@ class Client:
     _is_told: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        parts = _split(self.url)
+        try:
+            parts = urlsplit(self.url)
+            host = parts.hostname or ""
+            is_good = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+            is_good = is_good and re.fullmatch("[!-~]*", parts.path) is not None
+            host.encode("idna")
+        except ValueError:  # also a port that is none, and a name that no machine has
+            is_good = False
+        if not is_good:
+            raise InvalidParameterError(f"A collector is at a URL such as http://127.0.0.1:8000; got {self.url!r}.")
         if parts.username or parts.password or parts.query:
             raise InvalidParameterError("A token does not belong into a URL. Set CONFIDE_TOKEN, or name a file of it.")
-        if self.token is not None and parts.scheme == "http" and not _is_here(parts.hostname or ""):
-            said = f"A token sent to {parts.hostname} over http could be read on its way. Use https."
-            raise InvalidParameterError(said)
+        is_here = host == "localhost"
+        with contextlib.suppress(ValueError):  # a name, and no address
+            is_here = is_here or ipaddress.ip_address(host).is_loopback
+        if self.token is not None and parts.scheme == "http" and not is_here:
+            raise InvalidParameterError(f"A token sent to {host} over http could be read on its way. Use https.")
         if self.token is not None and not re.fullmatch("[!-~]+", self.token):
             raise InvalidParameterError(  # which it does not show
                 "The token is empty, or holds a space, a line's end or a letter that no token has. Copy it again."
@@ -260,7 +271,16 @@ class Client:
                 # Whatever else comes on this connection may be late by one as well.
                 self.hang_up()
                 return CollectorError(f"{self.url} answers, but {error}", code=STRANGE), pause
-        failure = _explain(answer.status, text, self.url)
+        try:
+            told = json.loads(text)["error"]
+            code, message = str(told["code"]), str(told["message"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            code, message = STRANGE, f"{self.url} answered {answer.status}, which no collector does. Is it one?"
+        if code == "not-found" and self._parts.path.strip("/"):
+            message = (
+                f"There is a collector, but not at {self.url}: name its address alone, without /v1 or another path."
+            )
+        failure = CollectorError(message, answer.status, code)
         if answer.getheader("connection") == "close" or failure.code == STRANGE:
             self.hang_up()
         if answer.status not in AGAIN:
@@ -319,20 +339,6 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
     return CountsFile(heading, groups)
 
 
-def _split(url: str) -> SplitResult:
-    """Return the parts of a collector's URL, or refuse one that nothing can be asked at."""
-    try:
-        parts = urlsplit(url)
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        is_good = is_good and re.fullmatch("[!-~]*", parts.path) is not None
-        (parts.hostname or "").encode("idna")
-    except ValueError:  # also a port that is none, and a name that no machine has
-        is_good = False
-    if not is_good:
-        raise InvalidParameterError(f"A collector is at a URL such as http://127.0.0.1:8000; got {url!r}.")
-    return parts
-
-
 def _read_record(text: bytes, *needs: str) -> dict[str, Any]:
     """Read JSON that holds this; whatever else answers is no collector."""
     try:
@@ -380,26 +386,6 @@ def _read_surveys(text: bytes) -> list[dict[str, Any]]:
     ):
         raise _StrangeError("not as a collector does. Is it one?")
     return found
-
-
-def _explain(status: int, text: bytes, url: str) -> CollectorError:
-    try:
-        error = json.loads(text)["error"]
-        code, message = str(error["code"]), str(error["message"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return CollectorError(f"{url} answered {status}, which no collector does. Is it one?", status, STRANGE)
-    if code == "not-found" and urlsplit(url).path.strip("/"):
-        message = f"There is a collector, but not at {url}: name its address alone, without /v1 or another path."
-    return CollectorError(message, status, code)
-
-
-def _is_here(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def simulated_survey() -> Survey:

@@ -10,38 +10,168 @@ import time
 import weakref
 import zlib
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from confide.collector.lanes import Room
-from confide.collector.limits import LIMITS
 from confide.collector.readings import Readings
-from confide.collector.replies import (
-    HTML,
-    JSON,
-    TEXT,
-    Call,
-    Guest,
-    Headers,
-    Receive,
-    Reply,
-    Scope,
-    Send,
-    home,
-    not_found,
-    refuse,
-    require_method,
-)
-from confide.collector.service import Collector, Entry, Refusal, count_parts, shown, too_many_parts
+from confide.collector.service import Collector, Entry, Refusal, Room, count_parts, shown, too_many_parts
 from confide.collector.stores import ADMISSIONS, StoreError
+from confide.collector.wire import LIMITS
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = Mapping[bytes, bytes]
+Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]
+
+UNKEPT = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+JSON = [(b"content-type", b"application/json"), *UNKEPT]
+
+# Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
+POLICY = (
+    b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+    b"frame-ancestors 'none'; base-uri 'none'"
+)
+HTML = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    *UNKEPT,
+    (b"content-security-policy", POLICY),
+    (b"referrer-policy", b"no-referrer"),
+]
+TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8"), (b"cache-control", b"no-store")]
+
+
+@dataclass(slots=True)
+class Call:
+    """A request.
+
+    Attributes
+    ----------
+    path, method, headers
+        What was asked.
+    address
+        Where it is from.
+    receive
+        Receives the message that comes with it, part by part.
+    held
+        Bytes of room that it holds.
+    """
+
+    path: str
+    method: str
+    headers: Headers
+    address: str
+    receive: Receive
+    held: int = 0
+
+    def header(self, name: bytes) -> str | None:
+        """Return a header as text; None where it did not come."""
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def secret(self) -> str | None:
+        """The token that came with it."""
+        kind, _, secret = (self.header(b"authorization") or "").partition(" ")
+        return secret.strip() if kind.lower() == "bearer" and secret else None
+
+
+class Guest(Protocol):
+    """What is served beside a collector, by its server and with its tokens, such as the studio."""
+
+    async def answer(self, call: Call, body: Callable[[], Awaitable[bytes]]) -> Reply:
+        """Answer a request, or refuse it; `body` receives its message, within the collector's limits."""
+
+    def start(self) -> None:
+        """Begin, when the server does."""
+
+    def close(self) -> None:
+        """End, when the server does."""
+
+
+def refuse(refusal: Refusal) -> Reply:
+    """Return a refusal as it is answered."""
+    body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
+    extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
+    extra += [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
+    extra += [(b"allow", ", ".join(refusal.allow).encode())] if refusal.allow else []
+    # What is left of a message that nobody reads would be taken for the next request.
+    extra += [(b"connection", b"close")] if refusal.status in (408, 413) else []
+    return refusal.status, body, [*JSON, *extra]
+
+
+def not_found() -> Refusal:
+    """Return the refusal of a path that nobody knows."""
+    return Refusal(404, "not-found", "There is nothing here. See docs/collector.md for what there is.")
+
+
+def require_method(method: str, *known: str) -> None:
+    """Refuse other methods than these."""
+    if method not in known and not (method == "HEAD" and "GET" in known):
+        refusal = Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
+        refusal.allow = ("GET", "HEAD", *known[1:]) if known[0] == "GET" else known
+        raise refusal
+
+
+# What the design of all pages does not have: one narrow column, and a row for each survey.
+STYLE = """
+body { margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
+  background: var(--page); color: var(--ink); font: var(--text)/var(--leading) var(--font); overflow-wrap: anywhere; }
+h1 { font-size: var(--text-title); line-height: 1.2; margin: 0 0 var(--space-3); }
+h2 { font-size: var(--text-heading); margin: var(--space-8) 0 var(--space-3); }
+ul { list-style: none; margin: 0; padding: 0; display: grid; gap: var(--space-3); }
+li { background: var(--card); border: 1px solid var(--rule); border-radius: var(--radius); padding: var(--space-4); }
+li h3 { font-size: var(--text-lead); margin: 0; }
+p { margin: var(--space-2) 0; }
+p.note, label { color: var(--faint); font-size: var(--text-small); }
+a { color: var(--stacked); display: inline-block; padding: var(--space-2) 0; }
+form { display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: end; }
+label { flex: 1 1 12em; display: grid; gap: var(--space-1); }
+input, button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--truth);
+  border-radius: var(--radius-small); padding: var(--space-2) var(--space-3);
+  min-height: 44px; box-sizing: border-box; }
+button { font-weight: 600; cursor: pointer; }
+"""
+
+
+@cache
+def _design() -> str:
+    return (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
+
+
+def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
+    """Return the page at the root: what this is, where people take part, and a form that shows a survey's page."""
+    surveys = ""
+    for entry in entries:
+        fingerprint, title = entry.stored.fingerprint, escape(entry.survey.title)
+        take = f'<p><a href="/take/{fingerprint}">Take part</a></p>' if has_studio else ""
+        surveys += (
+            f"<li><h3><bdi>{title}</bdi></h3>"
+            f"{'<p class=note>Answered by simulated people.</p>' if entry.stored.is_simulated else ''}"
+            f"{'<p class=note>Closed: no more reports are taken.</p>' if entry.stored.is_closed else take}"
+            f'<form method="post" action="/v1/surveys/{fingerprint}/page"><label>Token, to see its page'
+            '<input type="password" name="token" autocomplete="off"></label>'
+            f'<button aria-label="Show the page of {title}">Show</button></form></li>'
+        )
+    listed = f"<h2>Surveys</h2><ul>{surveys}</ul>" if surveys else "<p>No survey has been added yet.</p>"
+    studio = '<p><a href="/studio">The studio, for curators: design surveys and look</a></p>' if has_studio else ""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>confide collector</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_design()}{STYLE}</style></head>'
+        "<body><main><h1>A confide collector</h1>"
+        "<p>Devices send blurred reports here. No address, no time finer than the day and no order is kept.</p>"
+        f"{studio}{listed}</main></body></html>"
+    )
+
 
 LOG = logging.getLogger("confide.collector")
-
-FIRST = 2**19
-"""Bytes that are unpacked before it is looked whether there are too many parts already."""
 
 
 class Application:
@@ -93,7 +223,18 @@ class Application:
         if is_refused:  # here, and not where the refusal is known: it knows the message, which would stay in memory
             await self._slow_down(call)
         origin = call.headers.get(b"origin")
-        sent = [*sent, *([] if origin is None else self._cross(origin)), (b"content-length", b"%d" % len(body))]
+        if origin is not None and origin.decode("latin-1") in self.collector.settings.origins:
+            # A page of a known web site may read the answer.
+            headers = b"content-type, content-encoding, authorization, confide-invitation"
+            sent = [
+                *sent,
+                (b"access-control-allow-origin", origin),
+                (b"access-control-allow-methods", b"GET, POST"),
+                (b"access-control-allow-headers", headers),
+                (b"access-control-expose-headers", b"retry-after"),
+                (b"access-control-max-age", b"600"),
+            ]
+        sent = [*sent, *([] if origin is None else [(b"vary", b"origin")]), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": sent})
         body = b"" if call.method == "HEAD" else body
         if len(body) > LIMITS.free:  # what was held is held until this is read: the second call waits for it
@@ -129,7 +270,12 @@ class Application:
         if call.path in ("/", "/healthz", "/metrics"):
             require_method(call.method, "GET")
             if call.path == "/healthz":
-                return await self._health()
+                if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
+                    self._looking = asyncio.create_task(asyncio.to_thread(self._look))
+                if not await asyncio.shield(self._looking):
+                    raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
+                strange = sorted(self.collector.unreadable)
+                return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
             if call.path == "/metrics":
                 return 200, self.readings.metrics().encode(), TEXT
             return 200, home(self.collector.entries.values(), has_studio=self.guest is not None).encode(), HTML
@@ -185,7 +331,15 @@ class Application:
             await asyncio.to_thread(self.collector.refresh)
             return 200, orjson.dumps({"survey": fingerprint, "is_closed": True}), JSON
         if what == "page" and call.method == "POST":  # a browser's form: a token in a body stays out of URLs
-            secret = await self._form_token(call)
+            form_type = b"application/x-www-form-urlencoded"
+            if call.headers.get(b"content-type", b"").partition(b";")[0].strip() != form_type:
+                raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
+            text = await self._body(call, 2**12)  # bytes: it has one field
+            try:
+                form = parse_qs(text.decode("utf-8", "replace"), max_num_fields=4)
+            except ValueError:
+                raise Refusal(400, "malformed", "A form has one field, token.") from None
+            secret = form.get("token", [None])[0]
         else:
             require_method(call.method, "GET")
             secret = call.secret
@@ -196,24 +350,6 @@ class Application:
         if call.headers.get(b"if-none-match") == tag:
             return 304, b"", sent
         return 200, body, sent
-
-    async def _form_token(self, call: Call) -> str | None:
-        if call.headers.get(b"content-type", b"").partition(b";")[0].strip() != b"application/x-www-form-urlencoded":
-            raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-        body = await self._body(call, 2**12)  # bytes: it has one field
-        try:
-            form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=4)
-        except ValueError:
-            raise Refusal(400, "malformed", "A form has one field, token.") from None
-        return form.get("token", [None])[0]
-
-    async def _health(self) -> Reply:
-        if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
-            self._looking = asyncio.create_task(asyncio.to_thread(self._look))
-        if not await asyncio.shield(self._looking):
-            raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
-        strange = sorted(self.collector.unreadable)
-        return 200, orjson.dumps({"status": "ok"} | ({"unreadable": strange} if strange else {})), JSON
 
     def _look(self) -> bool:
         """Whether the store can be written to now; after a failure, whether it has room as well."""
@@ -324,20 +460,6 @@ class Application:
             cure = "If that is its name, start it with --allow-origin and that name, such as http://collector.lan:8000."
             raise Refusal(403, "host", f"This collector does not answer under the name {shown(host)}. {cure}")
 
-    def _cross(self, origin: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the headers that let a page of a known web site read the answer."""
-        if origin.decode("latin-1") not in self.collector.settings.origins:
-            return [(b"vary", b"origin")]
-        headers = b"content-type, content-encoding, authorization, confide-invitation"
-        return [
-            (b"access-control-allow-origin", origin),
-            (b"access-control-allow-methods", b"GET, POST"),
-            (b"access-control-allow-headers", headers),
-            (b"access-control-expose-headers", b"retry-after"),
-            (b"access-control-max-age", b"600"),
-            (b"vary", b"origin"),
-        ]
-
     # Beside requests.
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -410,12 +532,13 @@ def _too_large(most: int) -> Refusal:
 def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
     """Unpack gzip, no more than is allowed or was stated: a bomb is noticed before it goes off."""
     unpacker, limit = zlib.decompressobj(31), min(most, stated) + 1
+    first = 2**19  # bytes, after which it is looked whether there are too many parts already
     try:
-        whole = unpacker.decompress(body, min(limit, FIRST))
-        if len(whole) == FIRST < limit:
+        whole = unpacker.decompress(body, min(limit, first))
+        if len(whole) == first < limit:
             if most_parts and count_parts(whole, most_parts) > most_parts:
                 raise too_many_parts(most_parts)
-            whole += unpacker.decompress(unpacker.unconsumed_tail, limit - FIRST)
+            whole += unpacker.decompress(unpacker.unconsumed_tail, limit - first)
     except zlib.error:
         raise Refusal(400, "malformed", "The message is not sound gzip.") from None
     if len(whole) > most:

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.collector.client import STRANGE, Client, CollectorError, Receipt, write_message
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.data.files import Privatized, privatize_file, whole_file
 from confide.data.files.reading import csv_batches
 from confide.data.files.sheets import Request
@@ -133,7 +132,12 @@ class Outbox:
             stream.readline()
             for number, message in enumerate(stream):
                 if number >= sent:
-                    found += self._post(client, message.rstrip(b"\n"), number, invitations)
+                    try:
+                        found += client.post(message.rstrip(b"\n"), invitations[number] if invitations else None)
+                    except CollectorError as error:
+                        if not (told := self._cure(error, number)):
+                            raise
+                        raise CollectorError(f"{error} {told}", error.status, error.code) from None
                     self._mark.write_text(f"{self.name} {number + 1}")
                 if tell is not None:
                     tell(number + 1)
@@ -145,6 +149,22 @@ class Outbox:
         self.path.unlink()
         self._mark.unlink(missing_ok=True)
         return found
+
+    def _cure(self, error: CollectorError, number: int) -> str:
+        """Say what to do about an answer to the message of this number; nothing where nothing helps."""
+        if error.code == "day":
+            return (
+                f"These reports waited in {self.path} for too long. Ask the curator to let these days in again "
+                f"(confide curate --window and --horizon); or, if nothing was sent (so far {self.sent:,} of "
+                f"{counted(self.messages, 'batch')}), remove the outbox and send the values anew."
+            )
+        if error.code == "spent":
+            return (
+                f"It is number {number + 1} of those that were named. Put another in its place, and give the same "
+                f"command again: what was sent is not sent twice."
+            )
+        goes_on = error.status in (0, 429, 503) or error.code == STRANGE
+        return f"The same command goes on: what was not sent waits in {self.path}." if goes_on else ""
 
     @staticmethod
     @contextlib.contextmanager
@@ -163,8 +183,9 @@ class Outbox:
                     f"{f'Process {who}' if who else 'Another process'} is sending {path} already. Wait until it is "
                     f"done: sent by two at once, everybody would be counted twice."
                 )
-            if _is_at(beside, number):
-                break
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(beside.stat(), os.fstat(number)):
+                    break
             os.close(number)  # whoever had it was done in this moment, and took the file away
         try:
             os.ftruncate(number, 0)
@@ -174,28 +195,6 @@ class Outbox:
             with contextlib.suppress(OSError):  # of Windows, which removes no open file: it may lie there
                 beside.unlink()  # while it is held, so that it is nobody else's
             os.close(number)
-
-    def _post(self, client: Client, message: bytes, number: int, invitations: Sequence[str]) -> Receipt:
-        try:
-            return client.post(message, invitations[number] if invitations else None)
-        except CollectorError as error:
-            told = ""
-            if error.code == "day":
-                told = (
-                    f"These reports waited in {self.path} for too long. Ask the curator to let these days in again "
-                    f"(confide curate --window and --horizon); or, if nothing was sent (so far {self.sent:,} of "
-                    f"{counted(self.messages, 'batch')}), remove the outbox and send the values anew."
-                )
-            elif error.code == "spent":
-                told = (
-                    f"It is number {number + 1} of those that were named. Put another in its place, and give the same "
-                    f"command again: what was sent is not sent twice."
-                )
-            elif error.status in (0, 429, 503) or error.code == STRANGE:
-                told = f"The same command goes on: what was not sent waits in {self.path}."
-            if not told:
-                raise
-            raise CollectorError(f"{error} {told}", error.status, error.code) from None
 
 
 def receipts_of(values: Path) -> Path:
@@ -229,14 +228,6 @@ def _digest(values: Path) -> str:
         return ""
     with values.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _is_at(path: Path, number: int) -> bool:
-    """Whether an open file still lies at a path."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(number))
-    except FileNotFoundError:
-        return False
 
 
 def _today() -> str:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
-from confide.collector.limits import LIMITS
 from confide.collector.stores import Batch, Fate, Store, explained
+from confide.collector.wire import LIMITS
 from confide.errors import InvalidParameterError, MissingExtraError
 
 try:
@@ -38,21 +38,21 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
     seconds = ANSWER_SECONDS
 
     def wait(self, gen: Generator[Any, Any, Found], *given: Any, **more: Any) -> Found:
-        return super().wait(self._hurry(gen), *given, **more)
+        def hurry() -> Generator[Any, Any, Found]:
+            end = time.monotonic() + self.seconds
+            try:
+                wanted = next(gen)
+                while True:
+                    ready = yield wanted
+                    if not ready and time.monotonic() > end:
+                        self.pgconn.finish()  # at once: whoever undoes the transaction would wait as long again
+                        raise psycopg.OperationalError(f"No answer for {self.seconds:g} seconds.")
+                    wanted = gen.send(ready)
+            except StopIteration as ended:
+                found: Found = ended.value
+                return found
 
-    def _hurry(self, steps: Generator[Any, Any, Found]) -> Generator[Any, Any, Found]:
-        end = time.monotonic() + self.seconds
-        try:
-            wanted = next(steps)
-            while True:
-                ready = yield wanted
-                if not ready and time.monotonic() > end:
-                    self.pgconn.finish()  # at once: whoever undoes the transaction would wait as long again
-                    raise psycopg.OperationalError(f"No answer for {self.seconds:g} seconds.")
-                wanted = steps.send(ready)
-        except StopIteration as ended:
-            found: Found = ended.value
-            return found
+        return super().wait(hurry(), *given, **more)
 
 
 class PostgresStore(Store):
@@ -141,30 +141,19 @@ class PostgresStore(Store):
         return bool(self.run(connection, "SELECT to_regclass('facts') IS NOT NULL")[0][0])
 
     def claim(self, connection: Connection, batches: Sequence[Batch]) -> set[str]:
+        if not batches:
+            return set()
         # In the order of marks, so that two processes wait for one another in turn.
-        ordered = sorted(batches, key=lambda one: one.mark)
-        columns = [[one.mark for one in ordered], [one.content for one in ordered], [one.day for one in ordered]]
-        rows = connection.execute(
-            "INSERT INTO batches (mark, content, day) SELECT * FROM unnest(%s::text[], %s::text[], %s::int[]) "
-            "ON CONFLICT DO NOTHING RETURNING mark",
-            columns,
-        ).fetchall()
-        return {mark for (mark,) in rows}
+        rows = sorted((one.mark, one.content, one.day) for one in batches)
+        selected, values = self.spread(["mark", "content", "day"], rows)
+        more = "ON CONFLICT DO NOTHING RETURNING mark"
+        found = self.run(connection, f"INSERT INTO batches (mark, content, day) {selected} {more}", values)
+        return {mark for (mark,) in found}
 
-    def add(self, connection: Connection, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
-        # Accounts first, one row or few: whoever has that lock goes on, and others wait here with little done.
-        connection.execute(
-            "INSERT INTO accounts (survey, day, reason, number) "
-            "SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::bigint[]) "
-            "ON CONFLICT (survey, day, reason) DO UPDATE SET number = accounts.number + excluded.number",
-            _columns(accounts, 4),
-        )
-        connection.execute(
-            "INSERT INTO counts (survey, day, cell, report, number) "
-            "SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::text[], %s::bigint[]) "
-            "ON CONFLICT (survey, day, cell, report) DO UPDATE SET number = counts.number + excluded.number",
-            _columns(counts, 5),
-        )
+    def spread(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, list[Any]]:
+        kinds = {"survey": "int", "day": "int", "number": "bigint"}  # all others are texts
+        marks = ", ".join(f"?::{kinds.get(name, 'text')}[]" for name in columns)
+        return f"SELECT * FROM unnest({marks})", [list(column) for column in zip(*rows, strict=True)]
 
     def sort(self) -> None:
         # Rows lie where they were written last, and with them the number of a transaction.
@@ -178,7 +167,3 @@ class PostgresStore(Store):
             if self._counting is not None:
                 self._counting.close()
                 self._counting = None
-
-
-def _columns(rows: list[list[Any]], width: int) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] or [[]] * width

@@ -18,11 +18,11 @@ import orjson
 
 from confide.check.fit import fit
 from confide.collector.client import to_counts_file
-from confide.collector.limits import LIMITS
 from confide.collector.service import Collector, Entry, Refusal
 from confide.collector.stores import ACCEPTED, split_cell
+from confide.collector.wire import LIMITS
 from confide.data.files import diagnosis_record, estimate_record, to_json
-from confide.data.files.records import fit_record
+from confide.data.files.records import plain
 from confide.errors import ConfideError
 from confide.estimates.comparisons import assess_pool
 from confide.estimates.diagnosis import diagnose
@@ -172,7 +172,7 @@ def compute(kind: str, document: str, record: bytes) -> tuple[bool, bytes]:
 
 def _answer(kind: str, survey: Survey, counts: Counts) -> str:
     if kind == "fit":
-        return to_json(fit_record(fit(counts, survey.mechanism)))
+        return to_json(plain(fit(counts, survey.mechanism)))
     if kind == "diagnosis":
         found = diagnose(counts, survey.mechanism, name=survey.name, shape=survey.shape)
         return to_json(diagnosis_record(survey, found))

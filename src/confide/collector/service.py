@@ -7,37 +7,221 @@ import hashlib
 import re
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import orjson
 
-from confide.collector.lanes import GroupCommit, Lane
-from confide.collector.limits import LIMITS
-from confide.collector.stores import (
-    Batch,
-    Fate,
-    MixingError,
-    Store,
-    StoredSurvey,
-    StoredToken,
-    digest_invitation,
-    is_allowed,
-    name_cell,
-)
-from confide.collector.wire import Wire
+from confide.collector import stores
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys.survey import Survey
 from confide.values.wording import counted
+
+Waiting = tuple[int, "asyncio.Future[None]"]
+"""A size, and the future that is done when there is room for it."""
+
+
+class Room:
+    """Room for so much at a time, in total and for each address; addresses that wait take turns.
+
+    Addresses are known while something of theirs is inside or waits, and nowhere else.
+    """
+
+    def __init__(self, most: int, most_each: int) -> None:
+        self.most, self.most_each = most, most_each
+        self._inside: Counter[str] = Counter()
+        self._waiting: dict[str, deque[Waiting]] = {}
+
+    async def enter(self, address: str, size: int, seconds: float | None = None) -> None:
+        """Wait for room; `TimeoutError` where there is none in time, or too many wait. Whoever entered must leave."""
+        if address not in self._waiting and self._fits(address, size):
+            self._inside[address] += size
+            return
+        if len(self._waiting.get(address, ())) >= LIMITS.most_waiting_each:
+            raise TimeoutError
+        if sum(map(len, self._waiting.values())) >= LIMITS.most_waiting:
+            raise TimeoutError
+        waiting = size, asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(address, deque()).append(waiting)
+        try:
+            async with asyncio.timeout(seconds):
+                await waiting[1]
+        except BaseException:
+            if waiting[1].done() and not waiting[1].cancelled():  # it was let in, in the same moment
+                self.leave(address, size)
+            elif waiting in self._waiting.get(address, ()):
+                self._waiting[address].remove(waiting)
+                self._admit()
+            raise
+
+    def leave(self, address: str, size: int) -> None:
+        """Make room for others."""
+        self._inside[address] -= size
+        if not self._inside[address]:
+            del self._inside[address]
+        self._admit()
+
+    def _fits(self, address: str, size: int) -> bool:
+        # Whatever is larger than the room still enters, alone.
+        return (
+            self._inside.total() + size <= max(self.most, size)
+            and self._inside[address] + size <= max(self.most_each, size)
+        )  # fmt: skip
+
+    def _admit(self) -> None:
+        self._waiting = {address: line for address, line in self._waiting.items() if line}
+        while fitting := [one for one, line in self._waiting.items() if self._fits(one, line[0][0])]:
+            line = self._waiting.pop(address := fitting[0])
+            size, future = line.popleft()
+            if line:
+                self._waiting[address] = line  # at the end: others come first next time
+            if not future.cancelled():  # whoever waited has not gone in this moment
+                self._inside[address] += size
+                future.set_result(None)
+
+
+class Lane:
+    """One thread for work that would hold up the event loop: one piece at a time, addresses in turn."""
+
+    def __init__(self) -> None:
+        self._turn = Room(1, 1)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="confide-parse")
+
+    async def do(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """Do this in the thread when it is this address's turn; `TimeoutError` where too many wait for theirs."""
+        await self._turn.enter(address, 1)
+        try:
+            call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names
+            return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        finally:
+            self._turn.leave(address, 1)
+
+    def close(self) -> None:
+        """End the thread, when its work is done."""
+        self._thread.shutdown(wait=False)
+
+
+@dataclass
+class Tallies:
+    """Numbers of what one process has done since it began, for operators; nothing of any survey or sender."""
+
+    batches: Counter[str] = field(default_factory=Counter)
+    accepted: int = 0
+    rejected: int = 0
+    commits: int = 0
+    commit_seconds: float = 0.0
+    failures: int = 0
+
+
+class GroupCommit:
+    """A thread that counts what waits. The event loop hands batches over and gets what became of them."""
+
+    def __init__(self, store: stores.Store) -> None:
+        self.store, self.tallies = store, Tallies()
+        self.fault = ""
+        """Why the last transaction failed; empty where it did not."""
+        self.waiting: list[tuple[stores.Batch, asyncio.Future[stores.Fate]]] = []
+        self._changed = threading.Condition()
+        self._is_ending = False
+        self._thread = threading.Thread(target=self._work, name="confide-commit", daemon=True)
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._thread.start()
+
+    def hand_over(self, batch: stores.Batch) -> asyncio.Future[stores.Fate]:
+        """Let a batch be counted; the future is done when it is durable, or fails when it is not counted."""
+        future = asyncio.get_running_loop().create_future()
+        with self._changed:
+            self.waiting.append((batch, future))
+            if len(self.waiting) == 1:
+                self._changed.notify()
+        return future
+
+    def finish(self) -> None:
+        """Count all that waits, then end."""
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        is_tidy, last = True, 0
+        while True:
+            if last > 1:
+                # Those who were answered send again: one of them alone in a transaction would cost the others a whole
+                # synchronisation of the disk, some 5 ms.
+                time.sleep(0.002)
+            with self._changed:
+                while not self.waiting and not self._is_ending:
+                    if not self._changed.wait(None if is_tidy else 1.0):
+                        break
+                # Who ends does not wait for a store that is gone once more for each thousand.
+                most = len(self.waiting) if self._is_ending and self.fault else LIMITS.most_together
+                now, self.waiting = self.waiting[:most], self.waiting[most:]
+            last, is_tidy = len(now), not now
+            if now:
+                self._count(now)
+                continue
+            try:  # a second without a batch: the log, until now, tells in which order they came
+                self.store.tidy()
+            except stores.StoreError as error:
+                self.fault = str(error)
+            if self._is_ending:
+                return
+
+    def _count(self, now: list[tuple[stores.Batch, asyncio.Future[stores.Fate]]]) -> None:
+        start = time.perf_counter()
+        fates: list[stores.Fate] = []
+        failure: Exception | None = None
+        try:
+            fates = self.store.commit([batch for batch, _ in now])
+        except Exception as error:  # whatever it is, those who wait must be told
+            failure = (
+                error
+                if isinstance(error, stores.StoreError)
+                else stores.UnavailableError(f"{type(error).__name__}: {error}")
+            )
+        self.fault = "" if failure is None else str(failure)
+        self.tallies.commits += failure is None
+        self.tallies.failures += failure is not None
+        self.tallies.commit_seconds += time.perf_counter() - start
+        for (batch, _), fate in zip(now, fates, strict=False):
+            if fate is stores.Fate.COUNTED:
+                self.tallies.accepted += batch.accepted
+                self.tallies.rejected += sum(batch.rejected.values())
+        futures = [future for _, future in now]
+        loop = futures[0].get_loop()
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_answer, futures, fates, failure)  # one call for all: each is a system call
+
+
+def _answer(futures: list[asyncio.Future[stores.Fate]], fates: list[stores.Fate], failure: Exception | None) -> None:
+    for place, future in enumerate(futures):
+        if future.done():  # whoever waited has gone
+            continue
+        if failure is None:
+            future.set_result(fates[place])
+        else:
+            future.set_exception(failure)
+
+
+NOT_COUNTED = {
+    stores.Fate.CONFLICT: (409, "conflict", "This batch id was used for other reports. Draw a new one for each batch."),
+    stores.Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
+    stores.Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
+}
+"""Refusals of a batch that is not counted, nor was before."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
-NEEDED = KEYS - {"groups"}
 
 BATCH = re.compile("[0-9a-f]{32}").fullmatch
 
@@ -103,12 +287,12 @@ class Settings:
 class Entry:
     """A survey that is served."""
 
-    stored: StoredSurvey
+    stored: stores.StoredSurvey
     survey: Survey
     wire: Wire
 
     @classmethod
-    def of(cls, stored: StoredSurvey) -> Entry:
+    def of(cls, stored: stores.StoredSurvey) -> Entry:
         """Return a stored survey, ready to be served."""
         survey = stored.survey
         return cls(stored, survey, Wire.of(survey))
@@ -175,7 +359,7 @@ class Days:
 class Prepared(NamedTuple):
     """What is kept of a message while its batch is counted: the batch, its day as it was sent, and the answer."""
 
-    batch: Batch
+    batch: stores.Batch
     day: str
     answer: bytes
 
@@ -191,12 +375,14 @@ class Collector:
         The group commit.
     """
 
-    def __init__(self, store: Store, settings: Settings | None = None, clock: Callable[[], date] = today) -> None:
+    def __init__(
+        self, store: stores.Store, settings: Settings | None = None, clock: Callable[[], date] = today
+    ) -> None:
         self.store, self.settings = store, settings or Settings()
-        self.commits = GroupCommit(store, self.settings.most_waiting)
+        self.commits = GroupCommit(store)
         self.days = Days(self.settings.window, clock)
         self.entries: dict[str, Entry] = {}
-        self.tokens: list[StoredToken] = []
+        self.tokens: list[stores.StoredToken] = []
         self.unreadable: set[str] = set()
         """Surveys of the store that cannot be read, and are not served."""
         self.began = time.time()
@@ -249,7 +435,7 @@ class Collector:
         """Refuse whoever has no token for this."""
         if secret is None:
             raise Refusal(401, "no-token", "This needs a token, in the header Authorization: Bearer TOKEN.")
-        if not is_allowed(secret, role, self.tokens, fingerprint):
+        if not stores.is_allowed(secret, role, self.tokens, fingerprint):
             raise Refusal(403, "bad-token", f"This token is unknown, revoked, or not for this: to {role}.")
 
     async def take(
@@ -276,11 +462,11 @@ class Collector:
             raise Refusal(404, "unknown-survey", "There is no such survey here, or no longer.")
         fate = await self.commits.hand_over(prepared.batch)
         self.commits.tallies.batches[fate.value] += 1
-        if fate is Fate.PAST:
+        if fate is stores.Fate.PAST:
             await asyncio.to_thread(self.refresh)
             raise self.days.refuse(prepared.day)
-        if fate is not Fate.COUNTED and fate is not Fate.REPEATED:
-            raise Refusal(*FATES[fate])
+        if fate is not stores.Fate.COUNTED and fate is not stores.Fate.REPEATED:
+            raise Refusal(*NOT_COUNTED[fate])
         return prepared.answer
 
     async def do_in_turn(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
@@ -318,7 +504,7 @@ class Collector:
             raise Refusal(422, "rejected", said)
         reasons = dict(Counter(str(reason) for _, reason in judged.rejected)) if judged.rejected else {}
         mark, content = digest_batch(message, packed)
-        batch = Batch(
+        batch = stores.Batch(
             mark, content, entry.stored.number, day, cell, judged.counts, accepted, reasons, entry.wire, invited
         )
         rejected = [{"position": place, "reason": str(reason)} for place, reason in judged.rejected]
@@ -328,9 +514,10 @@ class Collector:
     def read(self, body: bytes) -> dict[str, Any]:
         """Read a message, and refuse what is none."""
         message = read_json(body, self.settings.most_parts)
-        if not NEEDED <= message.keys() <= KEYS:
+        needed = KEYS - {"groups"}
+        if not needed <= message.keys() <= KEYS:
             strange = next((key for key in message if key not in KEYS), None)
-            lacking = next((key for key in sorted(NEEDED) if key not in message), None)
+            lacking = next((key for key in sorted(needed) if key not in message), None)
             what = f"has the unknown key {shown(strange)}" if strange is not None else f"needs {lacking}"
             raise Refusal(400, "malformed", f"A message {what}. Known: {', '.join(sorted(KEYS))}.")
         reports, batch = message.get("reports"), message.get("batch")
@@ -354,7 +541,7 @@ class Collector:
             raise Refusal(401, "no-invitation", "This survey needs an invitation, in the header Confide-Invitation.")
         if reports > 1:
             raise Refusal(403, "one-each", f"An invitation is for one report; got {counted(reports, 'report')}.")
-        return digest_invitation(invitation)
+        return stores.digest_invitation(invitation)
 
     def _draw_ticket(self) -> None:
         """Take one of the batches that may come in a second, of which five seconds' worth gather."""
@@ -378,7 +565,7 @@ class Collector:
         for name, value in groups.items():
             if value not in declared[name]:
                 raise Refusal(422, "groups", f"{name} is none of those that the survey declares; got {shown(value)}.")
-        return name_cell(groups[name] for name in declared)
+        return stores.name_cell(groups[name] for name in declared)
 
     def add(self, document: str, admission: str = "open") -> str:
         """Add a survey, and return its fingerprint."""
@@ -391,18 +578,10 @@ class Collector:
             self.store.add_survey(survey, admission)
         except InvalidParameterError as error:
             raise Refusal(422, "admission", str(error)) from None
-        except MixingError as error:
+        except stores.MixingError as error:
             raise Refusal(409, "simulated", str(error)) from None
         self.refresh()
         return survey.fingerprint
-
-
-FATES = {
-    Fate.CONFLICT: (409, "conflict", "This batch id was used for other reports. Draw a new one for each batch."),
-    Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
-    Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
-}
-"""Refusals of a batch that is not counted, nor was before."""
 
 
 def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:

@@ -17,11 +17,10 @@ import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from confide.collector.http import Application
-from confide.collector.limits import LIMITS
-from confide.collector.replies import Guest, Receive, Scope, Send, refuse
+from confide.collector.http import Application, Guest, Receive, Scope, Send, refuse
 from confide.collector.service import Collector, Refusal, Settings
 from confide.collector.stores import Store, StoreError, open_store
+from confide.collector.wire import LIMITS
 from confide.errors import InvalidParameterError
 
 TOO_LARGE = Refusal(431, "too-large", f"Headers have at most {LIMITS.most_header_bytes:,} bytes together.")

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from confide.collector.limits import LIMITS
 from confide.collector.stores import Batch, Fate, Store, StoreError, UnavailableError, explained
+from confide.collector.wire import LIMITS
 
 FAILURES = (sqlite3.Error, OSError)
 
@@ -103,31 +103,29 @@ class SqliteStore(Store):
                 f"Another process serves {self.path} already, and a SQLite file is served by one alone. Stop that one, "
                 f"or let several processes share a database: --store postgresql://..."
             ) from None
+        # A file that is damaged is refused before anything is answered from it or written to it.
         try:
-            self._require_whole()
+            with self._lock, explained(FAILURES, "The store"):
+                try:
+                    with contextlib.closing(self._connect()) as connection:
+                        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                except sqlite3.OperationalError:
+                    raise
+                except sqlite3.DatabaseError as error:
+                    found = str(error)
         except StoreError:
             held.close()
             raise
-        self._held = held
-        # The one before may have been killed. Where there is no room now, it is done at the end.
-        with contextlib.suppress(StoreError):
-            self._restore_order()
-
-    def _require_whole(self) -> None:
-        """Refuse a file that is damaged, before anything is answered from it or written to it."""
-        with self._lock, explained(FAILURES, "The store"):
-            try:
-                with contextlib.closing(self._connect()) as connection:
-                    found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            except sqlite3.OperationalError:
-                raise
-            except sqlite3.DatabaseError as error:
-                found = str(error)
         if found != "ok":
+            held.close()
             raise StoreError(
                 f"The store {self.path} is damaged: {found.splitlines()[-1]}. Put back a copy of it, or save what is "
                 f"left: sqlite3 {self.path} .recover"
             )
+        self._held = held
+        # The one before may have been killed. Where there is no room now, it is done at the end.
+        with contextlib.suppress(StoreError):
+            self._restore_order()
 
     def _restore_order(self) -> None:
         """Write the file anew where anything was counted since that was done, by whichever process."""
@@ -243,19 +241,10 @@ class SqliteStore(Store):
         connection.execute(CLAIM, [rows])
         return {one.mark for one in batches}.difference(orjson.loads(known[0]))
 
-    def add(self, connection: sqlite3.Connection, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
+    def spread(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, list[Any]]:
         # One statement for all rows of a table, as in `claim`.
-        for place, rows in (
-            ("counts (survey, day, cell, report, number)", counts),
-            ("accounts (survey, day, reason, number)", accounts),
-        ):
-            if rows:
-                parts = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(len(rows[0])))
-                connection.execute(
-                    f"INSERT INTO {place} SELECT {parts} FROM json_each(?) WHERE true "
-                    f"ON CONFLICT DO UPDATE SET number = number + excluded.number",
-                    [orjson.dumps(rows).decode()],
-                )
+        parts = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(len(columns)))
+        return f"SELECT {parts} FROM json_each(?) WHERE true", [orjson.dumps(rows).decode()]
 
     def tidy(self) -> None:
         # Pages in the log tell which came after which.

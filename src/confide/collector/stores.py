@@ -19,8 +19,7 @@ from datetime import date
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
-from confide.collector.limits import LIMITS
-from confide.collector.wire import Wire
+from confide.collector.wire import LIMITS, Wire
 from confide.errors import ConfideError, InvalidParameterError
 from confide.surveys.survey import Survey
 from confide.values import Indices
@@ -200,8 +199,8 @@ class Store(ABC):
         """Write down the marks of batches, in an order that says nothing, and return those that were not there."""
 
     @abstractmethod
-    def add(self, connection: Any, counts: list[list[Any]], accounts: list[list[Any]]) -> None:
-        """Add to counts and accounts; both in order, so that two processes wait for one another in turn."""
+    def spread(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[str, list[Any]]:
+        """Return SQL that selects all these rows in one statement, and the values in it."""
 
     # These do nothing where a database needs nothing.
 
@@ -258,7 +257,17 @@ class Store(ABC):
                     claimed.discard(batch.mark)
             fresh = [batch for batch, fate in zip(batches, fates, strict=True) if fate is Fate.COUNTED]
             if fresh:
-                self.add(connection, *add_up_batches(fresh))
+                counts, accounts = add_up_batches(fresh)
+                # In order, so that two processes wait for one another in turn; and accounts first, one row or few:
+                # whoever has that lock goes on, and others wait here with little done.
+                for table, keys, rows in (
+                    ("accounts", "survey, day, reason", accounts),
+                    ("counts", "survey, day, cell, report", counts),
+                ):
+                    if rows:
+                        selected, values = self.spread([*keys.split(", "), "number"], rows)
+                        more = f"ON CONFLICT ({keys}) DO UPDATE SET number = {table}.number + excluded.number"
+                        self.run(connection, f"INSERT INTO {table} ({keys}, number) {selected} {more}", values)
         return fates
 
     def _limits(self, connection: Any) -> tuple[set[int], int]:
@@ -300,11 +309,9 @@ class Store(ABC):
 
     def prepare(self) -> None:
         """Make the tables, or bring those of an older version up to date, all in one transaction."""
+        newest = len(self.STEPS)
         with self.writing() as connection:
-            known, newest = (
-                self._read_fact(connection, "version") if self.has_tables(connection) else 0,
-                len(self.STEPS),
-            )
+            known = self._read_fact(connection, "version") if self.has_tables(connection) else 0
             if known > newest:
                 raise StoreError(
                     f"The store has version {known}, made by a newer confide; this one knows {newest}. Update confide."
@@ -524,14 +531,11 @@ def make_token(store: Store, role: str, name: str = "", survey: str = "") -> tup
     check_choice("role", role, tuple(ROLES))
     secret = f"confide-{secrets.token_urlsafe(32)}"
     named = name or f"{role}-{secrets.token_hex(3)}"
-    # Add a token.
-    token = StoredToken(named, role, survey, digest_secret(secret))
-    if any(one.name == token.name for one in store.tokens()):
-        raise InvalidParameterError(f"There is a token called {token.name!r}. Revoke it, or name another.")
+    if any(one.name == named for one in store.tokens()):
+        raise InvalidParameterError(f"There is a token called {named!r}. Revoke it, or name another.")
     with store.writing() as connection:
-        values = [token.name, token.role, token.survey, token.digest]
+        values = [named, role, survey, digest_secret(secret)]
         store.run(connection, "INSERT INTO tokens (name, role, survey, digest) VALUES (?, ?, ?, ?)", values)
-
     return named, secret
 
 

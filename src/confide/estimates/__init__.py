@@ -2,6 +2,6 @@
 
 from confide.estimates.comparisons import Outcome
 from confide.estimates.groups import GroupEstimates
-from confide.estimates.inference import Band, CrossTable, Interval, Prospect, Resolution, Windows
+from confide.estimates.inference import Band, CrossTable, Interval, Prospect, Windows
 
-__all__ = ["Band", "CrossTable", "GroupEstimates", "Interval", "Outcome", "Prospect", "Resolution", "Windows"]
+__all__ = ["Band", "CrossTable", "GroupEstimates", "Interval", "Outcome", "Prospect", "Windows"]

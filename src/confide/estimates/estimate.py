@@ -14,7 +14,7 @@ import numpy as np
 
 from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import FloatArray, Layout
-from confide.channels.blocks import Blocks
+from confide.channels.mixed import Blocks
 from confide.check.fit import TOLERANCE, Examination, Fit, examine
 from confide.check.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.check.uniformity import Uniformity
@@ -31,7 +31,6 @@ from confide.estimates.inference.bases import Basis, Likelihood
 from confide.estimates.inference.division import PROPORTION, Windows, divide, gather_reports
 from confide.estimates.inference.inference import Inference, Question, ask, check_level, look_ahead
 from confide.estimates.inference.surroundings import surround
-from confide.estimates.inference.windows import ERROR, Resolution, resolve
 from confide.evidence.counts import Counts, describe_dependence
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
@@ -46,7 +45,7 @@ from confide.theory.verdicts import Finding, remark_on
 from confide.values import Alphabet, PlaneGeometry
 from confide.values.checks import as_items, kind_of, read_only
 from confide.values.queries import Query
-from confide.values.wording import counted
+from confide.values.wording import Shown, counted
 
 CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
@@ -56,7 +55,7 @@ CURE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """The distribution that a method recovered, and how much it can be trusted.
 
     Attributes
@@ -304,33 +303,6 @@ class Estimate:
         asked = [Question("mean")] if mean else []
         return self._ask([*asked, *(Question("quantile", share=share) for share in quantiles)], level, basis)
 
-    def resolution(
-        self, error: float = ERROR, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
-    ) -> Resolution:
-        """Return the narrowest windows of values whose shares these reports tell, and what they tell best and worst.
-
-        Parameters
-        ----------
-        error
-            How far a share may be from the truth: 0.05 for five percentage points. Half of what the fullest window of
-            a width holds, where that is less.
-        level
-            The share of surveys, were they repeated, in which the truth of each window lies as near.
-        basis
-            What the intervals rest on: :class:`Likelihood` if left out, which believes nothing of the truth, or
-            :class:`Bootstrap`, which gives narrower windows to who believes the method.
-        name
-            What a value is called in the questions; "value" if left out.
-
-        >>> import confide as cf
-        >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
-        >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
-        >>> cf.estimate(counts, mechanism).resolution(error=0.1).windows
-        'single values'
-        """
-        self._require_one_shape("The resolution is")
-        return resolve(self._inference, error, level, basis, name)
-
     def windows(
         self, error: float = PROPORTION, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
     ) -> Windows:
@@ -342,8 +314,11 @@ class Estimate:
             The part of its share within which each window is to be known: 0.5 for a half.
         level
             The share of surveys, were they repeated, whose interval holds the truth, for each window.
-        basis, name
-            As in :meth:`resolution`.
+        basis
+            What the intervals rest on: :class:`Likelihood` if left out, which believes nothing of the truth, or
+            :class:`Bootstrap`, which gives narrower windows to who believes the method.
+        name
+            What a value is called in the questions; "value" if left out.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)

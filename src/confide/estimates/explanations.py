@@ -22,8 +22,8 @@ from confide.solve.methods.stacked import HEAD_START
 from confide.surveys.survey import Survey
 from confide.theory.consistency import largest_bound
 from confide.values import Alphabet, LineGeometry, PlaneGeometry, ProductGeometry, UnorderedGeometry
+from confide.values.distances import pairs_of
 from confide.values.metrics import Value
-from confide.values.pairs import pairs_of
 from confide.values.wording import all_of, counted, listed, quote_value, with_unit
 
 FACTOR_MEANING = (

@@ -37,7 +37,7 @@ from confide.theory.verdicts import Finding, all_of
 from confide.values import LineGeometry
 from confide.values.checks import require_kinds
 from confide.values.queries import Query
-from confide.values.wording import counted
+from confide.values.wording import Shown, counted
 
 GroupKey = TypeVar("GroupKey", bound=Hashable)
 
@@ -87,7 +87,7 @@ class GroupReports:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupEstimates(Mapping[Any, Estimate]):
+class GroupEstimates(Shown, Mapping[Any, Estimate]):
     """The estimate of each group, and answers for all of them at once.
 
     >>> import confide as cf

@@ -5,18 +5,17 @@ from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.exponential import Exponential
 from confide.mechanisms.facts import Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.from_matrix import FromMatrix
-from confide.mechanisms.geometric import Geometric, TruncatedGeometric, WrappedGeometric
-from confide.mechanisms.laplace import Laplace, TruncatedLaplace
+from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
 from confide.mechanisms.planar_noise import (
     PlanarGeometric,
     PlanarLaplace,
+    Taxicab,
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
+    TruncatedTaxicab,
 )
-from confide.mechanisms.randomized_response import RandomizedResponse
+from confide.mechanisms.randomized_response import RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
-from confide.mechanisms.taxicab import Taxicab, TruncatedTaxicab
-from confide.mechanisms.unary import Rappor, Unary, UnaryEncoding
 from confide.values.kinds import Kinds
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(

@@ -28,7 +28,7 @@ from confide.mechanisms.sampling import log_of
 from confide.values import Alphabet, Indices, Selection
 from confide.values.checks import check_count
 from confide.values.metrics import Bracket, Euclidean, Manhattan, Uneven
-from confide.values.wording import counted, label_value
+from confide.values.wording import Shown, counted, label_value
 
 LARGEST_BITS = 2**31
 """Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""
@@ -50,11 +50,13 @@ class Extent(Enum):
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Shown):
     """Outcome of an audit.
 
     Attributes
     ----------
+    mechanism
+        The mechanism that was audited.
     worst
         The largest log-ratio relative to what is promised for its pair, with the pair and the output as numbers.
     left, right, output
@@ -72,6 +74,7 @@ class Audit:
         The audit of the promise of any number of reports of one value, where there is one: of the permanent round.
     """
 
+    mechanism: Mechanism
     worst: WorstRatio
     left: str
     right: str
@@ -166,7 +169,8 @@ def audit(mechanism: Mechanism, *, reports: int = REPORTS) -> Audit:
         draws = replace(draws, p_value=0.0)
     rounds = mechanism.facts.rounds
     lasting = None if rounds is None else audit(rounds[0], reports=reports)
-    return Audit(worst, left, right, output, extent, compared, draws, _channel_error(mechanism, rows), lasting)
+    error = _channel_error(mechanism, rows)
+    return Audit(mechanism, worst, left, right, output, extent, compared, draws, error, lasting)
 
 
 Rows = dict[int, Sequence[int]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,8 +17,8 @@ from confide.errors import ImpossibleReportError, InvalidParameterError, TooLarg
 from confide.evidence.counts import Counts, add_up, as_histogram, tally
 from confide.evidence.evidence import Evidence
 from confide.evidence.origins import Noise, Origin, mark
-from confide.mechanisms.facts import Facts
-from confide.mechanisms.guarantees import Guarantee, check_epsilon
+from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
+from confide.mechanisms.guarantees import Guarantee, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (
     Bits,
     Permanent,
@@ -27,6 +28,8 @@ from confide.mechanisms.sampling import (
     as_bits,
     as_generator,
     as_permanents,
+    log_of,
+    ratio_above,
 )
 from confide.values import Alphabet, Indices
 from confide.values.checks import require_kinds
@@ -89,13 +92,9 @@ class Mechanism(ABC):
         """Whether values and outputs can be listed, so that there is a matrix P(output | value)."""
         return self.alphabet.is_listable and self.report_alphabet.is_listable
 
-    @property
+    @cached_property
     def channel(self) -> Channel:
         """P(output | value) as an operator: the weights, stored; an error where :attr:`has_channel` is false."""
-        return self._stored_weights
-
-    @cached_property
-    def _stored_weights(self) -> Dense:
         if not self.has_channel:
             raise self._no_matrix()
         rows = (self.weights(index) for index in range(self.alphabet.size))
@@ -219,19 +218,16 @@ class Mechanism(ABC):
         >>> cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0).simulate_counts([100] * 10, rng=1)
         Counts(1,000 simulated reports, 10 distinct)
         """
-        people = as_histogram(histogram, self.alphabet.size)
-        drawn = self._simulate(people, as_generator(rng))
-        return drawn.with_origin(Origin(simulated=drawn.total))
-
-    def _simulate(self, people: Indices, generator: np.random.Generator) -> Counts:
-        """Draw multinomials where rows of the channel fit, and reports one by one where they do not."""
+        people, generator = as_histogram(histogram, self.alphabet.size), as_generator(rng)
         present = np.flatnonzero(people)
-        if not self.has_channel or present.size * self.report_alphabet.size > MOST_STORED:
-            return tally(self._report(np.repeat(np.arange(people.size), people), SeededBits(generator)))
-        rows = self.channel.select(present)
-        drawn = generator.multinomial(people[present], rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
-        seen = np.flatnonzero(drawn)
-        return tally(self.report_alphabet.decode(seen), drawn[seen])
+        if self.has_channel and present.size * self.report_alphabet.size <= MOST_STORED:
+            rows = self.channel.select(present)
+            drawn = generator.multinomial(people[present], rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
+            seen = np.flatnonzero(drawn)
+            counts = tally(self.report_alphabet.decode(seen), drawn[seen])
+        else:  # rows of the channel do not fit: reports are drawn one by one
+            counts = tally(self._report(np.repeat(np.arange(people.size), people), SeededBits(generator)))
+        return counts.with_origin(Origin(simulated=counts.total))
 
     def lay_out(self, counts: Counts) -> NDArray[np.float64]:
         """Return how often each output of the report alphabet was seen.
@@ -389,8 +385,8 @@ def merge_weights(remap: Indices, weights: Sequence[int], size: int) -> list[int
     return merged
 
 
-MOST_TABLED = 2_000_000
-"""Numbers of one table for a device: more do not fit into any document that it should load."""
+LARGEST_TABLE = 256
+"""Cells up to which a row of weights per value is drawn from; past it noise is added and clamped instead."""
 
 WITHOUT_TABLES = (
     "Use fewer or larger cells, or a mechanism without tables, such as planar-geometric, planar-laplace or taxicab on "
@@ -401,10 +397,9 @@ WITHOUT_TABLES = (
 
 def require_tabled(mechanism: Mechanism, entries: int) -> None:
     """Refuse a table that no device should load, before it is made."""
-    if entries > MOST_TABLED:
+    if entries > 2_000_000:  # numbers of one table: more do not fit into any document that a device should load
         raise TooLargeError(
-            f"{mechanism!r} needs a table of {entries:,} numbers on a device, more than {MOST_TABLED:,}. "
-            f"{WITHOUT_TABLES}"
+            f"{mechanism!r} needs a table of {entries:,} numbers on a device, more than {2_000_000:,}. {WITHOUT_TABLES}"
         )
 
 
@@ -442,3 +437,65 @@ def settle_epsilon(mechanism: Mechanism, step: float = 1.0) -> None:
     epsilon: Any = vars(mechanism)["epsilon"]
     check_epsilon(epsilon, step)
     object.__setattr__(mechanism, "epsilon", float(epsilon))
+
+
+class MetricMechanism(Mechanism):
+    """A mechanism whose epsilon is per unit of distance."""
+
+    epsilon: float
+    _divisor: ClassVar[int] = 1
+    """By what the promised log-ratio of a step is divided to be that of one unit of the noise."""
+
+    @property
+    def guarantee(self) -> MetricPrivacy:
+        """See :attr:`Mechanism.guarantee`."""
+        return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
+
+    @property
+    def _rate(self) -> Fraction:
+        """The promised log-ratio between neighbours, exactly."""
+        return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
+
+    @cached_property
+    def _ratio(self) -> Fraction:
+        """Factor by which the noise falls from one unit to the next; rounded up, so that the promise is kept."""
+        return ratio_above(self._rate / self._divisor)
+
+
+class UnboundedMechanism(MetricMechanism):
+    """Noise whose reports are unbounded: P(report | value) is a constant times e^(-decay distance)."""
+
+    _premise: ClassVar[Premise]
+    _independence: ClassVar[Proof] = Proof(
+        "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
+    )
+    """Why rows are linearly independent over finitely many values."""
+
+    @property
+    def decay(self) -> float:
+        """Rate at which probabilities fall with the distance, a step."""
+        return -log_of(self._ratio) * self._divisor
+
+    @property
+    def _lattice_noise(self) -> LatticeNoise:
+        return LatticeNoise(self._ratio, resolution=self._divisor)
+
+    @property
+    def _dominance(self) -> Proof | None:
+        """Dominance of noise proportional to e^(-c distance) over finitely many values."""
+        return Proof(
+            "d(z) = c (distance from z to some value + the diameter of the values) - log a, whose mean is finite.",
+            "as in corollaries consistency2 and consistency3",
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        return Facts(
+            is_positive=True,
+            independence=self._independence if self.alphabet.is_finite else FOURIER,
+            premise=self._premise,
+            decay=self.decay,
+            noise=self._lattice_noise,
+            dominance=self._dominance if self.alphabet.is_finite else None,
+        )

@@ -3,45 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels import (
-    Channel,
-    Dense,
-    Embedded,
-    Layout,
-    PlanarConvolution,
-    RandomizedResponseChannel,
-    TwoSidedExponential,
-)
+from confide import channels
 from confide.channels.kernels import DEEPEST, planar_geometric_kernel
 from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Mechanism, require_finite, require_tabled, settle_epsilon
+from confide.mechanisms.base import LARGEST_TABLE, MetricMechanism, require_finite, require_tabled, settle_epsilon
 from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
-from confide.mechanisms.geometric import power_weights
-from confide.mechanisms.guarantees import MetricPrivacy
-from confide.mechanisms.line import LARGEST_TABLE
+from confide.mechanisms.line import power_weights
 from confide.mechanisms.planar import LARGEST_DENSE, shaded
-from confide.mechanisms.sampling import Bits, GeometricNoise, TableNoise, as_integers, ratio_above
-from confide.values import (
-    Alphabet,
-    Indices,
-    LineGeometry,
-    PlaneGeometry,
-    RingGeometry,
-    UnorderedGeometry,
-)
+from confide.mechanisms.sampling import Bits, GeometricNoise, TableNoise, as_integers
+from confide.values import Alphabet, Indices, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.values.metrics import Circular, Discrete, Euclidean, Manhattan, Metric, SumMetric, Uneven
 from confide.values.portable import exp_minus, length
 
 
 @dataclass(frozen=True, repr=False)
-class Exponential(Mechanism):
+class Exponential(MetricMechanism):
     """Report a value with probability proportional to e^(-epsilon distance / 2), among those that exist.
 
     The halving pays for the normaliser, which differs from value to value: each of the two changes by a factor of at
@@ -59,73 +41,64 @@ class Exponential(Mechanism):
     alphabet: Alphabet
     epsilon: float
 
+    _divisor = 2
+
     def __post_init__(self) -> None:
         require_finite(self.alphabet, "Exponential")
-        settle_epsilon(self, self._spacing)
+        settle_epsilon(self, self.alphabet.spacing)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"Exponential needs at least two values; got {self.alphabet!r}.")
 
     @property
-    def guarantee(self) -> MetricPrivacy:
-        """See :attr:`Mechanism.guarantee`."""
-        return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
-
-    @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
-        rescaled = Proof(
-            "Its matrix is that of e^(-c distance), which is positive definite, with rows rescaled.", POSITIVE_DEFINITE
-        )
-        is_known = is_positive_definite(self.alphabet.metric)
-        is_line = self._line is not None
-        return Facts(
-            is_positive=True,
-            independence=rescaled if is_known else None,
-            premise=self._premise(),
-            noise=LatticeNoise(self._ratio, is_redrawn=True) if is_line else None,
-        )
-
-    def _premise(self) -> Premise:
-        """Return what is known of which values make a report likely.
+        """See :attr:`Mechanism.facts`.
 
         The normaliser N(x) differs from value to value, so a nearer value need not make a report likelier: between
         two sides of it, or on a plane, nothing is known. On one side of a report z on a line it does, though: moving
         from y to x, farther out, N shrinks by e^(-rate |x - y|) at most, by the triangle inequality, while the
         weight shrinks by just that. Categories are all at distance one, as in k-RR.
         """
-        if self._line is not None:
-            return Premise.LINE
-        return Premise.OWN_VALUE if isinstance(self.alphabet.geometry, UnorderedGeometry) else Premise.NOTHING
+        rescaled = Proof(
+            "Its matrix is that of e^(-c distance), which is positive definite, with rows rescaled.", POSITIVE_DEFINITE
+        )
+        alike = Premise.OWN_VALUE if isinstance(self.alphabet.geometry, UnorderedGeometry) else Premise.NOTHING
+        return Facts(
+            is_positive=True,
+            independence=rescaled if is_positive_definite(self.alphabet.metric) else None,
+            premise=Premise.LINE if self._is_line else alike,
+            noise=LatticeNoise(self._ratio, is_redrawn=True) if self._is_line else None,
+        )
 
     @cached_property
-    def channel(self) -> Channel:
+    def channel(self) -> channels.Channel:
         """See :attr:`Mechanism.channel`."""
-        if self._line is not None:
-            return self._line_channel(self.alphabet.size)
-        grid = self.alphabet.grid
+        size, grid = self.alphabet.size, self.alphabet.grid
+        if self._is_line:
+            ratio, complement = float(self._ratio), float(1 - self._ratio)
+            even = channels.TwoSidedExponential(ratio, complement, np.ones(size))
+            return channels.TwoSidedExponential(ratio, complement, np.ones(size), rows=1 / even.pull(np.ones(size)))
         if grid is not None and grid.size > LARGEST_DENSE and min(grid.shape) > 1:
-            kernel = planar_geometric_kernel(grid.shape, shaded(self._half_rate))
-            plain = PlanarConvolution(kernel, np.ones(grid.rows * grid.columns))
+            kernel = planar_geometric_kernel(grid.shape, shaded(self._rate / 2))
+            plain = channels.PlanarConvolution(kernel, np.ones(grid.rows * grid.columns))
             present = np.zeros(grid.rows * grid.columns)
             present[grid.places] = 1.0
-            scaled = PlanarConvolution(kernel, 1 / plain.pull(present))
+            scaled = channels.PlanarConvolution(kernel, 1 / plain.pull(present))
             if grid.size == present.size:
                 return scaled
             remap = np.full(present.size, -1, dtype=np.int64)
             remap[grid.places] = np.arange(grid.size)
-            return Embedded(scaled, grid.places, remap, grid.size)
-
+            return channels.Embedded(scaled, grid.places, remap, grid.size)
         if isinstance(self.alphabet.geometry, UnorderedGeometry):
-            ratio, others = self._ratio, self.alphabet.size - 1
-            return RandomizedResponseChannel(others + 1, *(float(one / (1 + others * ratio)) for one in (1, ratio)))
-        matrix = np.array([self._row(index) for index in range(self.alphabet.size)])
-        layout = None if grid is None else Layout(grid.shape, grid.places)
-        return Dense(matrix / matrix.sum(axis=1, keepdims=True), layout)
+            both = (float(one / (1 + (size - 1) * self._ratio)) for one in (1, self._ratio))
+            return channels.RandomizedResponseChannel(size, *both)
+        matrix = np.array([self._row(index) for index in range(size)])
+        layout = None if grid is None else channels.Layout(grid.shape, grid.places)
+        return channels.Dense(matrix / matrix.sum(axis=1, keepdims=True), layout)
 
     def weights(self, index: int) -> list[int]:
         """See :meth:`Mechanism.weights`; powers of one ratio where distances are whole numbers of steps."""
         size = self.alphabet.size
-        if self._line is not None:
+        if self._is_line:
             return [power_weights(self._ratio, size)[abs(z - index)] for z in range(size)]
         if isinstance(self.alphabet.geometry, UnorderedGeometry):
             return [power_weights(self._ratio, 2)[z != index] for z in range(size)]
@@ -146,7 +119,7 @@ class Exponential(Mechanism):
             require_tabled(self, self.alphabet.grid.rows * self.alphabet.grid.columns)
             return {"quadrant": self._quadrant.tolist()}
         is_unordered = isinstance(self.alphabet.geometry, UnorderedGeometry)
-        is_exact = self._line is not None or is_unordered or self._is_small_circle
+        is_exact = self._is_line or is_unordered or self._is_small_circle
         require_tabled(self, 0 if is_exact else self.alphabet.size**2)
         return {} if is_exact else {"rows": [self._row(index).tolist() for index in range(self.alphabet.size)]}
 
@@ -160,53 +133,34 @@ class Exponential(Mechanism):
             down, along = np.abs(points - points[index]).astype(np.int64).T
             chosen: NDArray[np.float64] = self._quadrant[down, along]
             return chosen
-        distances = self.alphabet.metric.between(points[index], points) / self._spacing
+        distances = self.alphabet.metric.between(points[index], points) / self.alphabet.spacing
         return self._faded(distances)
 
     def _faded(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return e^(-rate / 2) to the power of distances in steps."""
-        return exp_minus(np.minimum(shaded(self._half_rate) * distances, DEEPEST))
+        return exp_minus(np.minimum(shaded(self._rate / 2) * distances, DEEPEST))
 
     @property
-    def _line(self) -> Alphabet | None:
-        """The alphabet, where its values lie on a line and equally far apart."""
-        is_even = isinstance(self.alphabet.geometry, LineGeometry) and self.alphabet.positions is None
-        return self.alphabet if is_even else None
-
-    @property
-    def _spacing(self) -> float:
-        return float(getattr(self.alphabet, "spacing", 1.0))
-
-    @property
-    def _half_rate(self) -> Fraction:
-        return Fraction(self.epsilon) * Fraction(self._spacing) / 2
-
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """e^(-epsilon spacing / 2), rounded up."""
-        return ratio_above(self._half_rate)
-
-    def _line_channel(self, size: int) -> TwoSidedExponential:
-        ratio, complement = float(self._ratio), float(1 - self._ratio)
-        plain = TwoSidedExponential(ratio, complement, np.ones(size))
-        return TwoSidedExponential(ratio, complement, np.ones(size), rows=1 / plain.pull(np.ones(size)))
+    def _is_line(self) -> bool:
+        """Whether values lie on a line, equally far apart."""
+        return isinstance(self.alphabet.geometry, LineGeometry) and self.alphabet.positions is None
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw from rows of weights where there are few; else propose unbounded noise until it hits a value."""
-        if self.alphabet.size <= LARGEST_TABLE or (self._line is None and self.alphabet.grid is None):
+        if self.alphabet.size <= LARGEST_TABLE or (not self._is_line and self.alphabet.grid is None):
             return super()._draw(indices, bits)
         drawn = np.full(indices.size, -1, dtype=np.int64)
         while (pending := np.flatnonzero(drawn < 0)).size:
-            drawn[pending] = self.alphabet.locate(self._propose(self.alphabet.decode(indices[pending]), bits))
+            if self._is_line:
+                moves = GeometricNoise(self._ratio).draw(pending.size, bits)
+            else:
+                moves = np.stack(self._table.draw(pending.size, bits), axis=-1)
+            drawn[pending] = self.alphabet.locate(self.alphabet.decode(indices[pending]) + moves)
         return drawn
-
-    def _propose(self, values: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
-        if self._line is not None:
-            return values + GeometricNoise(self._ratio).draw(values.size, bits)
-        return values + np.stack(self._table.draw(values.shape[0], bits), axis=-1)
 
     @cached_property
     def _table(self) -> TableNoise:
+        """Kept, for its rows of weights are slow to make."""
         return TableNoise(self._quadrant)
 
     @cached_property

@@ -1,127 +1,60 @@
-"""Mechanisms on a plane: noise that moves a cell, and clamping to a region."""
+"""Families of mechanisms on a plane: noise that moves a cell, and clamping to a region."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels import Channel, Dense, Embedded, Layout
+from confide.channels import Channel, Dense, Embedded
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.base import Mechanism, merge_weights, require_finite, require_tabled, settle_epsilon
+from confide.mechanisms.base import (
+    Mechanism,
+    MetricMechanism,
+    UnboundedMechanism,
+    merge_weights,
+    require_finite,
+    require_tabled,
+    settle_epsilon,
+)
 from confide.mechanisms.facts import Facts, Premise
-from confide.mechanisms.guarantees import MetricPrivacy
 from confide.mechanisms.sampling import Bits
 from confide.values import Alphabet, Grid, Indices, Lattice, Plane, unbounded
-from confide.values.wording import counted
 
 LARGEST_DENSE = 700
 """Cells up to which a stored matrix is faster than a structured product."""
 
-LARGEST_SCATTER = 50_000_000
-"""Entries up to which a matrix of values and scattered reports is stored: 400 MB."""
 
-
-class PlaneMechanism(Mechanism):
+class PlaneMechanism(MetricMechanism):
     """A mechanism on cells whose epsilon is per unit of Euclidean distance (geo-indistinguishability)."""
 
     alphabet: Grid | Lattice
-    epsilon: float
-
     _takes_coordinates: ClassVar[bool] = False
 
-    @property
-    def guarantee(self) -> MetricPrivacy:
-        """See :attr:`Mechanism.guarantee`."""
-        return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
-
-    @property
-    def _rate(self) -> Fraction:
-        """The promised log-ratio between neighbours, exactly."""
-        return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
+    def __post_init__(self) -> None:
+        given: object = self.alphabet
+        geometry, name = given.geometry if isinstance(given, Alphabet) else None, type(self).__name__
+        if geometry is None or geometry.dimensions != 2 or not geometry.is_whole:
+            raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {self.alphabet!r}.")
+        if self.alphabet.bounds is not None and not self.alphabet.is_finite and not self._takes_coordinates:
+            raise InvalidParameterError(
+                f"{name} needs cells, and coordinates have none. Use PlanarLaplace, or Places with a cell size."
+            )
+        if self.alphabet.is_finite and self.alphabet.size < 2:
+            raise InvalidParameterError(f"{name} needs at least two cells; got {self.alphabet!r}. Add some.")
+        settle_epsilon(self, self.alphabet.spacing)
 
     @abstractmethod
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
         """Draw by how many rows and columns to move."""
-
-    def _check(self) -> None:
-        given: object = self.alphabet
-        geometry = given.geometry if isinstance(given, Alphabet) else None
-        if geometry is None or geometry.dimensions != 2 or not geometry.is_whole:
-            name = type(self).__name__
-            raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {self.alphabet!r}.")
-        if self.alphabet.bounds is not None and not self.alphabet.is_finite and not self._takes_coordinates:
-            raise InvalidParameterError(
-                f"{type(self).__name__} needs cells, and coordinates have none. Use PlanarLaplace, or Places with a "
-                f"cell size."
-            )
-        if self.alphabet.is_finite and self.alphabet.size < 2:
-            raise InvalidParameterError(
-                f"{type(self).__name__} needs at least two cells; got {self.alphabet!r}. Add some."
-            )
-        settle_epsilon(self, self.alphabet.spacing)
-
-
-@dataclass(frozen=True, repr=False)
-class UnboundedPlaneMechanism(PlaneMechanism):
-    """Noise on a plane with unbounded reports, cells of the lattice unless a subclass says otherwise.
-
-    P(report | value) does not depend on what other values exist.
-    """
-
-    alphabet: Grid | Lattice
-    epsilon: float
-
-    @property
-    def report_alphabet(self) -> Lattice | Plane:
-        """See :attr:`Mechanism.report_alphabet`."""
-        return Lattice(self.alphabet.spacing, self.alphabet.unit)
-
-    @property
-    @abstractmethod
-    def decay(self) -> float:
-        """Rate at which probabilities fall with the distance, a step."""
-
-    @abstractmethod
-    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
-        """Lay counts against the probabilities of their reports under some cells."""
-
-    @abstractmethod
-    def _clamped_to(self, grid: Grid, outputs: Grid | None) -> Mechanism:
-        """Return the truncated mechanism on a grid."""
-
-    def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`."""
-        if self.alphabet.grid is None:
-            raise unbounded(self.alphabet)
-        self.refuse_strays(counts)
-        return self._evidence(counts, self.alphabet.grid)
-
-    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`."""
-        if part.grid is not None:
-            return replace(self, alphabet=part.grid).observe(counts)
-        if part.selected_from is None:
-            return super().observe_within(counts, part)
-        self.refuse_strays(counts)
-        return self._evidence(counts, part)
-
-    def _truncated(self, outputs: Alphabet | None) -> Mechanism | None:
-        if self.alphabet.grid is None or (outputs is not None and outputs.grid is None):
-            return None
-        return self._clamped_to(self.alphabet.grid, None if outputs is None else outputs.grid)
-
-    def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
-        reports: NDArray[Any] = self.alphabet.decode(indices) + np.stack(self._noise(indices.size, bits), axis=-1)
-        return reports
 
 
 class TruncatedPlaneMechanism(PlaneMechanism):
@@ -133,6 +66,26 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     alphabet: Grid
     outputs: Grid | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name, outputs = type(self).__name__, cast("object", self.outputs)
+        require_finite(self.alphabet, name)
+        if min(self.alphabet.shape) < 2:  # a grid of one row or column is a line in disguise
+            raise InvalidParameterError(
+                f"{name} needs at least two rows and two columns; got {self.alphabet!r}. For one line use "
+                f"Integers(low, high)."
+            )
+        if outputs is None:
+            return
+        if not isinstance(outputs, Alphabet) or outputs.grid is None or outputs.spacing != self.alphabet.spacing:
+            raise InvalidParameterError(
+                f"Outputs must be a Grid with the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs!r}."
+            )
+        if (outputs.locate(self.alphabet.decode(np.arange(self.alphabet.size))) < 0).all():
+            raise InvalidParameterError(
+                f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether. Choose others that overlap."
+            )
 
     @property
     def report_alphabet(self) -> Grid:
@@ -238,47 +191,70 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         """Places of the values in the box."""
         return self._box.encode(self.alphabet.decode(np.arange(self.alphabet.size)))
 
-    def _in_box(self, indices: Indices) -> Indices:
-        """Return where some values stand in the box; without an array over all where they are the box."""
-        return indices if self._is_plain else self._values[indices]
-
-    def _reported(self, cells: Indices) -> Indices:
-        """Return which outputs some cells of the box are reported as."""
-        return cells if self._is_plain else self._remap[cells]
-
     @cached_property
     def _remap(self) -> Indices:
         """Number of the output that each cell of the box is reported as."""
         return nearest_cells(self._box, self.report_alphabet)
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        rows, columns = np.divmod(self._in_box(indices), self._box.columns)
-        down, along = self._noise(indices.size, bits)
-        clamped_rows = np.clip(rows + down, 0, self._box.rows - 1)
-        clamped_columns = np.clip(columns + along, 0, self._box.columns - 1)
-        return self._reported(clamped_rows * self._box.columns + clamped_columns)
+        # Values that are the whole box, and outputs that are, need no array over all of its cells.
+        places = indices if self._is_plain else self._values[indices]
+        rows, columns = self._moved(*np.divmod(places, self._box.columns), bits)
+        cells: Indices = rows * self._box.columns + columns
+        return cells if self._is_plain else self._remap[cells]
 
-    def _check(self) -> None:
-        super()._check()
-        require_finite(self.alphabet, type(self).__name__)
-        # A grid of one row or column is a line in disguise.
-        if min(self.alphabet.shape) < 2:
-            raise InvalidParameterError(
-                f"{type(self).__name__} needs at least two rows and two columns; got {self.alphabet!r}. For one line "
-                f"use Integers(low, high)."
-            )
-        if self.outputs is not None:
-            self._check_outputs(self.outputs)
+    def _moved(self, rows: Indices, columns: Indices, bits: Bits) -> tuple[Indices, Indices]:
+        """Return rows and columns of the box after the noise."""
+        down, along = self._noise(rows.size, bits)
+        return np.clip(rows + down, 0, self._box.rows - 1), np.clip(columns + along, 0, self._box.columns - 1)
 
-    def _check_outputs(self, outputs: object) -> None:
-        if not isinstance(outputs, Alphabet) or outputs.grid is None or outputs.spacing != self.alphabet.spacing:
-            raise InvalidParameterError(
-                f"Outputs must be a Grid with the spacing of the alphabet, {self.alphabet.spacing:g}; got {outputs!r}."
-            )
-        if (outputs.locate(self.alphabet.decode(np.arange(self.alphabet.size))) < 0).all():
-            raise InvalidParameterError(
-                f"The outputs {outputs!r} miss the alphabet {self.alphabet!r} altogether. Choose others that overlap."
-            )
+
+class UnboundedPlaneMechanism(UnboundedMechanism, PlaneMechanism):
+    """Noise on a plane with unbounded reports, cells of the lattice unless a subclass says otherwise.
+
+    P(report | value) does not depend on what other values exist.
+    """
+
+    _kin: ClassVar[Any]
+    """The same noise, clamped to a grid."""
+
+    @property
+    def report_alphabet(self) -> Lattice | Plane:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return Lattice(self.alphabet.spacing, self.alphabet.unit)
+
+    @abstractmethod
+    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
+        """Lay counts against the probabilities of their reports under some cells."""
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`."""
+        if self.alphabet.grid is None:
+            raise unbounded(self.alphabet)
+        self.refuse_strays(counts)
+        return self._evidence(counts, self.alphabet.grid)
+
+    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
+        """See :meth:`Mechanism.observe_within`."""
+        if self.alphabet.bounds is not None and not self.alphabet.is_finite:  # coordinates, without any cells
+            raise unbounded(self.alphabet)
+        if part.grid is not None:
+            own: Mechanism = replace(self, alphabet=part.grid)  # type: ignore[type-var]  # it is a dataclass
+            return own.observe(counts)
+        if part.selected_from is None:
+            return super().observe_within(counts, part)
+        self.refuse_strays(counts)
+        return self._evidence(counts, part)
+
+    def _truncated(self, outputs: Alphabet | None) -> Mechanism | None:
+        if self.alphabet.grid is None or (outputs is not None and outputs.grid is None):
+            return None
+        found: Mechanism = self._kin(self.alphabet.grid, self.epsilon, None if outputs is None else outputs.grid)
+        return found
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
+        reports: NDArray[Any] = self.alphabet.decode(indices) + np.stack(self._noise(indices.size, bits), axis=-1)
+        return reports
 
 
 def shaded(rate: Fraction) -> float:
@@ -290,48 +266,6 @@ def shaded(rate: Fraction) -> float:
     return float(rate) * (1 - 1e-9) - 1e-12
 
 
-def scattered_evidence(alphabet: Alphabet, counts: Counts, rate: float, peak: float) -> Evidence:
-    """Store a column e^(-rate distance) for each distinct report, scaled to the value nearest to it.
-
-    Scaling keeps reports far outside from underflowing; what it takes away goes into the offset.
-    """
-    if alphabet.size * counts.reports.shape[0] > LARGEST_SCATTER:
-        raise too_scattered(alphabet, counts)
-    exponents = rate * distances_between(alphabet.coordinates, counts.reports)
-    nearest = exponents.min(axis=0)
-    offset = float(counts.counts @ (peak - nearest))
-    return Evidence(Dense(np.exp(nearest - exponents), layout_of(alphabet)), counts.counts, offset)
-
-
-def too_scattered(alphabet: Alphabet, counts: Counts) -> InvalidParameterError:
-    """Return the error that says that a matrix of values and scattered reports does not fit."""
-    return InvalidParameterError(
-        f"{counted(alphabet.size, 'value')} times {counted(counts.reports.shape[0], 'distinct report')} do not fit. "
-        f"Use the truncated mechanism, or round the reports to cells."
-    )
-
-
-def distances_between(points: NDArray[np.float64], reports: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Euclidean distances in steps, one row a point and one column a report."""
-    difference = points[:, None, :] - reports[None, :, :]
-    distances: NDArray[np.float64] = np.hypot(difference[..., 0], difference[..., 1])
-    return distances
-
-
-def layout_of(cells: Alphabet) -> Layout | None:
-    """Return how cells lie; those far apart as if the rows and columns between them, which are empty, were not there.
-
-    None where even that takes more than LARGEST_SCATTER / 10 places.
-    """
-    if cells.grid is not None:
-        return Layout(cells.grid.shape, cells.grid.places)
-    values = cells.decode(np.arange(cells.size))
-    (rows, row), (columns, column) = (np.unique(part, return_inverse=True) for part in values.T)
-    if rows.size * columns.size > LARGEST_SCATTER // 10:
-        return None
-    return Layout((rows.size, columns.size), row * columns.size + column)
-
-
 def nearest_cells(box: Grid, outputs: Grid) -> Indices:
     """Return, for each cell of a box, the number of the nearest output; the lowest number among equally near ones.
 
@@ -340,15 +274,16 @@ def nearest_cells(box: Grid, outputs: Grid) -> Indices:
     numbers = outputs.locate(box.decode(np.arange(box.size))).reshape(box.shape)
     if (numbers >= 0).all():
         return numbers.reshape(-1)
-    if box.columns > box.rows:  # the second pass takes the square of the columns' number
-        return _nearest(numbers.T).T.reshape(-1)
-    return _nearest(numbers).reshape(-1)
-
-
-def _nearest(numbers: Indices) -> Indices:
-    """Fill each cell without a number, -1, with that of the nearest cell that has one: along columns, then rows."""
+    is_wide = box.columns > box.rows  # the second pass takes the square of the columns' number
+    numbers = numbers.T if is_wide else numbers
     rows, columns = numbers.shape
-    above, below = (_passed(numbers[::step])[:, ::step] for step in (1, -1))
+    # The last number passed along each column, from above and from below, and how many rows ago; -1 and far at first.
+    sides = np.empty((2, 2, rows, columns), dtype=np.int64)
+    for side, step in zip(sides, (1, -1), strict=True):
+        last = np.array([[-1], [rows + columns]]) + np.zeros(columns, dtype=np.int64)
+        for row, own in zip(range(rows)[::step], numbers[::step], strict=True):
+            side[:, row] = last = np.where(own >= 0, [own, np.zeros_like(own)], last + np.array([[0], [1]]))
+    above, below = sides
     # The lower number stands above, so it is taken where both are equally far.
     named, steps = np.where(above[1] <= below[1], above, below)
     found, across, farthest = numbers.copy(), np.arange(columns), rows + columns
@@ -357,17 +292,7 @@ def _nearest(numbers: Indices) -> Indices:
         squares = (missing[:, None] - across) ** 2 + np.where(named[row] < 0, farthest, steps[row]) ** 2
         is_nearest = squares == squares.min(axis=1, keepdims=True)
         found[row, missing] = np.where(is_nearest, named[row], numbers.size).min(axis=1)
-    return found
-
-
-def _passed(numbers: Indices) -> Indices:
-    """Return the last number passed along each column, row by row, and how many rows ago; -1 and far without one."""
-    passed = np.empty((2, *numbers.shape), dtype=np.int64)
-    last = np.array([[-1], [sum(numbers.shape)]]) + np.zeros(numbers.shape[1], dtype=np.int64)
-    one_more = np.array([[0], [1]])
-    for row, own in enumerate(numbers):
-        passed[:, row] = last = np.where(own >= 0, [own, np.zeros_like(own)], last + one_more)
-    return passed
+    return (found.T if is_wide else found).reshape(-1)
 
 
 def hull(*parts: Grid) -> Grid:

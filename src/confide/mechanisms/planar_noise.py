@@ -1,85 +1,336 @@
-"""Planar noise that falls with the Euclidean distance: planar geometric over cells, planar Laplace over points."""
+"""Noise on a plane: taxicab on each coordinate, planar geometric over cells, planar Laplace over points."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels import (
-    Channel,
-    ClampedPlanarConvolution,
-    ColumnStack,
-    Dense,
-    Embedded,
-    PlanarConvolution,
-    VerticalStack,
-    kernel_in_blocks,
-)
+from confide import channels
+from confide.channels import Dense, Embedded, Kronecker
 from confide.channels.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts, add_up
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.base import require_tabled
-from confide.mechanisms.facts import FOURIER, POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof
-from confide.mechanisms.line import DISTANCE_DOMINANCE
-from confide.mechanisms.planar import (
-    LARGEST_SCATTER,
-    TruncatedPlaneMechanism,
-    UnboundedPlaneMechanism,
-    distances_between,
-    layout_of,
-    scattered_evidence,
-    shaded,
-    too_scattered,
-)
-from confide.mechanisms.sampling import Bits, PlanarGeometricNoise, TableNoise, as_integers
+from confide.mechanisms import line, sampling
+from confide.mechanisms.base import LARGEST_TABLE, require_tabled
+from confide.mechanisms.facts import Bound, Facts, LatticeNoise, Premise, Proof
+from confide.mechanisms.planar import PlaneMechanism, TruncatedPlaneMechanism, UnboundedPlaneMechanism, shaded
+from confide.mechanisms.sampling import Bits, TableNoise, WeightRows
 from confide.values import Alphabet, Coordinates, Grid, Indices, Lattice, Places, Plane, unbounded
+from confide.values.wording import counted
+
+LARGEST_SCATTER = 50_000_000
+"""Entries up to which a matrix of values and scattered reports is stored: 400 MB."""
+
+LARGEST_STORED = LARGEST_SCATTER // 10
+"""Entries up to which it is stored even where most of it could be convolved."""
 
 LARGEST_WINDOW = 4_000_000
 """Cells of a box up to which the crowd of far-flung reports is convolved: 32 MB a vector."""
 
 
-class EuclideanNoise(UnboundedPlaneMechanism):
-    """Noise proportional to e^(-epsilon distance) among cells, or among points `_resolution` times as fine."""
+class TaxicabNoise(PlaneMechanism):
+    """Two-sided geometric noise on each coordinate."""
 
-    @property
-    def _resolution(self) -> int:
-        """By how much finer than cells the points are among which noise is drawn."""
-        return 1
+    @cached_property
+    def _ratio(self) -> Fraction:
+        """e^(-epsilon spacing / sqrt 2), rounded up."""
+        return sampling.ratio_above(sampling.over_root_two(self._rate))
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return sampling.ProductNoise(self._ratio).draw(count, bits)
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedTaxicab(TaxicabNoise, TruncatedPlaneMechanism):
+    """The taxicab mechanism clamped to a grid, each coordinate on its own (paper, eq. truncatedTaxicab).
+
+    >>> from confide import Grid
+    >>> mechanism = TruncatedTaxicab(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0)
+    >>> print(mechanism.guarantee)
+    metric privacy, 1 per km: any report is at most e^(1 x distance) times as likely under one value as another
+    """
+
+    kind = "truncated-taxicab"
+    about = "noise on row and column, each clamped to the grid"
+    alphabet: Grid
+    epsilon: float
+    outputs: Grid | None = None
 
     @property
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
-        at_values = Proof(
-            "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
+        grid, box, rate = self.alphabet, self.report_alphabet, self.epsilon / math.sqrt(2) * self.alphabet.spacing
+        known = replace(
+            super().facts,
+            noise=LatticeNoise(self._ratio, is_clamped=True),
+            corollary="corollary consistency1",
+            inversion_bound=taxicab_bound(rate, grid.shape, is_square=self._is_plain),
         )
-        return Facts(
-            is_positive=True,
-            independence=at_values if self.alphabet.is_finite else FOURIER,
-            premise=Premise.DISTANCE,
-            decay=self.decay,
-            noise=LatticeNoise(rate=self._rate / self._resolution, resolution=self._resolution),
-            dominance=DISTANCE_DOMINANCE if self.alphabet.is_finite else None,
+        if not self.reports_every_value:
+            return known
+        proof = Proof("The columns at the values are linearly independent.", "lemma TTaxicabLinIndependence")
+        # Coordinates are independent, so the smallest log-probability is the sum of two.
+        starts, firsts = (grid.first_row, grid.first_column), (box.first_row, box.first_column)
+        smallest = sum(
+            line.log_smallest_clamped(rate, (start, start + side - 1), (first, first + width - 1))
+            for start, side, first, width in zip(starts, grid.shape, firsts, box.shape, strict=True)
         )
+        # With holes the farthest cell may be one, and the smallest probability is another.
+        return replace(known, independence=proof, log_smallest=None if grid.holes else smallest)
+
+    def _box_channel(self, shape: tuple[int, int]) -> Kronecker:
+        rows, columns = shape
+        return Kronecker((line.clamped_channel(self._ratio, rows), line.clamped_channel(self._ratio, columns)))
+
+    def _box_weights(self, row: int, column: int) -> list[int]:
+        down = line.clamped_weights(self._ratio, row, self._box.rows)
+        along = line.clamped_weights(self._ratio, column, self._box.columns)
+        return [first * second for first in down for second in along]
+
+    def _moved(self, rows: Indices, columns: Indices, bits: Bits) -> tuple[Indices, Indices]:
+        """Draw each coordinate from its rows of weights where these are few; else add noise and clamp."""
+        if max(self._box.shape) > LARGEST_TABLE:
+            return super()._moved(rows, columns, bits)
+        down, along = self._axis_rows
+        return down.draw(rows, bits), along.draw(columns, bits)
+
+    @cached_property
+    def _axis_rows(self) -> tuple[WeightRows, WeightRows]:
+        rows, columns = (
+            WeightRows.of([line.clamped_weights(self._ratio, index, size) for index in range(size)])
+            for size in self._box.shape
+        )
+        return rows, columns
+
+
+@dataclass(frozen=True, repr=False)
+class Taxicab(TaxicabNoise, UnboundedPlaneMechanism):
+    """Move a cell by two-sided geometric noise of rate epsilon / sqrt 2 on each coordinate (paper, eq. taxicab).
+
+    Its probabilities fall with the taxicab distance, which is at most sqrt 2 times the Euclidean one: hence the rate.
+
+    >>> from confide import Grid
+    >>> Taxicab(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0).report_alphabet
+    Lattice(spacing=0.5, unit='km')
+    """
+
+    kind = "taxicab"
+    about = "noise on row and column; any cell of the plane may be reported"
+    alphabet: Grid | Lattice
+    epsilon: float
+
+    _kin = TruncatedTaxicab
+    _premise = Premise.COORDINATES
+    _independence = Proof("The columns at the values are linearly independent.", "lemma taxicabLinIndependence")
+
+    @property
+    def _dominance(self) -> Proof | None:
+        if (grid := self.alphabet.grid) is None:
+            return None
+        rate = self.epsilon / math.sqrt(2) * grid.spacing
+        constant = -2 * line.log_inner(rate)
+        reason = (
+            f"d(row, column) = {rate:.4g} (|row - {grid.first_row}| + |column - {grid.first_column}| + "
+            f"{sum(grid.shape) - 2}) + {constant:.4g}, whose mean is finite."
+        )
+        return Proof(reason, "corollary consistency3", {"lambda times spacing": rate, "-2 log a": constant})
+
+    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
+        if cells.grid is not None:
+            # On each coordinate a report beyond the alphabet says what the border says, times a constant; so it is
+            # counted there, and the constant goes into the offset.
+            box = cells.grid.box
+            first = np.array([box.first_row, box.first_column])
+            last = first + box.shape - 1
+            clamped = np.clip(counts.reports, first, last)
+            log_ratio = line.clamped_log_ratio(self._ratio, counts.reports, first, last).sum(axis=1)
+            evidence = self._clamped.observe(add_up(clamped, counts.counts))
+            return replace(evidence, log_offset=float(counts.counts @ log_ratio))
+        # Take each coordinate as a line of the rows, or of the columns, that occur; reports beyond the values are
+        # moved to their border, and by how much goes into the offset.
+        axes: list[channels.ScatteredExponential] = []
+        value = report = beyond = np.zeros(1, dtype=np.int64)
+        for places, reports in zip(cells.decode(np.arange(cells.size)).T, counts.reports.T, strict=True):
+            inside = np.clip(reports, places.min(), places.max())
+            (own, own_number), (seen, seen_number) = (np.unique(one, return_inverse=True) for one in (places, inside))
+            points, positions = seen.astype(np.float64), own.astype(np.float64)
+            axes.append(channels.ScatteredExponential(own.size, self.decay, points, positions))
+            value, report = value * own.size + own_number, report * seen.size + seen_number
+            beyond = beyond + np.abs(reports - inside)
+        channel = Kronecker(tuple(axes))
+        remap = np.full(channel.shape[1], -1, dtype=np.int64)
+        remap[report] = np.arange(counts.counts.size)
+        log_peak = 2 * math.log(float((1 - self._ratio) / (1 + self._ratio)))
+        offset = float(counts.counts @ (log_peak - self.decay * beyond))
+        return Evidence(Embedded(channel, value, remap, counts.counts.size), counts.counts, offset)
+
+    @cached_property
+    def _clamped(self) -> TruncatedTaxicab:
+        """Kept, so that all groups of reports go through one channel."""
+        assert self.alphabet.grid is not None  # noqa: S101 (for the type checker; `observe` has asked)
+        return TruncatedTaxicab(self.alphabet.grid, self.epsilon, outputs=self.alphabet.grid.box)
+
+
+class TruncatedKernelMechanism(TruncatedPlaneMechanism):
+    """Noise from a planar kernel, clamped to a grid."""
+
+    _kernel_of: ClassVar[staticmethod[[tuple[int, int], float], PlanarKernel]]
+    """Probabilities of all displacements within a box of a shape at a rate, and of the tails beyond."""
+
+    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
+        return self._kernel_of(shape, shaded(self._rate))
+
+    @cached_property
+    def _kernel(self) -> PlanarKernel:
+        self._box.require_listable()  # a table of displacements is as large
+        return self._make_kernel(self._box.shape)
+
+    @property
+    def tables(self) -> dict[str, list[Any]]:
+        """See :attr:`Mechanism.tables`; displacements too."""
+        require_tabled(self, self._box.size)
+        return {"quadrant": self._quadrant.tolist()} | super().tables
+
+    def _box_channel(self, shape: tuple[int, int]) -> channels.ClampedPlanarConvolution:
+        return channels.ClampedPlanarConvolution(self._kernel if shape == self._box.shape else self._make_kernel(shape))
+
+    @cached_property
+    def _quadrant(self) -> NDArray[np.float64]:
+        return self._kernel.quadrant
+
+    @cached_property
+    def _table(self) -> TableNoise:
+        return TableNoise(self._quadrant)
+
+    @cached_property
+    def _integer_quadrant(self) -> list[list[int]]:
+        weights, width = sampling.as_integers(self._quadrant), self._box.columns
+        return [weights[start : start + width] for start in range(0, len(weights), width)]
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return self._table.draw(count, bits)
+
+    def _box_weights(self, row: int, column: int) -> list[int]:
+        """Walk through all displacements and add up where they are clamped to."""
+        height, width = self._box.shape
+        weights = [0] * (height * width)
+        for down in range(1 - height, height):
+            clamped_row = min(max(row + down, 0), height - 1)
+            for along in range(1 - width, width):
+                place = clamped_row * width + min(max(column + along, 0), width - 1)
+                weights[place] += self._integer_quadrant[abs(down)][abs(along)]
+        return weights
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedPlanarGeometric(TruncatedKernelMechanism):
+    """Move a cell by noise proportional to e^(-epsilon distance) on the lattice, then to the nearest cell of the grid.
+
+    Border cells collect infinite sums, computed to full precision (paper, eq. pg and the text after it).
+
+    >>> from confide import Grid
+    >>> mechanism = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
+    >>> mechanism.channel.dense().sum(axis=1).round(12).tolist() == [1.0] * 25
+    True
+    """
+
+    kind = "truncated-planar-geometric"
+    about = "noise alike in all directions, then the nearest cell"
+    alphabet: Grid
+    epsilon: float
+    outputs: Grid | None = None
+
+    _kernel_of = staticmethod(planar_geometric_kernel)
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedPlanarLaplace(TruncatedKernelMechanism):
+    """Move a point by continuous noise of density proportional to e^(-epsilon distance), then to the nearest cell.
+
+    >>> from confide import Grid
+    >>> mechanism = TruncatedPlanarLaplace(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0)
+    >>> mechanism.privatize((10, 7), rng=1) in [tuple(cell) for cell in mechanism.alphabet.decode(range(280)).tolist()]
+    True
+    """
+
+    kind = "truncated-planar-laplace"
+    about = "continuous noise alike in all directions, then the nearest cell"
+    alphabet: Grid
+    epsilon: float
+    outputs: Grid | None = None
+
+    _kernel_of = staticmethod(planar_laplace_kernel)
+
+
+@dataclass(frozen=True, repr=False)
+class PlanarLaplaceOnCells(TruncatedKernelMechanism):
+    """Planar Laplace noise on coordinates, its reports counted by cells: what an estimate on these cells rests on.
+
+    People are taken to be spread evenly over their cell, where :class:`TruncatedPlanarLaplace` has them at its middle.
+    No device draws from it: it is made by :meth:`PlanarLaplace.on_cells`.
+    """
+
+    kind: ClassVar[str] = "planar-laplace-on-cells"
+    alphabet: Places
+    epsilon: float
+    outputs: Grid | None = None
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Mechanism.fine_print`; devices had no cells, which only the estimate has."""
+        return (self.alphabet.fine_print[0], "In each cell people are taken to be spread evenly.")
+
+    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
+        parts = next(parts for parts in (8, 4, 2, 1) if parts == 1 or shape[0] * shape[1] * parts**2 <= LARGEST_WINDOW)
+        finer = planar_laplace_kernel((shape[0] * parts, shape[1] * parts), shaded(self._rate) / parts)
+        return channels.kernel_in_blocks(finer, parts) if parts > 1 else finer
+
+
+class EuclideanNoise(UnboundedPlaneMechanism):
+    """Noise proportional to e^(-epsilon distance) among cells, or among points `_resolution` times as fine."""
+
+    _premise = Premise.DISTANCE
+
+    @property
+    def _resolution(self) -> int:
+        """By how much finer than cells the points are among which noise is drawn."""
+        return getattr(self.report_alphabet, "RESOLUTION", 1)
 
     @property
     def decay(self) -> float:
-        """See :attr:`UnboundedPlaneMechanism.decay`."""
+        """See :attr:`UnboundedMechanism.decay`."""
         return float(self._rate)
+
+    @property
+    def _lattice_noise(self) -> LatticeNoise:
+        return LatticeNoise(rate=self._rate / self._resolution, resolution=self._resolution)
+
+    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
+        return sampling.PlanarGeometricNoise(self._rate / self._resolution).draw(count, bits)
+
+    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
+        """Store a column e^(-rate distance) for each distinct report, scaled to the value nearest to it.
+
+        Scaling keeps reports far outside from underflowing; what it takes away goes into the offset.
+        """
+        if cells.size * counts.reports.shape[0] > LARGEST_SCATTER:
+            raise too_scattered(cells, counts)
+        exponents = self.decay * distances_between(cells.coordinates, counts.reports)
+        nearest = exponents.min(axis=0)
+        offset = float(counts.counts @ (self._log_peak - nearest))
+        return Evidence(Dense(np.exp(nearest - exponents), layout_of(cells)), counts.counts, offset)
 
     @property
     def _log_peak(self) -> float:
         """The log-probability of reporting the value itself."""
         return math.log(float(planar_geometric_kernel((1, 1), self.decay / self._resolution).cells[0, 0]))
-
-    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
-        return PlanarGeometricNoise(self._rate / self._resolution).draw(count, bits)
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,19 +347,17 @@ class PlanarGeometric(EuclideanNoise):
     alphabet: Grid | Lattice
     epsilon: float
 
-    def __post_init__(self) -> None:
-        self._check()
-
-    def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedPlanarGeometric:
-        return TruncatedPlanarGeometric(grid, self.epsilon, outputs)
+    _kin = TruncatedPlanarGeometric
 
     def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
-        if cells.size * counts.reports.shape[0] <= LARGEST_SCATTER // 10:
-            return scattered_evidence(cells, counts, self.decay, self._log_peak)
-        if cells.grid is not None:
-            return self._windowed_evidence(counts, cells.grid)
-        # Convolve where most reports lie, and store rows and columns for the few cells and reports elsewhere.
-        window = crowded_window(counts, cells)
+        """Convolve within a window, and store columns for the few reports beyond it.
+
+        The window of a grid is the grid with a margin. That of scattered cells lies where most reports do, and the few
+        cells elsewhere have stored rows.
+        """
+        if cells.size * counts.reports.shape[0] <= LARGEST_STORED:
+            return super()._evidence(counts, cells)
+        window = crowded_window(counts, cells) if cells.grid is None else _widened(cells.grid, self.decay)
         places, values = window.locate(counts.reports), window.locate(cells.decode(np.arange(cells.size)))
         near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
         bulk, rest = np.flatnonzero(values >= 0), np.flatnonzero(values < 0)
@@ -116,34 +365,20 @@ class PlanarGeometric(EuclideanNoise):
             raise too_scattered(cells, counts)
         remap = np.full(window.size, -1, dtype=np.int64)
         remap[places[near]] = np.arange(near.size)
-        convolution = PlanarConvolution(planar_geometric_kernel(window.shape, self.decay), np.ones(window.size))
-        inside = Embedded(convolution, values[bulk], remap, near.size)
-        distances = distances_between(cells.coordinates[rest], counts.reports[near])
-        outside = Dense(np.exp(self._log_peak - self.decay * distances))
-        order, layout = np.concatenate([bulk, rest]), layout_of(cells)
-        rows = VerticalStack((inside, outside), None if layout is None else layout.part(order))
-        piled = Embedded(rows, np.argsort(order), np.arange(near.size), near.size)
-        if far.size == 0:
-            return Evidence(piled, counts.counts[near])
-        beyond = scattered_evidence(cells, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)
-        both = ColumnStack((piled, beyond.channel))
-        return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
-
-    def _windowed_evidence(self, counts: Counts, grid: Grid) -> Evidence:
-        """Convolve within a window around the grid, and store columns for the few reports beyond it."""
-        window = _widened(grid, self.decay)
-        places = window.locate(counts.reports)
-        near, far = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
-        remap = np.full(window.size, -1, dtype=np.int64)
-        remap[places[near]] = np.arange(near.size)
-        kernel = planar_geometric_kernel(window.shape, self.decay)
-        convolution = PlanarConvolution(kernel, np.ones(window.size))
-        values = window.encode(grid.decode(np.arange(grid.size)))
-        inside = Embedded(convolution, values, remap, near.size)
+        convolution = channels.PlanarConvolution(
+            planar_geometric_kernel(window.shape, self.decay), np.ones(window.size)
+        )
+        inside: channels.Channel = Embedded(convolution, values[bulk], remap, near.size)
+        if cells.grid is None:
+            distances = distances_between(cells.coordinates[rest], counts.reports[near])
+            outside = Dense(np.exp(self._log_peak - self.decay * distances))
+            order, layout = np.concatenate([bulk, rest]), layout_of(cells)
+            rows = channels.VerticalStack((inside, outside), None if layout is None else layout.part(order))
+            inside = Embedded(rows, np.argsort(order), np.arange(near.size), near.size)
         if far.size == 0:
             return Evidence(inside, counts.counts[near])
-        beyond = scattered_evidence(grid, Counts(counts.reports[far], counts.counts[far]), self.decay, self._log_peak)
-        both: Channel = ColumnStack((inside, beyond.channel))
+        beyond = super()._evidence(Counts(counts.reports[far], counts.counts[far]), cells)
+        both = channels.ColumnStack((inside, beyond.channel))
         return Evidence(both, np.concatenate([counts.counts[near], counts.counts[far]]), beyond.log_offset)
 
 
@@ -164,14 +399,11 @@ class PlanarLaplace(EuclideanNoise):
     alphabet: Grid | Lattice
     epsilon: float
 
-    _takes_coordinates: ClassVar[bool] = True
-
-    @property
-    def _resolution(self) -> int:
-        return self.alphabet.fine.RESOLUTION
+    _kin = TruncatedPlanarLaplace
+    _takes_coordinates = True
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         if (grid := self.alphabet.grid) is not None:
             ends = grid.first_row, grid.first_row + grid.rows, grid.first_column, grid.first_column + grid.columns
             if max(map(abs, ends)) > Plane.FARTHEST_VALUE:
@@ -216,151 +448,31 @@ class PlanarLaplace(EuclideanNoise):
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """See :meth:`Mechanism.peaks`."""
-        self._require_cells()
-        return super().peaks(counts)
-
-    def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`."""
-        self._require_cells()
-        return super().observe_within(counts, part)
-
-    def _require_cells(self) -> None:
         if self.alphabet.bounds is not None and not self.alphabet.is_finite:
             raise unbounded(self.alphabet)
-
-    def _clamped_to(self, grid: Grid, outputs: Grid | None) -> TruncatedPlanarLaplace:
-        return TruncatedPlanarLaplace(grid, self.epsilon, outputs)
-
-    def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
-        return scattered_evidence(cells, counts, self.decay, self._log_peak)
+        return super().peaks(counts)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.float64]:
         noise = np.stack(self._noise(indices.size, bits), axis=-1)
         return self.report_alphabet.moved(self.alphabet.decode(indices), noise)
 
 
-class TruncatedKernelMechanism(TruncatedPlaneMechanism):
-    """Noise from a planar kernel, clamped to a grid."""
+def taxicab_bound(rate: float, shape: tuple[int, int], *, is_square: bool = True) -> Bound:
+    """Return the lower bound on inversion's error for the truncated mechanism (proposition invTTaxicabBound).
 
-    @abstractmethod
-    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
-        """Return the probabilities of all displacements within a box of this shape, and of the tails beyond."""
-
-    @cached_property
-    def _kernel(self) -> PlanarKernel:
-        self._box.require_listable()  # a table of displacements is as large
-        return self._make_kernel(self._box.shape)
-
-    @property
-    def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; displacements too."""
-        require_tabled(self, self._box.size)
-        return {"quadrant": self._quadrant.tolist()} | super().tables
-
-    def _box_channel(self, shape: tuple[int, int]) -> ClampedPlanarConvolution:
-        return ClampedPlanarConvolution(self._kernel if shape == self._box.shape else self._make_kernel(shape))
-
-    @cached_property
-    def _quadrant(self) -> NDArray[np.float64]:
-        return self._kernel.quadrant
-
-    @cached_property
-    def _table(self) -> TableNoise:
-        return TableNoise(self._quadrant)
-
-    @cached_property
-    def _integer_quadrant(self) -> list[list[int]]:
-        weights, width = as_integers(self._quadrant), self._box.columns
-        return [weights[start : start + width] for start in range(0, len(weights), width)]
-
-    def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
-        return self._table.draw(count, bits)
-
-    def _box_weights(self, row: int, column: int) -> list[int]:
-        """Walk through all displacements and add up where they are clamped to."""
-        height, width = self._box.shape
-        weights = [0] * (height * width)
-        for down in range(1 - height, height):
-            clamped_row = min(max(row + down, 0), height - 1)
-            for along in range(1 - width, width):
-                place = clamped_row * width + min(max(column + along, 0), width - 1)
-                weights[place] += self._integer_quadrant[abs(down)][abs(along)]
-        return weights
-
-
-@dataclass(frozen=True, repr=False)
-class TruncatedPlanarGeometric(TruncatedKernelMechanism):
-    """Move a cell by noise proportional to e^(-epsilon distance) on the lattice, then to the nearest cell of the grid.
-
-    Border cells collect infinite sums, computed to full precision (paper, eq. pg and the text after it).
-
-    >>> from confide import Grid
-    >>> mechanism = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
-    >>> mechanism.channel.dense().sum(axis=1).round(12).tolist() == [1.0] * 25
-    True
+    >>> round(taxicab_bound(0.2 / math.sqrt(2) * 0.5, (20, 14)).per_report, 1)
+    662648.6
     """
-
-    kind = "truncated-planar-geometric"
-    about = "noise alike in all directions, then the nearest cell"
-    alphabet: Grid
-    epsilon: float
-    outputs: Grid | None = None
-
-    def __post_init__(self) -> None:
-        self._check()
-
-    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
-        return planar_geometric_kernel(shape, shaded(self._rate))
-
-
-@dataclass(frozen=True, repr=False)
-class TruncatedPlanarLaplace(TruncatedKernelMechanism):
-    """Move a point by continuous noise of density proportional to e^(-epsilon distance), then to the nearest cell.
-
-    >>> from confide import Grid
-    >>> mechanism = TruncatedPlanarLaplace(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0)
-    >>> mechanism.privatize((10, 7), rng=1) in [tuple(cell) for cell in mechanism.alphabet.decode(range(280)).tolist()]
-    True
-    """
-
-    kind = "truncated-planar-laplace"
-    about = "continuous noise alike in all directions, then the nearest cell"
-    alphabet: Grid
-    epsilon: float
-    outputs: Grid | None = None
-
-    def __post_init__(self) -> None:
-        self._check()
-
-    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
-        return planar_laplace_kernel(shape, shaded(self._rate))
-
-
-@dataclass(frozen=True, repr=False)
-class PlanarLaplaceOnCells(TruncatedKernelMechanism):
-    """Planar Laplace noise on coordinates, its reports counted by cells: what an estimate on these cells rests on.
-
-    People are taken to be spread evenly over their cell, where :class:`TruncatedPlanarLaplace` has them at its middle.
-    No device draws from it: it is made by :meth:`PlanarLaplace.on_cells`.
-    """
-
-    kind: ClassVar[str] = "planar-laplace-on-cells"
-    alphabet: Places
-    epsilon: float
-    outputs: Grid | None = None
-
-    def __post_init__(self) -> None:
-        self._check()
-
-    @property
-    def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Mechanism.fine_print`; devices had no cells, which only the estimate has."""
-        return (self.alphabet.fine_print[0], "In each cell people are taken to be spread evenly.")
-
-    def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
-        parts = next(parts for parts in (8, 4, 2, 1) if parts == 1 or shape[0] * shape[1] * parts**2 <= LARGEST_WINDOW)
-        finer = planar_laplace_kernel((shape[0] * parts, shape[1] * parts), shaded(self._rate) / parts)
-        return kernel_in_blocks(finer, parts) if parts > 1 else finer
+    alpha, beta = math.exp(-rate), -1 / math.expm1(-rate)
+    is_wide = is_square and min(shape) >= 3  # as in geometric_bound
+    return Bound.at_least(
+        beta**5 - 4 * alpha * beta**3 - 4,
+        "proposition invTTaxicabBound",
+        {
+            f"lambda times spacing {rate:.4g} is at most 1.09": rate <= 1.09,
+            "values and outputs are one full box, 3 or more cells each way": is_wide,
+        },
+    )
 
 
 def crowded_window(counts: Counts, part: Alphabet) -> Grid:
@@ -385,3 +497,32 @@ def _widened(alphabet: Grid, rate: float) -> Grid:
     down, along = (min(side // 2 + 1, int(12 / rate) + 1) for side in alphabet.shape)
     shape = alphabet.rows + 2 * down, alphabet.columns + 2 * along
     return alphabet.window(alphabet.first_row - down, alphabet.first_column - along, *shape)
+
+
+def too_scattered(alphabet: Alphabet, counts: Counts) -> InvalidParameterError:
+    """Return the error that says that a matrix of values and scattered reports does not fit."""
+    return InvalidParameterError(
+        f"{counted(alphabet.size, 'value')} times {counted(counts.reports.shape[0], 'distinct report')} do not fit. "
+        f"Use the truncated mechanism, or round the reports to cells."
+    )
+
+
+def distances_between(points: NDArray[np.float64], reports: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Euclidean distances in steps, one row a point and one column a report."""
+    difference = points[:, None, :] - reports[None, :, :]
+    distances: NDArray[np.float64] = np.hypot(difference[..., 0], difference[..., 1])
+    return distances
+
+
+def layout_of(cells: Alphabet) -> channels.Layout | None:
+    """Return how cells lie; those far apart as if the rows and columns between them, which are empty, were not there.
+
+    None where even that takes more than five million places.
+    """
+    if cells.grid is not None:
+        return channels.Layout(cells.grid.shape, cells.grid.places)
+    values = cells.decode(np.arange(cells.size))
+    (rows, row), (columns, column) = (np.unique(part, return_inverse=True) for part in values.T)
+    if rows.size * columns.size > 5_000_000:
+        return None
+    return channels.Layout((rows.size, columns.size), row * columns.size + column)

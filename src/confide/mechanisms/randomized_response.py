@@ -1,25 +1,44 @@
-"""k-ary randomized response (k-RR)."""
+"""Randomized response: of one of k values (k-RR), and of one bit for each value (unary encoding, RAPPOR)."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from confide.channels import RandomizedResponseChannel
+from confide.channels import BitChannel, Channel, RandomizedResponseChannel
 from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Mechanism, require_alphabet, settle_epsilon
+from confide.evidence.counts import Counts
+from confide.evidence.evidence import Evidence
+from confide.mechanisms.base import Mechanism, require_alphabet, require_finite, settle_epsilon
 from confide.mechanisms.facts import Bound, Facts, Premise, Proof
-from confide.mechanisms.guarantees import LocalDP
-from confide.mechanisms.sampling import Bits, WeightRows, ratio_above, uniform_below
-from confide.values import Alphabet, Indices
+from confide.mechanisms.guarantees import LocalDP, check_epsilon
+from confide.mechanisms.promises import epsilon_above
+from confide.mechanisms.sampling import Bits, PowerCoin, WeightRows, log_of, ratio_above, uniform_below
+from confide.values import Alphabet, BitVectors, Indices
+from confide.values.checks import check_positive
+
+
+class LocalMechanism(Mechanism):
+    """A mechanism whose epsilon is the same for any two values."""
+
+    epsilon: float
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """See :attr:`Mechanism.guarantee`."""
+        return LocalDP(self.epsilon)
 
 
 @dataclass(frozen=True, repr=False)
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(LocalMechanism):
     """Report the truth with the largest probability that epsilon allows, else any other value alike.
 
     P(z | x) = e^epsilon / (k - 1 + e^epsilon) if z = x, and 1 / (k - 1 + e^epsilon) otherwise (paper, eq. krr).
@@ -43,11 +62,6 @@ class RandomizedResponse(Mechanism):
         settle_epsilon(self)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"Randomized response needs at least two values; got {self.alphabet!r}.")
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """See :attr:`Mechanism.guarantee`."""
-        return LocalDP(self.epsilon)
 
     @property
     def facts(self) -> Facts:
@@ -107,3 +121,222 @@ def krr_bound(size: int, epsilon: float) -> Bound:
     misprint = "227.28" if (size, epsilon) == (100, 2.0) else ""  # printed in place of 277.28
     condition = "any epsilon above 0"
     return Bound("at most", root**2, "proposition invKrrBound", holds=True, condition=condition, misprint=misprint)
+
+
+CHUNK = 2**22
+"""Bits that are tossed at a time, so that memory does not grow with the number of people."""
+
+
+class UnaryEncoding(LocalMechanism):
+    """One bit for each value: that of the true value is 1 with probability `keep`, any other with `flip`.
+
+    A mechanism of this family is a frozen dataclass with an `alphabet`, an `epsilon`, and the two probabilities as
+    exact fractions, which are checked when it is made. Reports are bit vectors, packed into words of 63 bits.
+    P(bits | x) depends on x only through bit x, by a factor of keep (1 - flip) / (flip (1 - keep)) = e^epsilon or less.
+
+    >>> from confide import Categories, Rappor
+    >>> rappor = Rappor(Categories(["red", "green", "blue"]), epsilon=2.0)
+    >>> isinstance(rappor, UnaryEncoding), round(float(rappor.keep), 3), round(float(rappor.flip), 3)
+    (True, 0.731, 0.269)
+    """
+
+    has_channel = False  # 2^k columns, of which nobody needs more than those that were seen
+    _shares: ClassVar[str] = ""
+    """How often the bit of a value is set, in words; by the two probabilities if left out."""
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        require_finite(self.alphabet, name)
+        if "epsilon" in vars(self):
+            settle_epsilon(self)
+        if self.alphabet.size < 2:
+            raise InvalidParameterError(f"{name} needs at least two values; got {self.alphabet!r}.")
+        if not 0 < self.flip < self.keep < 1:
+            raise InvalidParameterError(
+                f"{name} needs 0 < flip < keep < 1; got flip {float(self.flip):g} and keep {float(self.keep):g}."
+            )
+        check_epsilon(self.epsilon)
+
+    @property
+    @abstractmethod
+    def keep(self) -> Fraction:
+        """P(bit x is 1 | value x)."""
+
+    @property
+    @abstractmethod
+    def flip(self) -> Fraction:
+        """P(bit x is 1 | another value)."""
+
+    @property
+    def report_alphabet(self) -> BitVectors:
+        """See :attr:`Mechanism.report_alphabet`."""
+        return BitVectors(self.alphabet.size)
+
+    @property
+    def facts(self) -> Facts:
+        """See :attr:`Mechanism.facts`."""
+        keep, flip = self.keep, self.flip
+        # The least likely vector has the rarer of both for each bit.
+        log_smallest = log_of(min(keep, 1 - keep)) + (self.alphabet.size - 1) * log_of(min(flip, 1 - flip))
+        shares = self._shares or f"{float(flip):.4g} + {float(keep - flip):.4g} theta"
+        reason = f"The bit of a value is set with probability {shares}: each probability can be read off its bit."
+        return Facts(
+            is_positive=True,
+            independence=Proof(reason, "proposition strictlyConcaverappor"),
+            log_smallest=log_smallest,
+            corollary="corollary consistency1",
+            bits=(keep, flip),
+        )
+
+    @property
+    def channel(self) -> Channel:
+        """An error: nobody needs P(bits | value) for all bit vectors, only for those that were seen."""
+        raise InvalidParameterError(
+            f"{self!r} has 2^{self.alphabet.size} outputs, so it has no matrix to speak of. mechanism.observe(counts) "
+            f"gives the channel over the bit vectors seen."
+        )
+
+    def observe(self, counts: Counts) -> Evidence:
+        """See :meth:`Mechanism.observe`; columns are 1 + (e^epsilon - 1) bit_x, and the offset has the rest."""
+        self.refuse_strays(counts)
+        size, reports = self.alphabet.size, counts.reports
+        chunks = (self.report_alphabet.unpack(reports[rows]) for rows in self._slices(len(reports)))
+        parts = [(np.packbits(bits, axis=1, bitorder="little"), bits.sum(axis=1)) for bits in chunks]
+        packed, ones = (np.concatenate(part) for part in zip(*parts, strict=True))
+        # What a vector with S ones has from a value whose own bit is 0: (1 - keep) flip^S (1 - flip)^(k - 1 - S).
+        log_rest = log_of(1 - self.keep) + ones * log_of(self.flip) + (size - 1 - ones) * log_of(1 - self.flip)
+        channel = BitChannel(size, self.keep, self.flip, packed)
+        return Evidence(channel, counts.counts, float(counts.counts @ log_rest))
+
+    def _slices(self, count: int) -> list[slice]:
+        """Cut vectors into so many at a time that memory does not grow with the number of people."""
+        step = max(1, CHUNK // self.alphabet.size)
+        return [slice(start, start + step) for start in range(0, max(1, count), step)]
+
+    def weights(self, index: int) -> list[int]:
+        """See :meth:`Mechanism.weights`; over all bit vectors, for alphabets so small that they can be listed."""
+        self.report_alphabet.require_listable()
+        own = (self.keep.denominator - self.keep.numerator, self.keep.numerator)
+        set_, unset = self.flip.numerator, self.flip.denominator - self.flip.numerator
+        others = [set_**ones * unset ** (self.alphabet.size - 1 - ones) for ones in range(self.alphabet.size)]
+        return [
+            own[vector >> index & 1] * others[(vector & ~(1 << index)).bit_count()]
+            for vector in range(self.report_alphabet.size)
+        ]
+
+    def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
+        each = (np.arange(self.alphabet.size) == indices[rows, None] for rows in self._slices(indices.size))
+        return np.concatenate([self._blurred(is_set, bits) for is_set in each])
+
+    def _blur(self, words: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
+        """Blur vectors that need not have one bit set: each set bit stays with `keep`, each other is set by `flip`."""
+        each = (self.report_alphabet.unpack(words[rows]) for rows in self._slices(len(words)))
+        return np.concatenate([self._blurred(is_set, bits) for is_set in each]) if len(words) else words
+
+    def _blurred(self, is_set: NDArray[np.bool_], bits: Bits) -> NDArray[np.int64]:
+        vectors = _toss(self.flip, is_set.size, bits).reshape(is_set.shape)
+        # Under a symmetric pair the same toss serves a bit that is set: it is kept unless it is flipped.
+        is_symmetric = self.keep == 1 - self.flip
+        vectors[is_set] = ~vectors[is_set] if is_symmetric else _toss(self.keep, int(is_set.sum()), bits)
+        return self.report_alphabet.pack(vectors)
+
+
+def _toss(probability: Fraction, count: int, bits: Bits) -> NDArray[np.bool_]:
+    """Toss exact coins; by the rarer side, whose probability has more leading bits to compare."""
+    if probability > Fraction(1, 2):
+        return ~PowerCoin(1 - probability).toss(count, bits)
+    return PowerCoin(probability).toss(count, bits)
+
+
+@dataclass(frozen=True, repr=False)
+class Rappor(UnaryEncoding):
+    """Set the bit of the value and no other, then flip each with odds of e^(-epsilon / 2).
+
+    A bit is kept with probability p = e^(epsilon / 2) / (1 + e^(epsilon / 2)) (paper, lemma probrappor).
+
+    >>> from confide import Categories
+    >>> mechanism = Rappor(Categories(["red", "green", "blue"]), epsilon=1.0)
+    >>> mechanism.report_alphabet.unpack(mechanism.privatize(["red", "blue"], rng=1)).shape
+    (2, 3)
+    """
+
+    kind = "rappor"
+    suits = "categories"
+    title = "the RAPPOR mechanism"
+    about = "a bit for each value, set for the true one, then each flipped at random"
+    alphabet: Alphabet
+    epsilon: float
+
+    _shares = "1 - p + (2p - 1) theta"
+
+    @cached_property
+    def keep(self) -> Fraction:
+        """See :attr:`UnaryEncoding.keep`; (1 - p) / p is e^(-epsilon / 2), rounded up."""
+        return 1 / (1 + ratio_above(Fraction(self.epsilon) / 2))
+
+    @property
+    def flip(self) -> Fraction:
+        """See :attr:`UnaryEncoding.flip`."""
+        return 1 - self.keep
+
+
+@dataclass(frozen=True, repr=False)
+class BitEncoding(UnaryEncoding):
+    """Unary encoding by its two probabilities, as exact fractions; epsilon follows from them."""
+
+    alphabet: Alphabet
+    own: Fraction
+    other: Fraction
+
+    @property
+    def keep(self) -> Fraction:
+        """See :attr:`UnaryEncoding.keep`."""
+        return self.own
+
+    @property
+    def flip(self) -> Fraction:
+        """See :attr:`UnaryEncoding.flip`."""
+        return self.other
+
+    @cached_property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """The smallest epsilon that both probabilities keep: log of keep (1 - flip) / (flip (1 - keep)), rounded up."""
+        return epsilon_above(self.keep * (1 - self.flip) / (self.flip * (1 - self.keep)))
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Unary(BitEncoding):
+    """Set the bit of the value with probability `keep` and any other with `flip`.
+
+    Where a fresh round blurs bits (:class:`TwoRounds`), each bit that is set is reported as set with probability
+    `keep`, and each other with `flip`: the q and p of RAPPOR's instantaneous response.
+
+    >>> from confide import Categories
+    >>> Unary(Categories(["red", "green", "blue"]), keep=0.75, flip=0.25).guarantee.terms
+    'epsilon 2.197'
+    """
+
+    kind = "unary"
+    suits = "categories"
+    title = "unary encoding"
+    about = "a bit for each value, that of the true one set with one probability, any other with another"
+    example = """\
+keep = 0.75                    # the bit of the true value is set with this probability
+flip = 0.25                    # and any other with this one: any two values are told apart by a factor of at most 9
+"""
+
+    def __init__(self, alphabet: Alphabet, keep: float, flip: float) -> None:
+        check_positive("keep", keep)
+        check_positive("flip", flip)
+        object.__setattr__(self, "alphabet", alphabet)
+        object.__setattr__(self, "own", Fraction(float(keep)))
+        object.__setattr__(self, "other", Fraction(float(flip)))
+        self.__post_init__()
+
+    @property
+    def declared(self) -> Mapping[str, float]:
+        """See :attr:`Mechanism.declared`."""
+        return {"keep": float(self.keep), "flip": float(self.flip)}
+
+    def __repr__(self) -> str:
+        return f"Unary(alphabet={self.alphabet!r}, keep={float(self.keep)!r}, flip={float(self.flip)!r})"

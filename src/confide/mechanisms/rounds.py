@@ -25,9 +25,8 @@ from confide.mechanisms.combinations import Product
 from confide.mechanisms.facts import Facts, Premise, Proof
 from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy
 from confide.mechanisms.promises import epsilon_above
-from confide.mechanisms.randomized_response import RandomizedResponse
+from confide.mechanisms.randomized_response import BitEncoding, RandomizedResponse, UnaryEncoding
 from confide.mechanisms.sampling import Bits
-from confide.mechanisms.unary import BitEncoding, UnaryEncoding
 from confide.values import Alphabet, Indices, LineGeometry
 
 ROUNDED = 1e-13

@@ -30,6 +30,7 @@ from confide.values.checks import check_count, check_positive
 from confide.values.distances import has_emd
 from confide.values.limits import MOST_PEOPLE
 from confide.values.queries import Query
+from confide.values.wording import Shown
 
 METHOD: Method = Stacked()
 """The method that a plan is made for, unless another one is named: the default of ``estimate``."""
@@ -78,7 +79,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Shown):
     """Expectation of a survey before it is held.
 
     Attributes

@@ -11,7 +11,6 @@ from confide.check.fit import FitVerdict
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
 from confide.estimates.diagnosis.words import evidence_in_words, findings, told_in_words, verdict_in_words
 from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_value
-from confide.estimates.inference import points
 from confide.evidence.counts import Counts, tally
 from confide.evidence.origins import Origin
 from confide.present import summary as say
@@ -134,15 +133,13 @@ def _facts(diagnosis: Diagnosis) -> dict[str, str]:
     can, converges = SHORT[diagnosis.identification.verdict], SHORT[diagnosis.consistency.verdict]
     if diagnosis.uniqueness is None or diagnosis.counts is None:
         return {"Can be revealed": can, "Converges to the truth": converges}
-    resolution = diagnosis.resolution
-    told = "not found out" if resolution is None else resolution.windows if resolution.width else "no windows"
-    within = diagnosis.error if resolution is None else resolution.within
+    windows = diagnosis.windows
     return {
         "Reports": f"{diagnosis.counts.total:,.10g}",
         "Noise": diagnosis.counts.origin.in_short,
         "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
         **({} if diagnosis.shape is None else {"Shape taken for granted": str(diagnosis.shape)}),
-        f"Told within {points(within)}": told,
+        "Told apart": "not found out" if windows is None else windows.in_short,
         "One best explanation": SHORT[diagnosis.uniqueness.verdict],
         "Can be revealed": can,
     }

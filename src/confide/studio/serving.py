@@ -14,8 +14,8 @@ import orjson
 
 from confide import __version__
 from confide.collector.client import write_message
+from confide.collector.http import JSON, UNKEPT, Call, Reply, not_found, require_method
 from confide.collector.readings import counts_json, version_of
-from confide.collector.replies import JSON, UNKEPT, Call, Reply, not_found, require_method
 from confide.collector.service import Collector, Entry, Refusal, read_json
 from confide.collector.stores import ACCEPTED, digest_secret, is_allowed
 from confide.errors import InvalidParameterError

@@ -19,7 +19,7 @@ import numpy as np
 from confide.errors import SurveyError, TooLargeError
 from confide.mechanisms import Mechanism, Product
 from confide.mechanisms.base import WITHOUT_TABLES
-from confide.mechanisms.unary import UnaryEncoding
+from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.values import Alphabet, Attributes
 from confide.values.limits import MOST_BITS_SENT
 from confide.values.wording import counted

@@ -11,9 +11,8 @@ from confide.values.amounts import Bins
 from confide.values.attributes import Attributes, Selection
 from confide.values.base import Alphabet, as_value, as_values, unbounded
 from confide.values.categories import BitVectors, Categories
-from confide.values.coordinates import Coordinates, Degrees
 from confide.values.dates import Circle, Dates, Hours, Weekdays
-from confide.values.earth import Places
+from confide.values.earth import Coordinates, Degrees, Places
 from confide.values.geometry import (
     Geometry,
     Indices,
@@ -27,8 +26,7 @@ from confide.values.geometry import (
     Values,
 )
 from confide.values.kinds import Kinds
-from confide.values.lines import Integers, Line
-from confide.values.planes import Grid, Lattice, Plane
+from confide.values.planes import Grid, Integers, Lattice, Line, Plane
 from confide.values.scales import Scale
 
 ALPHABETS: Kinds[type[Alphabet]] = Kinds(
@@ -43,38 +41,8 @@ ALPHABETS: Kinds[type[Alphabet]] = Kinds(
 )
 """Every alphabet by its name in a survey file."""
 
-__all__ = [
-    "ALPHABETS",
-    "Alphabet",
-    "Attributes",
-    "Bins",
-    "BitVectors",
-    "Categories",
-    "Circle",
-    "Coordinates",
-    "Dates",
-    "Degrees",
-    "Geometry",
-    "Grid",
-    "Hours",
-    "Indices",
-    "Integers",
-    "Lattice",
-    "LatticeGeometry",
-    "Line",
-    "LineGeometry",
-    "Places",
-    "Plane",
-    "PlaneGeometry",
-    "ProductGeometry",
-    "RingGeometry",
-    "Scale",
-    "Selection",
-    "SubsetGeometry",
-    "UnorderedGeometry",
-    "Values",
-    "Weekdays",
-    "as_value",
-    "as_values",
-    "unbounded",
-]
+__all__ = ["ALPHABETS", "Alphabet", "Attributes", "Bins", "BitVectors", "Categories", "Circle", "Coordinates"]
+__all__ += ["Dates", "Degrees", "Geometry", "Grid", "Hours", "Indices", "Integers", "Lattice", "LatticeGeometry"]
+__all__ += ["Line", "LineGeometry", "Places", "Plane", "PlaneGeometry", "ProductGeometry", "RingGeometry", "Scale"]
+__all__ += ["Selection", "SubsetGeometry", "UnorderedGeometry", "Values", "Weekdays", "as_value", "as_values"]
+__all__ += ["unbounded"]

@@ -23,24 +23,17 @@ from numpy.typing import ArrayLike, NDArray
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
 from confide.values.checks import as_items, check_text
-from confide.values.geometry import Indices, LineGeometry, Values
+from confide.values.geometry import LineGeometry, Values
 from confide.values.kinds import Example
-from confide.values.lines import Integers
 from confide.values.metrics import Value
 from confide.values.numerals import BLANK, REAL, NumberFormat, Numeral
+from confide.values.planes import Integers
 from confide.values.wording import counted, plural, told_at_edges, with_unit
 
 Amount = int | float | Decimal | Fraction
 
 MOST_BINS = 2**16
 """Bins of one alphabet: more than reports of any number of people could tell apart."""
-
-SHOWN_EDGES = 6
-
-_REAL = re.compile(REAL)
-_NOT_FINITE = re.compile(f"[{BLANK}]*[+-]?(?:nan|inf|infinity)[{BLANK}]*", re.IGNORECASE)
-_SEPARATED = re.compile(f"[{BLANK}]*[+-]?[0-9]+(?:[,'\u2019_{BLANK}.][0-9]+)+[{BLANK}]*")
-_WITH_SIGN = re.compile(f"[{BLANK}]*(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)[{BLANK}]*")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -129,19 +122,12 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         self._settle(_settle_edges(low, high, width, edges), below=below, above=above, unit=unit, start=0)
 
     def _settle(self, edges: tuple[Fraction, ...], *, below: bool, above: bool, unit: str, start: int) -> None:
-        middles = _middles(edges, below=below, above=above)
-        gaps = {other - one for one, other in pairwise(middles)} or {edges[-1] - edges[0]}
-        settled = {
-            "low": start,
-            "high": start + len(edges) - 2 + below + above,
-            "spacing": float(gaps.pop()) if len(gaps) == 1 else 1.0,  # 1 where places are in units of distance
-            "unit": unit,
-            "edges": edges,
-            "below": below,
-            "above": above,
-        }
-        for name, value in settled.items():
+        settled = {"low": start, "high": start + len(edges) - 2 + below + above, "unit": unit}
+        for name, value in (settled | {"edges": edges, "below": below, "above": above}).items():
             object.__setattr__(self, name, value)
+        gaps = {other - one for one, other in pairwise(self.middles)} or {edges[-1] - edges[0]}
+        # 1 where places are in units of distance.
+        object.__setattr__(self, "spacing", float(gaps.pop()) if len(gaps) == 1 else 1.0)
 
     @cached_property
     def geometry(self) -> LineGeometry:
@@ -152,7 +138,10 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
     @cached_property
     def middles(self) -> tuple[Fraction, ...]:
         """Places of the bins: their middles, an open bin being as wide as its neighbour."""
-        return _middles(self.edges, below=self.below, above=self.above)
+        edges, closed = self.edges, [(one + other) / 2 for one, other in pairwise(self.edges)]
+        first = [2 * edges[0] - closed[0]] if self.below else []
+        last = [2 * edges[-1] - closed[-1]] if self.above else []
+        return (*first, *closed, *last)
 
     @property
     def declared(self) -> Mapping[str, Any]:
@@ -160,12 +149,11 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         widths = {other - one for one, other in pairwise(self.edges)}
         is_equal = len(widths) == 1 and len(self.edges) > 2
         ends = {"low": self.edges[0], "high": self.edges[-1], "width": next(iter(widths))}
-        settings: dict[str, Any] = {name: _plain(edge) for name, edge in ends.items()} if is_equal else {}
-        if not is_equal:
-            settings["edges"] = tuple(map(_plain, self.edges))
+        equal: dict[str, Any] = {name: as_written(edge) for name, edge in ends.items()}
+        settings = equal if is_equal else {"edges": tuple(map(as_written, self.edges))}
         settings |= {name: True for name, is_open in (("below", self.below), ("above", self.above)) if is_open}
         settings |= {name: text for name, text in (("unit", self.unit), ("format", self.format)) if text}
-        return settings | ({"scale": _plain(self.scale)} if self.scale != 1 else {})
+        return settings | ({"scale": as_written(self.scale)} if self.scale != 1 else {})
 
     def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
         """See :meth:`Alphabet.beyond`."""
@@ -199,7 +187,12 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     def read(self, fields: Sequence[str]) -> Value | None:
         """See :meth:`Alphabet.read`."""
-        written = self._decimal_in(fields[0])
+        text = fields[0]
+        if self.format and not isinstance(text, Numeral):
+            written = NumberFormat(self.format).read(text)
+        else:
+            found = re.fullmatch(REAL, text)
+            written = None if found is None else found[1]
         if written is None:
             return None
         exact = Context(prec=len(written) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)  # a scale has 16 digits at most
@@ -209,23 +202,18 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
             amount = Decimal(float(written))
         return self._number(bisect_right(self._decimals, amount))
 
-    def _decimal_in(self, text: str) -> str | None:
-        """Return the decimal number that a text says, in the format of the survey, if any."""
-        if self.format and not isinstance(text, Numeral):
-            return NumberFormat(self.format).read(text)
-        found = _REAL.fullmatch(text)
-        return None if found is None else found[1]
-
     def fault(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.fault`."""
-        text = fields[0]
         if self.read(fields) is not None:
             return ""
-        if _NOT_FINITE.fullmatch(text):
-            return "not a finite number"
-        if _SEPARATED.fullmatch(text):
-            return "separators in a number"
-        return "a sign or unit beside a number" if _WITH_SIGN.fullmatch(text) else "not a number"
+        patterns = {
+            "not a finite number": "[+-]?(?:nan|inf|infinity)",
+            "separators in a number": f"[+-]?[0-9]+(?:[,'\u2019_{BLANK}.][0-9]+)+",
+            "a sign or unit beside a number": "(?:[^0-9.,+-]*[+-]?[0-9][0-9.,]*[^0-9.,]*)",
+        }
+        blanks, faults = f"[{BLANK}]*", iter(patterns.items())
+        matching = (why for why, one in faults if re.fullmatch(blanks + one + blanks, fields[0], re.IGNORECASE))
+        return next(matching, "not a number")
 
     def hint(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.hint`."""
@@ -237,14 +225,31 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
     def take(self, raw: ArrayLike) -> Values:
         """See :meth:`Alphabet.take`."""
         amounts = as_values(raw, self, (("value",),))
-        numbers, is_none = self._count_edges(amounts)
+        is_none = np.zeros(amounts.shape, dtype=bool)  # which of them are no finite numbers
+        numbers_by_edges = np.array([self._number(place) for place in range(len(self.edges) + 1)], dtype=np.int64)
+        if amounts.dtype.kind == "f":
+            wide = wide_floats(amounts)
+            numbers, is_none = numbers_by_edges[np.searchsorted(self._limits, wide, side="right")], ~np.isfinite(wide)
+        elif amounts.dtype.kind in "iu":
+            least = [float(math.ceil(edge / self.scale)) for edge in self.edges]
+            edges = np.clip(least, -(2.0**62), 2.0**62).astype(np.int64)
+            numbers = numbers_by_edges[np.searchsorted(edges, amounts, side="right")]
+        else:
+            numbers = np.zeros(amounts.shape, dtype=np.int64)
+            for place, amount in enumerate(amounts.tolist()):
+                try:
+                    if isinstance(amount, str):
+                        read = self.read((amount,))
+                    else:
+                        read = self._number(bisect_right(self.edges, as_amount("an amount", amount) * self.scale))
+                except InvalidParameterError:
+                    read = None
+                is_none[place], numbers[place] = read is None, self.span[0] - 1 if read is None else read
         outside = np.flatnonzero(is_none | ~self.contains(numbers))
         if outside.size:
             first = amounts[outside[0]]
             shown = first.item() if isinstance(first, np.generic) else first
-            why, cure = (
-                ("lies outside", self.cure) if not is_none[outside[0]] else ("is no finite number", "Correct it.")
-            )
+            why, cure = ("is no finite number", "Correct it.") if is_none[outside[0]] else ("lies outside", self.cure)
             if isinstance(shown, str) and (hint := self.hint((shown,))):
                 why, cure = f"is no plain number: {hint}", "Declare the format in the survey, or convert the texts."
             raise ValueOutsideAlphabetError(
@@ -253,29 +258,6 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
                 tuple(outside.tolist()),
             )
         return numbers
-
-    def _count_edges(self, amounts: Values) -> tuple[Indices, NDArray[np.bool_]]:
-        """Return the number of the bin of each amount, and a mark on what is no finite number."""
-        kind = amounts.dtype.kind
-        if kind == "f":
-            wide = wide_floats(amounts)
-            return self._numbers(np.searchsorted(self._limits, wide, side="right")), ~np.isfinite(wide)
-        if kind in "iu":
-            least = [float(math.ceil(edge / self.scale)) for edge in self.edges]
-            edges = np.clip(least, -(2.0**62), 2.0**62).astype(np.int64)
-            return self._numbers(np.searchsorted(edges, amounts, side="right")), np.zeros(amounts.shape, dtype=bool)
-        found = [self._read_one(amount) for amount in amounts.tolist()]
-        is_none = np.array([one is None for one in found], dtype=bool)
-        return np.array([self.span[0] - 1 if one is None else one for one in found], dtype=np.int64), is_none
-
-    def _read_one(self, amount: object) -> int | None:
-        if isinstance(amount, str):
-            number = self.read((amount,))
-            return number if isinstance(number, int) else None
-        try:
-            return self._number(bisect_right(self.edges, as_amount("an amount", amount) * self.scale))
-        except InvalidParameterError:
-            return None
 
     def _number(self, place: int) -> int:
         """Return the number of a bin by how many edges are at most an amount; one just outside where there is none."""
@@ -286,11 +268,6 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
     def _has_bin(self, place: int) -> bool:
         return (place > 0 or self.below) and (place < len(self.edges) or self.above)
 
-    def _numbers(self, places: NDArray[Any]) -> Indices:
-        table = np.array([self._number(place) for place in range(len(self.edges) + 1)], dtype=np.int64)
-        numbers: Indices = table[places]
-        return numbers
-
     @cached_property
     def _decimals(self) -> list[Decimal]:
         return [Decimal(_text(edge)) for edge in self.edges]
@@ -298,7 +275,10 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
     @cached_property
     def _limits(self) -> NDArray[np.float64]:
         """Least people's own amounts, before the scale, that lie at or above each edge."""
-        return np.array([_least_float(edge, self.scale) for edge in self.edges])
+        near = [(edge, float(edge / self.scale)) for edge in self.edges]
+        # A float counts as the decimal that it prints as; where that scaled stays below the edge, it is the next one.
+        reached = ((one, Fraction(repr(one)) * self.scale >= edge) for edge, one in near)
+        return np.array([one if is_there else math.nextafter(one, math.inf) for one, is_there in reached])
 
     def sql(self, column: str = "value") -> str:
         """Return an SQL expression for the bin of a column of numbers; null where there is none.
@@ -307,7 +287,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         CASE WHEN NOT isfinite(CAST(rooms AS DOUBLE)) THEN NULL WHEN rooms < 0 THEN NULL WHEN rooms < 1 THEN 0 WHEN \
 rooms < 2 THEN 1 END
         """
-        limits = [_text(_shortest(limit)) for limit in self._limits.tolist()]
+        limits = [_text(Fraction(repr(limit))) for limit in self._limits.tolist()]
         branches = [
             f"WHEN {column} < {limit} THEN {self._number(place) if self._has_bin(place) else 'NULL'}"
             for place, limit in enumerate(limits)
@@ -442,14 +422,10 @@ rooms < 2 THEN 1 END
         if self.declared.get("width") is not None:
             kind = f"{_text(self.edges[0])}, {_text(self.edges[-1])}, {_text(self.edges[1] - self.edges[0])}"
         else:
-            shown = ", ".join(map(_text, self.edges[:SHOWN_EDGES]))
-            kind = f"edges=[{shown}{', ...' if len(self.edges) > SHOWN_EDGES else ''}]"
+            kind = f"edges=[{', '.join(map(_text, self.edges[:6]))}{', ...' if len(self.edges) > 6 else ''}]"
         ends = ["below=True" if self.below else "", "above=True" if self.above else ""]
-        read = [
-            f"format={self.format!r}" if self.format else "",
-            f"scale={_text(self.scale)}" if self.scale != 1 else "",
-        ]
-        return f"Bins({joined(kind, *ends, f'unit={self.unit!r}' if self.unit else '', *read)})"
+        told = [f"{name}={text!r}" if text else "" for name, text in (("unit", self.unit), ("format", self.format))]
+        return f"Bins({joined(kind, *ends, *told, f'scale={_text(self.scale)}' if self.scale != 1 else '')})"
 
 
 def as_amount(name: str, value: object) -> Fraction:
@@ -467,58 +443,38 @@ def as_amount(name: str, value: object) -> Fraction:
     return Fraction(str(plain)) if isinstance(plain, float | np.floating) else Fraction(plain)
 
 
-def _shortest(number: float) -> Fraction:
-    return Fraction(repr(number))
-
-
-def _least_float(edge: Fraction, scale: Fraction) -> float:
-    """Return the least float that reaches an edge once the decimal that it prints as is scaled."""
-    near = float(edge / scale)
-    return near if _shortest(near) * scale >= edge else math.nextafter(near, math.inf)
-
-
-def _middles(edges: tuple[Fraction, ...], *, below: bool, above: bool) -> tuple[Fraction, ...]:
-    closed = [(one + other) / 2 for one, other in pairwise(edges)]
-    first = [2 * edges[0] - closed[0]] if below else []
-    last = [2 * edges[-1] - closed[-1]] if above else []
-    return (*first, *closed, *last)
-
-
 def _settle_edges(
     low: Amount | None, high: Amount | None, width: Amount | None, edges: Iterable[Amount] | None
 ) -> tuple[Fraction, ...]:
     given = [number is not None for number in (low, high, width)]
     if (edges is not None and any(given)) or (edges is None and not all(given)):
         raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
-    if edges is None:
-        return _equal_edges(as_amount("low", low), as_amount("high", high), as_amount("width", width))
-    chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges, "numbers"))
-    if not 2 <= len(chosen) <= MOST_BINS + 1:
-        raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
-    for one, other in pairwise(chosen):
-        if one >= other:
-            raise InvalidParameterError(f"Edges must rise; got {_text(other)} after {_text(one)}.")
-    return chosen
-
-
-def _equal_edges(low: Fraction, high: Fraction, width: Fraction) -> tuple[Fraction, ...]:
-    if width <= 0 or high <= low:
+    if edges is not None:
+        chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges, "numbers"))
+        if not 2 <= len(chosen) <= MOST_BINS + 1:
+            raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
+        for one, other in pairwise(chosen):
+            if one >= other:
+                raise InvalidParameterError(f"Edges must rise; got {_text(other)} after {_text(one)}.")
+        return chosen
+    first, last, step = as_amount("low", low), as_amount("high", high), as_amount("width", width)
+    if step <= 0 or last <= first:
         raise InvalidParameterError(
-            f"Bins need a width above 0 and high above low; got low={_text(low)}, high={_text(high)}, "
-            f"width={_text(width)}."
+            f"Bins need a width above 0 and high above low; got low={_text(first)}, high={_text(last)}, "
+            f"width={_text(step)}."
         )
-    count = (high - low) / width
+    count = (last - first) / step
     if count > MOST_BINS:
         raise InvalidParameterError(
             f"{float(count):,.0f} bins are too many, at most {MOST_BINS:,}. Choose a larger width."
         )
     if count.denominator != 1:
-        ends = (low + math.floor(count) * width, low + math.ceil(count) * width)
+        ends = (first + math.floor(count) * step, first + math.ceil(count) * step)
         raise InvalidParameterError(
-            f"From {_text(low)} to {_text(high)} there is no whole number of bins of {_text(width)}. Let high be "
+            f"From {_text(first)} to {_text(last)} there is no whole number of bins of {_text(step)}. Let high be "
             f"{_text(ends[0])} or {_text(ends[1])}, or give edges."
         )
-    return tuple(_short("an edge", low + place * width) for place in range(int(count) + 1))
+    return tuple(_short("an edge", first + place * step) for place in range(int(count) + 1))
 
 
 def _short(name: str, edge: Fraction) -> Fraction:
@@ -528,7 +484,12 @@ def _short(name: str, edge: Fraction) -> Fraction:
     return edge
 
 
-def _plain(number: Fraction) -> int | float:
+def as_written(number: Fraction) -> int | float:
+    """Return a number as a survey has it.
+
+    >>> as_written(Fraction(3)), as_written(Fraction(1, 2))
+    (3, 0.5)
+    """
     return int(number) if number.denominator == 1 else float(number)
 
 

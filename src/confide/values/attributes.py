@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.values.base import Alphabet, plain_array
+from confide.values.base import Alphabet, as_value, plain_array
 from confide.values.checks import read_only, refuse_masked
 from confide.values.columns import as_plain, choose_columns, named_columns, stacked
 from confide.values.geometry import Indices, ProductGeometry, SubsetGeometry, Values
@@ -164,19 +164,28 @@ values = ["north", "south", "east", "west"]
 
     def as_array(self, values: ArrayLike) -> Values:
         """See :meth:`Alphabet.as_array`; parts of different types are kept as they are."""
-        return self._as_rows(as_plain(values, (self.field_names,)), self.parts, "parts", self.field_names)
+        return self._as_rows(as_plain(values, (self.field_names,)), "parts", self.field_names)
 
     def take(self, raw: ArrayLike) -> Values:
         """See :meth:`Alphabet.take`; rows, or columns by their names, as a dictionary or a data frame has them."""
         widths = [len(alphabet.raw_names[0]) for alphabet in self.alphabets]
         table = named_columns(raw)
+        columns: Sequence[Any]
         if table is None:
-            rows = self._as_rows(raw, sum(widths), "columns", self.raw_names[0])
-            columns: Sequence[Any] = columns_of(rows, widths)
+            rows = self._as_rows(raw, "columns", self.raw_names[0])
+            columns = columns_of(rows, widths)
         else:  # each with a type of its own
-            columns = _grouped(choose_columns(table, self.raw_names), widths)
+            rest = iter(choose_columns(table, self.raw_names))
+            own = [list(itertools.islice(rest, width)) for width in widths]
+            columns = [each[0] if len(each) == 1 else stacked(list(map(np.asarray, each))) for each in own]
         pairs = zip(self.names, self.alphabets, columns, strict=True)
-        return stacked([_taken(name, alphabet, column) for name, alphabet, column in pairs])
+        taken = []
+        for name, alphabet, column in pairs:
+            try:
+                taken.append(alphabet.take(column))
+            except ValueOutsideAlphabetError as error:  # which does not say which attribute it is about
+                raise ValueOutsideAlphabetError(f"{name}: {error}", error.positions) from None
+        return stacked(taken)
 
     def locate(self, values: Values) -> Indices:
         """See :meth:`Alphabet.locate`."""
@@ -225,8 +234,7 @@ values = ["north", "south", "east", "west"]
     def remark(self, fields: Sequence[str]) -> str:
         """See :meth:`Alphabet.remark`; with the name of the attribute whose text was changed."""
         own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
-        told = [f"{name} {remark}" for name, (alphabet, texts) in own if (remark := alphabet.remark(texts))]
-        return " and ".join(told)
+        return " and ".join(f"{name} {told}" for name, (one, texts) in own if (told := one.remark(texts)))
 
     def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
         """See :meth:`Alphabet.beyond`; with the name of the attribute."""
@@ -319,7 +327,8 @@ values = ["north", "south", "east", "west"]
         whole: NDArray[Any] = np.broadcast_to(table.reshape(*lead, *own), (*lead, *self.shape)).reshape(*lead, -1)
         return whole
 
-    def _as_rows(self, values: ArrayLike, width: int, what: str, names: Sequence[str]) -> Values:
+    def _as_rows(self, values: ArrayLike, what: str, names: Sequence[str]) -> Values:
+        width = len(names)
         refuse_masked(f"entries for {self!r}", values, InvalidParameterError)
         array = np.array(values, dtype=object) if not isinstance(values, np.ndarray) else values
         rows = plain_array(array) if array.dtype.kind in "uf" else array
@@ -358,21 +367,6 @@ def columns_of(rows: Values, widths: Sequence[int]) -> list[Values]:
     return [plain_array(column) for column in own]
 
 
-def _grouped(columns: Sequence[Any], widths: Sequence[int]) -> list[Any]:
-    """Return the columns of each attribute: one as it is, several as rows."""
-    rest = iter(columns)
-    own = [list(itertools.islice(rest, width)) for width in widths]
-    return [each[0] if len(each) == 1 else stacked(list(map(np.asarray, each))) for each in own]
-
-
-def _taken(name: str, alphabet: Alphabet, column: Any) -> Values:
-    """Return the values of one attribute; an error says which one it is about."""
-    try:
-        return alphabet.take(column)
-    except ValueOutsideAlphabetError as error:
-        raise ValueOutsideAlphabetError(f"{name}: {error}", error.positions) from None
-
-
 def _columns(name: str, fields: Sequence[str]) -> tuple[str, ...]:
     return (name,) if len(fields) == 1 else tuple(f"{name}_{field}" for field in fields)
 
@@ -402,7 +396,11 @@ class Selection(Alphabet):
         if not self.whole.contains(values).all():
             raise InvalidParameterError(f"A selection must hold values of {self.whole!r}; some are none.")
         object.__setattr__(self, "values", read_only(np.array(values)))
-        if _count_distinct(values) != values.shape[0]:
+        if values.dtype.kind == "O":
+            distinct = len(set(_keys(values)))
+        else:
+            distinct = int(np.unique(values, axis=None if values.ndim == 1 else 0).shape[0])
+        if distinct != values.shape[0]:
             raise InvalidParameterError(f"A selection from {self.whole!r} must name each value once; some come twice.")
 
     @cached_property
@@ -480,13 +478,6 @@ class Selection(Alphabet):
         return f"Selection({self.size:,} of {self.whole!r})"
 
 
-def _count_distinct(values: Values) -> int:
-    if values.dtype.kind == "O":
-        return len(set(_keys(values)))
-    return int(np.unique(values, axis=None if values.ndim == 1 else 0).shape[0])
-
-
 def _keys(values: Values) -> list[Value]:
     """Return values as what a dictionary can hold."""
-    listed = values.tolist()
-    return [tuple(value) if isinstance(value, list) else value for value in listed]
+    return [as_value(value) for value in values.tolist()]

@@ -128,9 +128,11 @@ class Alphabet(ABC):
         """
         if not self.is_listable:
             _ = self.size  # an unbounded alphabet has none, and says how to bound it
+            # Too long a number to read is told as a power of two.
+            count = f"{self.size:,}" if self.size < 10**15 else f"about 2^{self.size.bit_length() - 1}"
             raise TooLargeError(
-                f"{self!r} has {_count(self.size)} values, too many for an array over all of them (at most "
-                f"{LARGEST_LISTED:,}). Use fewer or coarser values; to count reports takes no such array."
+                f"{self!r} has {count} values, too many for an array over all of them (at most {LARGEST_LISTED:,}). "
+                f"Use fewer or coarser values; to count reports takes no such array."
             )
 
     def require_pairs(self) -> None:
@@ -334,8 +336,7 @@ class Alphabet(ABC):
         indices = self.locate(array)
         outside = np.flatnonzero(indices < 0)
         if outside.size:
-            outside = _offenders(self, array, outside)
-            raise ValueOutsideAlphabetError(_outside_message(self, array, outside), tuple(outside.tolist()))
+            raise _outside_error(self, array, outside)
         return indices
 
     def as_array(self, values: ArrayLike) -> Values:
@@ -422,7 +423,7 @@ class Alphabet(ABC):
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
         """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
-        from confide.values.lines import Integers  # which is an alphabet itself
+        from confide.values.planes import Integers  # which is an alphabet itself
 
         return Integers(low, high, self.spacing, self.unit)
 
@@ -531,35 +532,24 @@ def joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _count(size: int) -> str:
-    """Return a number of values; powers of two that are too long to read as such."""
-    return f"{size:,}" if size < 10**15 else f"about 2^{size.bit_length() - 1}"
-
-
-def _offenders(alphabet: Alphabet, values: Values, outside: Indices) -> Indices:
-    """Return which values are at fault where one of another kind made objects of all: each is judged by itself."""
-    if values.dtype.kind != "O":
-        return outside
-    known: dict[str, bool] = {}
-
-    def is_outside(place: int) -> bool:
-        entry = as_value(values[place].tolist()) if values.ndim > 1 else values[place]
-        key = f"{type(entry).__name__} {entry!r}"
-        if key not in known:
-            try:
-                known[key] = bool(alphabet.locate(alphabet.as_array([entry]))[0] < 0)
-            except InvalidInputError:
-                known[key] = True
-        return known[key]
-
-    alone = np.array([place for place in outside.tolist() if is_outside(place)], dtype=np.int64)
-    return alone if alone.size else outside
-
-
-def _outside_message(alphabet: Alphabet, values: Values, outside: Indices) -> str:
-    first = np.asarray(values[outside[0]]).tolist()
-    parts = first if isinstance(first, list) else [first]
-    shown = tuple(first) if isinstance(first, list) else first
+def _outside_error(alphabet: Alphabet, values: Values, outside: Indices) -> ValueOutsideAlphabetError:
+    """Return the error that says which values are none, why, and what to do about it."""
+    if values.dtype.kind == "O":  # one of another kind may have made objects of all: each is judged by itself
+        known: dict[str, bool] = {}
+        alone = []
+        for place in outside.tolist():
+            entry = as_value(values[place].tolist()) if values.ndim > 1 else values[place]
+            key = f"{type(entry).__name__} {entry!r}"
+            if key not in known:
+                try:
+                    known[key] = bool(alphabet.locate(alphabet.as_array([entry]))[0] < 0)
+                except InvalidInputError:
+                    known[key] = True
+            if known[key]:
+                alone.append(place)
+        outside = np.array(alone, dtype=np.int64) if alone else outside
+    first = as_value(np.asarray(values[outside[0]]).tolist())
+    parts = first if isinstance(first, tuple) else (first,)
     why, cure = "", alphabet.cure
     if alphabet.metric != Discrete():
         if any(isinstance(part, str) for part in parts):
@@ -569,7 +559,8 @@ def _outside_message(alphabet: Alphabet, values: Values, outside: Indices) -> st
         ):
             why, cure = ", which is not a whole number", "Round it, or count amounts in Bins."
     verb = "lies" if outside.size == 1 else "lie"
-    return (
-        f"{outside.size:,} of {values.shape[0]:,} values {verb} outside {alphabet!r}; "
-        f"first: {shown!r} at position {outside[0]}{why}. {cure}"
+    return ValueOutsideAlphabetError(
+        f"{outside.size:,} of {values.shape[0]:,} values {verb} outside {alphabet!r}; first: {first!r} at position "
+        f"{outside[0]}{why}. {cure}",
+        tuple(outside.tolist()),
     )

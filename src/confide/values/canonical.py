@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from confide.errors import InvalidParameterError
-
-SAFE = 2**53 - 1
-"""Whole numbers up to which every one is a double of its own; JavaScript reads no larger ones exactly."""
+from confide.values.limits import LARGEST_INTEGER
 
 
 def canonical_json(content: Any) -> str:
@@ -88,16 +86,10 @@ def _number(number: float) -> str:
     """Return a double as ECMAScript writes it: the shortest digits that are read back as the same number."""
     if not math.isfinite(number):
         raise InvalidParameterError(f"JSON has finite numbers alone; got {number!r}.")
-    if number == 0:
-        return "0"  # and minus zero
-    written = float.__repr__(number)
-    if written.endswith(".0"):
-        return written[:-2]
-    return written if "e" not in written and abs(number) >= 1e-4 else _with_exponent(written)
-
-
-def _with_exponent(written: str) -> str:
-    """Return a number outside 1e-4 .. 1e16, where Python writes exponents earlier than ECMAScript."""
+    written = float.__repr__(number + 0.0)  # minus zero is zero
+    if written.endswith(".0") or ("e" not in written and abs(number) >= 1e-4):
+        return written.removesuffix(".0")
+    # Outside 1e-4 .. 1e16 Python writes exponents earlier than ECMAScript.
     sign, magnitude = ("-", written[1:]) if written.startswith("-") else ("", written)
     mantissa, _, exponent = magnitude.partition("e")
     whole, _, part = mantissa.partition(".")
@@ -119,7 +111,8 @@ def _read_float(written: str) -> int | float:
     number = float(written)
     if not math.isfinite(number):
         raise ValueError(f"{written} is larger than any number that JSON can hold")
-    return int(number) if number.is_integer() and abs(number) <= SAFE else number
+    # Every whole number up to the limit is a double of its own; JavaScript reads no larger ones exactly.
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_INTEGER else number
 
 
 def _refuse_constant(written: str) -> None:

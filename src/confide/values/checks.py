@@ -52,7 +52,18 @@ def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float
     >>> as_distribution([0.25, 0.75], 2, "start")
     array([0.25, 0.75])
     """
-    array = _as_finite_vector(vector, size, name)
+    refuse_masked(f"entries of {name}", vector, InvalidDistributionError)
+    try:
+        array = np.array(vector, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidDistributionError(f"{name} must be a sequence of {size} probabilities; got {vector!r}.") from None
+    if array.shape != (size,):
+        raise InvalidDistributionError(
+            f"{name} must hold one probability for each of {size} values; got an array of shape {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        position = int(np.argmin(np.isfinite(array)))
+        raise InvalidDistributionError(f"{name} holds {array[position]} at position {position}; give finite numbers.")
     if (array < 0).any():
         position = int(np.argmax(array < 0))
         raise InvalidDistributionError(
@@ -84,7 +95,9 @@ def require_kinds(function: Callable[..., object], given: Mapping[str, object]) 
         if not _is_kind(given[name], wanted):
             others = [one for one in given if one != name and given[one] is not None]
             swapped = next((one for one in others if _is_kind(given[one], wanted)), None)
-            words = " or ".join(KIND_WORDS.get(kind, kind.__name__) for kind in wanted)
+            plain: dict[type, str] = {str: "a text", os.PathLike: "a path", Mapping: "a dictionary"}
+            plain |= {Sequence: "a list", Iterable: "a list", types.NoneType: "None"}
+            words = " or ".join(plain.get(kind, kind.__name__) for kind in wanted)
             cure = "" if swapped is None else f"Are {name} and {swapped} swapped? "
             order = ", ".join(inspect.signature(function).parameters)
             got = kind_of(given[name])
@@ -110,16 +123,6 @@ def as_floats(name: str, numbers: object) -> NDArray[np.float64]:
 def kind_of(thing: object) -> str:
     """Return what something is, in a sentence."""
     return f"the class {thing.__name__}" if isinstance(thing, type) else type(thing).__name__
-
-
-KIND_WORDS: dict[type, str] = {
-    str: "a text",
-    os.PathLike: "a path",
-    Mapping: "a dictionary",
-    Sequence: "a list",
-    Iterable: "a list",
-    types.NoneType: "None",
-}
 
 
 @functools.cache
@@ -163,22 +166,6 @@ def refuse_masked(name: str, array: object, error: type[InvalidInputError]) -> N
             f"{int(np.ma.getmaskarray(array).sum()):,} of {array.size:,} {name} are masked. Leave them out first, with "
             f"compressed(), or fill them in, with filled()."
         )
-
-
-def _as_finite_vector(vector: ArrayLike, size: int, name: str) -> NDArray[np.float64]:
-    refuse_masked(f"entries of {name}", vector, InvalidDistributionError)
-    try:
-        array = np.array(vector, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidDistributionError(f"{name} must be a sequence of {size} probabilities; got {vector!r}.") from None
-    if array.shape != (size,):
-        raise InvalidDistributionError(
-            f"{name} must hold one probability for each of {size} values; got an array of shape {array.shape}."
-        )
-    if not np.isfinite(array).all():
-        position = int(np.argmin(np.isfinite(array)))
-        raise InvalidDistributionError(f"{name} holds {array[position]} at position {position}; give finite numbers.")
-    return array
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 
-DROP = "Leave out people without a value first, with dropna() in pandas or drop_nulls() in polars."
-
 
 def find_columns(wanted: Sequence[str], header: Sequence[str]) -> list[int] | None:
     """Return where columns stand in a header; capitals do not matter where only one column can be meant.
@@ -127,6 +125,7 @@ def refuse_missing(array: Any, owner: object) -> None:
         shown = array[missing].tolist()[0]
         raise ValueOutsideAlphabetError(
             f"{rows.size:,} of {len(array):,} values for {owner!r} {'is' if rows.size == 1 else 'are'} missing; first: "
-            f"{shown!r} at position {rows[0]}. {DROP}",
+            f"{shown!r} at position {rows[0]}. Leave out people without a value first, with dropna() in pandas or "
+            f"drop_nulls() in polars.",
             tuple(rows.tolist()),
         )

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,19 +23,21 @@ from confide.values.base import Alphabet, as_values
 from confide.values.checks import check_choice, check_count, check_text
 from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
 from confide.values.kinds import Example
-from confide.values.lines import Integers
 from confide.values.metrics import Value
 from confide.values.numerals import BLANK, parse_integer
+from confide.values.planes import Integers
 from confide.values.wording import counted, told_at_edges
 
 EVERY = ("day", "week", "month", "quarter", "year")
 
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+"""Months of longer steps."""
+
 EPOCH = date(1970, 1, 1).toordinal()
 
-_DAY = "([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?"
 _OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
-_MOMENT = re.compile(f"[{BLANK}]*{_DAY}(?:[T ]{_TIME}{_OFFSET})?[{BLANK}]*")
+_MOMENT = re.compile(f"[{BLANK}]*([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]{_TIME}{_OFFSET})?[{BLANK}]*")
 _CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}{_OFFSET}[{BLANK}]*")
 _STEP = re.compile(f"[{BLANK}]*([0-9]{{4}})(?:-(?:W([0-9]{{2}})|Q([0-9])|([0-9]{{2}})))?[{BLANK}]*")
 
@@ -71,15 +73,6 @@ def _with_hour(day: date | None, texts: Sequence[str | None]) -> Moment | str:
     return Moment(day, hour) if hour < 24 and minute < 60 and second < 60 else "no such time"
 
 
-def _moment_of(value: object) -> Moment | str:
-    """Return the moment that Python's own dates and times say."""
-    if isinstance(value, datetime):
-        return Moment(value.date(), value.hour)
-    if isinstance(value, date):
-        return Moment(value, None)
-    return Moment(None, value.hour) if isinstance(value, time) else "not a date"
-
-
 class Timed(Alphabet):
     """Values that people have as dates or times."""
 
@@ -87,6 +80,14 @@ class Timed(Alphabet):
     has_labels = True
     _nothing = -(2**52)  # a number that no value has
     cure = "Give ISO dates such as 2026-03-01, or Python's or numpy's own."
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """See :attr:`Alphabet.declared`; of hours and weekdays there is nothing to be set."""
+        return {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
     @property
     def fine_print(self) -> tuple[str, ...]:
@@ -138,8 +139,10 @@ class Timed(Alphabet):
         found: list[int | str] = []
         for value in array.tolist():
             if not isinstance(value, str):  # not kept: one moment on the clocks of two zones is equal
-                moment = _moment_of(value)
-                found.append(moment if isinstance(moment, str) else self._of_moment(moment))
+                day = value.date() if isinstance(value, datetime) else value if isinstance(value, date) else None
+                hour = value.hour if isinstance(value, datetime | time) else None
+                is_none = day is None and hour is None
+                found.append("not a date" if is_none else self._of_moment(Moment(day, hour)))
                 continue
             if value not in known:
                 known[value] = self._of_text(value)
@@ -188,7 +191,18 @@ last = "2026-03-31"
 
     def __init__(self, first: str | date, last: str | date, every: str = "day") -> None:
         check_choice("every", every, EVERY)
-        start, end = (_read_step(name, one, every) for name, one in (("first", first), ("last", last)))
+        ends, given_ends = [], {"first": first, "last": last}
+        for name, given in cast("dict[str, object]", given_ends).items():
+            text = str(given) if isinstance(given, int) and every == "year" else given
+            if not isinstance(text, str | date):
+                raise InvalidParameterError(f"{name} must be a date such as 2026-03-01; got {given!r}.")
+            days = (text.toordinal(),) * 2 if isinstance(text, date) else _days_in(text)
+            steps = [] if isinstance(days, str) else [_count_steps(date.fromordinal(day), every) for day in days]
+            if isinstance(days, str) or steps[0] != steps[1]:
+                why = days if isinstance(days, str) else f"longer than a {every}"
+                raise InvalidParameterError(f"{name} must be a date such as 2026-03-01; got {given!r}, which is {why}.")
+            ends.append(steps[0])
+        start, end = ends
         if start > end:
             raise InvalidParameterError(f"first must not be after last; got first={first!s} and last={last!s}.")
         self._settle(start, every, 0, end - start)
@@ -220,9 +234,7 @@ last = "2026-03-31"
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
         """See :meth:`Integers.between`; a finite range is one of dates, as long as there are such."""
-        if low is None or high is None or not _is_step(self.origin + low, self.every):
-            return super().between(low, high)
-        if not _is_step(self.origin + high, self.every):
+        if low is None or high is None or not all(_is_step(self.origin + end, self.every) for end in (low, high)):
             return super().between(low, high)
         part = object.__new__(Dates)
         part._settle(self.origin, self.every, low, high)
@@ -233,7 +245,12 @@ last = "2026-03-31"
 
     def _of_text(self, text: str) -> int | str:
         if self.every != "day" and _STEP.fullmatch(text):
-            return _find_step(text, self.every, lambda step: step - self.origin)
+            days = _days_in(text)
+            if isinstance(days, str):
+                return days
+            start, end = (_count_steps(date.fromordinal(day), self.every) for day in days)
+            is_whole = (_start_of(start, self.every), _start_of(start + 1, self.every) - 1) == days
+            return start - self.origin if start == end and is_whole else "not a date"
         return super()._of_text(text)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
@@ -244,7 +261,7 @@ last = "2026-03-31"
             days = times.astype("datetime64[D]").astype(np.int64) + EPOCH
             return (days if self.every == "day" else (days - 1) // 7) - self.origin
         months = times.astype("datetime64[M]").astype(np.int64) + 1970 * 12
-        return months // {"month": 1, "quarter": 3, "year": 12}[self.every] - self.origin
+        return months // MONTHS[self.every] - self.origin
 
     def _name(self, values: Values) -> list[str]:
         return [_label_step(self.origin + number, self.every) for number in values.tolist()]
@@ -262,8 +279,12 @@ last = "2026-03-31"
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.compare`; a day, or a longer step, which is all of its days."""
-        start, end = _days_of(str(literal))
-        first, last = self._days
+        named = _days_in(str(literal))
+        if isinstance(named, str):
+            raise InvalidParameterError(
+                f"{str(literal)!r} is {named}; write it as 2026-03-01, 2026-03, 2026-W09 or 2026-Q1"
+            )
+        (start, end), (first, last) = named, self._days
         past = {">=": start, "<": start, ">": end + 1, "<=": end + 1}
         if sign in past:
             is_above = first >= past[sign]
@@ -315,14 +336,14 @@ def _count_steps(day: date, every: str) -> int:
         return day.toordinal()
     if every == "week":
         return (day.toordinal() - 1) // 7  # the first of January of the year 1 is a Monday
-    return (day.year * 12 + day.month - 1) // {"month": 1, "quarter": 3, "year": 12}[every]
+    return (day.year * 12 + day.month - 1) // MONTHS[every]
 
 
 def _start_of(step: int, every: str) -> int:
     """Return the ordinal number of the first day of a step."""
     if every in ("day", "week"):
         return step if every == "day" else 7 * step + 1
-    year, month = divmod(step * {"month": 1, "quarter": 3, "year": 12}[every], 12)
+    year, month = divmod(step * MONTHS[every], 12)
     return date.max.toordinal() + 1 if year > date.max.year else date(year, month + 1, 1).toordinal()
 
 
@@ -340,16 +361,6 @@ def _label_step(step: int, every: str) -> str:
         return f"{year:04d}-W{week:02d}"
     texts = {"day": day.isoformat(), "month": day.isoformat()[:7], "year": f"{day.year:04d}"}
     return texts[every] if every in texts else f"{day.year:04d}-Q{(day.month + 2) // 3}"
-
-
-def _find_step(text: str, every: str, then: Callable[[int], int]) -> int | str:
-    """Return the step that a text such as 2026-W09 names, or why it names none."""
-    found = _days_in(text)
-    if isinstance(found, str):
-        return found
-    start, end = (_count_steps(date.fromordinal(day), every) for day in found)
-    is_whole = (_start_of(start, every), _start_of(start + 1, every) - 1) == found
-    return then(start) if start == end and is_whole else "not a date"
 
 
 def _days_in(text: str) -> tuple[int, int] | str:
@@ -375,32 +386,6 @@ def _days_in(text: str) -> tuple[int, int] | str:
     step = _count_steps(date.fromordinal(start), every)
     return start, _start_of(step + 1, every) - 1
 
-
-def _days_of(literal: str) -> tuple[int, int]:
-    """Return the first and the last day of what a query names."""
-    found = _days_in(literal)
-    if isinstance(found, str):
-        raise InvalidParameterError(f"{literal!r} is {found}; write it as 2026-03-01, 2026-03, 2026-W09 or 2026-Q1")
-    return found
-
-
-def _read_step(name: str, given: object, every: str) -> int:
-    """Return the step that a first or last date names."""
-    if isinstance(given, date):
-        return _count_steps(given, every)
-    text = str(given) if isinstance(given, int) and every == "year" else given
-    if not isinstance(text, str):
-        raise InvalidParameterError(f"{name} must be a date such as 2026-03-01; got {given!r}.")
-    found = _days_in(text)
-    steps = [] if isinstance(found, str) else [_count_steps(date.fromordinal(day), every) for day in found]
-    if isinstance(found, str) or steps[0] != steps[1]:
-        why = found if isinstance(found, str) else f"longer than a {every}"
-        raise InvalidParameterError(f"{name} must be a date such as 2026-03-01; got {given!r}, which is {why}.")
-    return steps[0]
-
-
-MOST_STEPS = 2**20
-"""Values of a circle: rows of exact weights grow with their number."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -434,8 +419,8 @@ unit = "month"         # what distances are counted in; may be left out
     def __post_init__(self) -> None:
         check_count("steps", self.steps, 2)
         check_text("unit", self.unit)
-        if self.steps > MOST_STEPS:
-            raise InvalidParameterError(f"A circle has {MOST_STEPS:,} values at most; got {self.steps:,}.")
+        if self.steps > 2**20:  # rows of exact weights grow with their number
+            raise InvalidParameterError(f"A circle has {2**20:,} values at most; got {self.steps:,}.")
         object.__setattr__(self, "steps", int(self.steps))
 
     @property
@@ -472,14 +457,10 @@ unit = "month"         # what distances are counted in; may be left out
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
         """See :meth:`Alphabet.compare`; on a circle none comes before another, so only the same one is asked for."""
         if sign not in ("=", "==", "!="):
-            raise InvalidParameterError(f"a circle has no order; ask for a stretch of it, in {self._example}")
+            labels = [label.removesuffix(":00") for label in self.labels()]
+            raise InvalidParameterError(f"a circle has no order; ask for a stretch of it, in {labels[-2]}..{labels[1]}")
         same: NDArray[np.bool_] = np.arange(self.steps) == self._number(literal)
         return ~same if sign == "!=" else same
-
-    @property
-    def _example(self) -> str:
-        labels = [label.removesuffix(":00") for label in self.labels()]
-        return f"{labels[-2]}..{labels[1]}"
 
     def _number(self, literal: object) -> int:
         """Return the value that a query names."""
@@ -522,11 +503,6 @@ class Hours(Timed, Circle):
     def __init__(self) -> None:
         super().__init__(24, "hour")
 
-    @property
-    def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Alphabet.declared`; there is nothing to be set."""
-        return {}
-
     def _of_moment(self, moment: Moment) -> int | str:
         return "not a time" if moment.hour is None else moment.hour
 
@@ -568,9 +544,6 @@ class Hours(Timed, Circle):
         """Return an SQL expression for the hour of a column of times or timestamps."""
         return f"CAST(extract('hour' FROM {column}) AS BIGINT)"
 
-    def __repr__(self) -> str:
-        return "Hours()"
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Weekdays(Timed, Circle):
@@ -592,11 +565,6 @@ class Weekdays(Timed, Circle):
 
     def __init__(self) -> None:
         super().__init__(7, "day")
-
-    @property
-    def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Alphabet.declared`; there is nothing to be set."""
-        return {}
 
     def _of_moment(self, moment: Moment) -> int | str:
         return "not a date" if moment.day is None else moment.day.weekday()
@@ -622,9 +590,6 @@ class Weekdays(Timed, Circle):
     def sql(self, column: str = "value") -> str:
         """Return an SQL expression for the day of the week of a column of dates or timestamps."""
         return f"CAST(extract('isodow' FROM {column}) - 1 AS BIGINT)"
-
-    def __repr__(self) -> str:
-        return "Weekdays()"
 
 
 _WEEKDAY_NUMBERS = {word: number for number, name in enumerate(WEEKDAYS) for word in (name, name[:3])}

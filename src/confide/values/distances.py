@@ -1,4 +1,4 @@
-"""Distances between distributions.
+"""Distances between distributions; and pairs of values, near and far apart, by which a promise is explained.
 
 >>> from confide import Integers
 >>> emd([1, 0, 0], [0, 0, 1], Integers(0, 2))
@@ -7,15 +7,33 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
-from confide.values import Alphabet, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
+from confide.values import (
+    Alphabet,
+    Attributes,
+    Categories,
+    Coordinates,
+    Grid,
+    LineGeometry,
+    PlaneGeometry,
+    RingGeometry,
+    UnorderedGeometry,
+)
 from confide.values.checks import as_distribution, require_kinds, size_of
+from confide.values.geojson import Area
+from confide.values.ground import EQUATOR, FLATTENING
 from confide.values.limits import LARGEST_SQUARE
+from confide.values.wording import counted
+
+FloatArray = NDArray[np.float64]
+Chosen = NDArray[np.bool_]
 
 
 def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
@@ -41,9 +59,26 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
         return float(np.abs(flows - np.median(flows)).sum())
     if isinstance(alphabet.geometry, UnorderedGeometry):
         return total_variation(p, q)
-    if isinstance(alphabet.geometry, PlaneGeometry):
-        return _transport(p, q, alphabet)
-    raise InvalidParameterError(f"No earth mover's distance is known on {alphabet!r}.")
+    if not isinstance(alphabet.geometry, PlaneGeometry):
+        raise InvalidParameterError(f"No earth mover's distance is known on {alphabet!r}.")
+    # Mass that stays where it is costs nothing, so only the surplus has to travel (for any metric ground distance).
+    surplus, deficit = np.maximum(p - q, 0), np.maximum(q - p, 0)
+    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
+    if sources.size == 0 or sinks.size == 0:
+        return 0.0
+    if alphabet.size > LARGEST_SQUARE:
+        raise InvalidParameterError(
+            f"An exact EMD over {alphabet.size:,} cells does not fit; at most {LARGEST_SQUARE:,}. Merge cells first."
+        )
+    points = alphabet.coordinates
+    cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
+    moved, taken = float(surplus.sum()), float(deficit.sum())
+    shares = surplus[sources] / moved, deficit[sinks] / taken
+    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
+    # POT merely warns when it runs out of iterations, and returns a wrong value.
+    if log["warning"] is not None or log["result_code"] != 1:
+        raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
+    return moved * float(value)
 
 
 def has_emd(alphabet: Alphabet) -> bool:
@@ -99,30 +134,198 @@ def _pair(left: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArr
     return as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
 
 
-def _transport(p: NDArray[np.float64], q: NDArray[np.float64], alphabet: Alphabet) -> float:
-    # Mass that stays where it is costs nothing, so only the surplus has to travel (for any metric ground distance).
-    surplus, deficit = np.maximum(p - q, 0), np.maximum(q - p, 0)
-    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
-    if sources.size == 0 or sinks.size == 0:
-        return 0.0
-    if alphabet.size > LARGEST_SQUARE:
-        raise InvalidParameterError(
-            f"An exact EMD over {alphabet.size:,} cells does not fit; at most {LARGEST_SQUARE:,}. Merge cells first."
-        )
-    points = alphabet.coordinates
-    cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
-    moved, taken = float(surplus.sum()), float(deficit.sum())
-    shares = surplus[sources] / moved, deficit[sinks] / taken
-    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
-    # POT merely warns when it runs out of iterations, and returns a wrong value.
-    if log["warning"] is not None or log["result_code"] != 1:
-        raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
-    return moved * float(value)
-
-
 def _load_pot() -> Any:
     try:
         import ot  # takes two seconds, so only where it is needed
     except ImportError:
         raise MissingExtraError("POT", "The earth mover's distance on a grid", "planar") from None
     return ot
+
+
+def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
+    """Return pairs of values to speak about, by their numbers: neighbours, a middling and a far pair where there are.
+
+    >>> from confide.values import Integers
+    >>> pairs_of(Integers(0, 99))
+    [(30, 31), (30, 35), (30, 80)]
+    """
+    if isinstance(alphabet, Categories):
+        return [(0, 1)]
+    if not alphabet.is_finite:
+        if isinstance(alphabet, Coordinates):  # a step is a metre or so: distances that people know are told
+            row, column = alphabet.take([alphabet.bounds.middle])[0].tolist()
+            steps = [0, *(round(distance / alphabet.spacing) for distance in alphabet.told_distances)]
+        else:  # there is no far end to measure by: one, five and fifty steps apart
+            row, column, steps = 0, 0, [0, 1, 5, 50]
+        is_line = len(alphabet.field_names) == 1
+        first, *others = alphabet.encode([step if is_line else (row, column + step) for step in steps]).tolist()
+        return [(first, other) for other in others]
+    if isinstance(alphabet, Grid):
+        # Pairs along the grid's longer side, through its middle; beside holes, cells about as far apart.
+        along = int(alphabet.columns >= alphabet.rows)
+        middle, line = alphabet.shape[1 - along] // 2, _line_pairs(alphabet.shape[along], 0)
+        cells = [[(middle, place) if along else (place, middle) for place in pair] for pair in line]
+        if not alphabet.holes:  # every cell is there, so that none has to be looked for among all of them
+            numbers = ([row * alphabet.columns + column for row, column in pair] for pair in cells)
+            return [(near, far) for near, far in numbers]
+        points = alphabet.coordinates - (alphabet.first_row, alphabet.first_column)
+        start, found = int(np.argmin(_lengths(points - cells[0][0]))), []
+        for (_, wanted), (near, far) in zip(cells, line, strict=True):
+            # The cell about as far from the start, and among equals the one that lies where wanted.
+            misfit = np.abs(_lengths(points - points[start]) - (far - near)) + 1e-6 * _lengths(points - wanted)
+            misfit[start] = np.inf
+            found.append((start, int(np.argmin(misfit))))
+        return list(dict.fromkeys(found))
+
+    if isinstance(alphabet, Attributes):
+        # Pairs that differ in one attribute, each in turn, and in all of them.
+        each = [pairs_of(one) if one.size > 1 else [(0, 0)] for one in alphabet.alphabets]
+        ends = [pairs[len(pairs) // 2] for pairs in each]  # neither next to each other nor far apart
+        left, right = [one for one, _ in ends], [other for _, other in ends]
+        changed = [[*left[:place], right[place], *left[place + 1 :]] for place in range(len(ends))]
+        pairs = [(alphabet.join(left), alphabet.join(other)) for other in [*changed, right]]
+        return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+
+    return _line_pairs(alphabet.size, int(alphabet.decode(0)))
+
+
+def _lengths(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.hypot(differences[:, 0], differences[:, 1])
+
+
+def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
+    steps = sorted({1, _round_number(size / 20), _round_number(size / 2)})
+    # The nearer value is a round number as people write it, about three tenths along.
+    grain = _round_number(size / 20)
+    start = round((offset + 0.3 * (size - 1)) / grain) * grain - offset
+    start = min(max(start, 0), size - 1 - steps[-1])
+    return [(start, start + step) for step in steps]
+
+
+def _round_number(amount: float) -> int:
+    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above the amount; at least 1."""
+    if amount < 1:
+        return 1
+    power = int(10 ** math.floor(math.log10(amount)))
+    return max(digit * power for digit in (1, 2, 5) if digit * power <= amount)
+
+
+FARTHEST = 1e7
+"""Metres that a circle may reach: a quarter round the Earth. Nearly opposite points, for which the iteration below does
+not converge, lie twice as far."""
+
+
+def ground_distances(points: ArrayLike, point: tuple[float, float]) -> FloatArray:
+    """Return how many metres points, one row of latitude and longitude each, lie from another on the ellipsoid.
+
+    Vincenty's inverse formula (1975), right to a millimetre but for nearly opposite points, which are infinitely far.
+    """
+    places = np.radians(np.asarray(points, dtype=np.float64).reshape(-1, 2))
+    major = 1000 * EQUATOR
+    minor = (1 - FLATTENING) * major
+    reduced = np.arctan((1 - FLATTENING) * np.tan(places[:, 0]))
+    other = math.atan((1 - FLATTENING) * math.tan(math.radians(point[0])))
+    sine, cosine, sine_other, cosine_other = np.sin(reduced), np.cos(reduced), math.sin(other), math.cos(other)
+    apart = places[:, 1] - math.radians(point[1])
+    turn, found = apart.copy(), np.full(len(places), np.inf)
+    for _ in range(60):  # it gains three digits in each round, up to a quarter round the Earth
+        across = np.hypot(cosine_other * np.sin(turn), cosine * sine_other - sine * cosine_other * np.cos(turn))
+        along = sine * sine_other + cosine * cosine_other * np.cos(turn)
+        angle = np.arctan2(across, along)
+        azimuth = np.divide(cosine * cosine_other * np.sin(turn), across, out=np.zeros_like(across), where=across > 0)
+        tilt = 1 - azimuth**2
+        middle = along - np.divide(2 * sine * sine_other, tilt, out=np.zeros_like(tilt), where=tilt > 0)
+        factor = FLATTENING / 16 * tilt * (4 + FLATTENING * (4 - 3 * tilt))
+        series = angle + factor * across * (middle + factor * along * (2 * middle**2 - 1))
+        new = apart + (1 - factor) * FLATTENING * azimuth * series
+        done = np.abs(new - turn) < 1e-13
+        turn = new
+        if done.all():
+            break
+    square = tilt * (major**2 - minor**2) / minor**2
+    large = 1 + square / 16384 * (4096 + square * (-768 + square * (320 - 175 * square)))
+    small = square / 1024 * (256 + square * (-128 + square * (74 - 47 * square)))
+    inner = along * (2 * middle**2 - 1) - small / 6 * middle * (4 * across**2 - 3) * (4 * middle**2 - 3)
+    change = small * across * (middle + small / 4 * inner)
+    found[done] = (minor * large * (angle - change))[done]
+    return found
+
+
+@dataclass(frozen=True)
+class Disc:
+    """All places within so many metres of a latitude and longitude, on the ground.
+
+    >>> Disc(40.75, -73.98, 2000.0).contains([(40.76, -73.98), (40.77, -73.98)])
+    array([ True, False])
+    """
+
+    latitude: float
+    longitude: float
+    radius: float
+
+    def __post_init__(self) -> None:
+        if not abs(self.latitude) <= 90 or not abs(self.longitude) <= 180:
+            raise InvalidParameterError(
+                f"A place is a latitude, from -90 to 90, and a longitude, from -180 to 180; got {self.latitude:g}, "
+                f"{self.longitude:g}."
+            )
+        if not 0 < self.radius <= FARTHEST:
+            raise InvalidParameterError(
+                f"A circle reaches more than nothing and no more than {FARTHEST / 1000:,.0f} km; got "
+                f"{self.radius / 1000:g} km."
+            )
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        far = f"{self.radius / 1000:.10g} km" if self.radius >= 1000 else f"{self.radius:.10g} m"
+        return f"{far} of {self.latitude:.10g}, {self.longitude:.10g}"
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """South, west, north and east of it, about."""
+        equator = 1000 * EQUATOR
+        tall = math.degrees(self.radius / equator)
+        wide = math.degrees(self.radius / (equator * max(math.cos(math.radians(self.latitude)), 1e-3)))
+        return self.latitude - tall, self.longitude - wide, self.latitude + tall, self.longitude + wide
+
+    def contains(self, points: ArrayLike) -> Chosen:
+        """Return for each point, latitude and longitude, whether it lies within; the rim does."""
+        places = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        # Between two parallels nothing is shorter than a meridian, which is most curved at the equator.
+        least_radius = 1000 * EQUATOR * (1 - FLATTENING) ** 2
+        near = np.abs(np.radians(places[:, 0] - self.latitude)) * least_radius <= self.radius
+        near[near] = ground_distances(places[near], (self.latitude, self.longitude)) <= self.radius
+        return near
+
+    def cuts(self, boxes: ArrayLike) -> Chosen:
+        """Return for each box, given by its corners (latitude, longitude), whether some lie within and some do not."""
+        corners = np.asarray(boxes, dtype=np.float64)
+        inside = self.contains(corners).reshape(corners.shape[:2])
+        return np.asarray(inside.any(axis=1) & ~inside.all(axis=1))
+
+
+def count_cells(area: Area | Disc, centres: FloatArray, corners: FloatArray) -> str:
+    """Say how many cells are in an area by their centres, and how many its border cuts."""
+    inside, cut = area.contains(centres), area.cuts(corners)
+    whole = f"{counted(int(inside.sum()), 'cell')} by centre"
+    south, west, north, east = area.box
+    (least, first), (most, last) = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    is_beyond = south < least or west < first or north > most or east > last
+    beyond = ", and runs beyond the cells, where nobody is counted" if is_beyond else ""
+    if not cut.any():
+        return f"{whole}; its border cuts none{beyond}"
+    both = int((cut & inside).sum())
+    count = f"{both:,} {'counts' if both == 1 else 'count'} whole and the others not at all"
+    return f"{whole}; its border cuts {int(cut.sum()):,}, of which {count}{beyond}"
+
+
+def why_no_cell(area: Area | Disc, corners: FloatArray) -> str:
+    """Return why an area holds the centre of no cell, and what to do about it."""
+    low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    south, west, north, east = area.box
+    if south <= high[0] and north >= low[0] and west <= high[1] and east >= low[1]:
+        return " It lies between the centres of cells: ask for a larger area, or use smaller cells."
+    if west <= high[0] and east >= low[0] and south <= high[1] and north >= low[1]:
+        return " Latitude and longitude look swapped: GeoJSON has longitude first, a query latitude."
+    return " It lies elsewhere on the Earth."

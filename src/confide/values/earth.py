@@ -1,29 +1,32 @@
-"""Places on the Earth: cells of latitude and longitude (WGS 84) whose plane overstates no distance on the ground."""
+"""Places on the Earth (WGS 84), whose plane overstates no distance on the ground.
+
+They are cells of latitude and longitude, or coordinates without cells, on a lattice of about a metre.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
-from confide.values.checks import check_count, check_positive, is_number
-from confide.values.geojson import GeoJSON, read_areas
-from confide.values.geometry import Indices, Values
-from confide.values.ground import METRES, Box, check_unit, ground_scales, kilometres
+from confide.values.checks import check_choice, check_count, check_positive, is_number
+from confide.values.geojson import Area, GeoJSON, read_areas
+from confide.values.geometry import LARGEST_LATTICE, Indices, Values
+from confide.values.ground import METRES, Box, ground_scales, kilometres
 from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.numerals import parse_real
-from confide.values.planes import Grid
-from confide.values.polygons import Area
+from confide.values.planes import Grid, Lattice, Plane
 from confide.values.wording import counted, told_at_edges
 
 MOST_GIVEN_AWAY = 0.02
@@ -32,14 +35,92 @@ MOST_GIVEN_AWAY = 0.02
 ROOM = 1e-9
 """By how much less than what is proven a spacing is, relative: more than float64 rounds degrees and scales by."""
 
-COLUMN_NAMES = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
-"""Names of the columns of coordinates."""
 
-Point = tuple[float, float]
+class OnEarth(Alphabet):
+    """Values in a box on the Earth, which people have as a latitude and a longitude, in degrees."""
+
+    raw_names = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
+    has_labels = True
+    south: float
+    west: float
+    north: float
+    east: float
+
+    _noun: str  # what neighbours are one of apart
+    _elsewhere = ""  # what is wrong with a point that merely lies outside the box
+
+    @property
+    @abstractmethod
+    def _longest(self) -> float:
+        """Kilometres from a value to its neighbour on the ground, where that is most."""
+
+    @property
+    def _digits(self) -> int:
+        """Decimals of a degree in the words for the box."""
+        return 4
+
+    @property
+    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
+        """The box."""
+        return Box(self.south, self.west, self.north, self.east)
+
+    @property
+    def extent(self) -> str:  # type: ignore[override]
+        """The box in words."""
+        lowest, highest = (self.south, self.west), (self.north, self.east)
+        return f"from {label_point(lowest, self._digits)} to {label_point(highest, self._digits)}"
+
+    @property
+    def given_away(self) -> float:
+        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
+
+        >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
+        True
+        """
+        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / self._longest
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """See :attr:`Alphabet.fine_print`."""
+        ground = (
+            f"Distances in the plane are never more than on the ground (WGS 84), and at most {self.given_away:.2%} "
+            f"less, which is given away."
+        )
+        return (ground, told_at_edges("place", self._noun, self.spacing, self.unit, math.sqrt(2) * self.spacing))
+
+    def fault(self, fields: Sequence[str]) -> str:
+        """See :meth:`Alphabet.fault`."""
+        latitude, longitude = map(parse_real, fields)
+        if latitude is None or longitude is None:
+            return "not decimal degrees"
+        return self.bounds.fault(latitude, longitude) or self._elsewhere
+
+    def _as_points(self, raw: ArrayLike) -> NDArray[np.float64]:
+        """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
+        array = wide_floats(as_values(raw, self, self.raw_names, "pairs (latitude, longitude)"))
+        if array.dtype.kind not in "iuf":
+            raise InvalidParameterError(
+                f"{self!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
+                f"{array.reshape(-1)[:1].tolist()}. Convert them."
+            )
+        points: NDArray[np.float64] = array.astype(np.float64)
+        return points
+
+    def _refuse_outside(self, points: NDArray[np.float64], is_outside: NDArray[np.bool_]) -> None:
+        """Refuse points that lie nowhere here."""
+        outside = np.flatnonzero(is_outside)
+        if outside.size:
+            first = tuple(points[outside[0]].tolist())
+            why = self.bounds.fault(*first)
+            raise ValueOutsideAlphabetError(
+                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
+                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
+                tuple(outside.tolist()),
+            )
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Places(Grid):
+class Places(OnEarth, Grid):
     """Cells of a box on the Earth; a person's own value is a latitude and a longitude, in degrees (WGS 84).
 
     A value is the pair (row, column), row 0 in the south and column 0 in the west. The box is cut into equal steps of
@@ -91,7 +172,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
 """,
     )
 
-    has_labels = True
+    _noun = "cell"
     spacing: float = field()  # always declared, so that a device need not prove it anew
     unit: str = "km"
     first_row: int = field(default=0, init=False)
@@ -117,12 +198,23 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         unit: str = "km",
         holes: Sequence[tuple[int, int]] | Sequence[Area] | GeoJSON = (),
     ) -> None:
-        check_unit(unit)
+        check_choice("unit", unit, tuple(METRES))
         box = box_of((south, west, north, east), centre, radius)
         size = kilometres(cell) if cell is not None else None
         box, rows, columns = _cut(box, size, rows, columns)
         proven = _proven_spacing(box, rows, columns)
-        length = _chosen_spacing(proven, size, spacing, METRES["km"] / METRES[unit])
+        units = METRES["km"] / METRES[unit]
+        if spacing is None:
+            # A tenth of a millimetre less at most, so that people can read it.
+            length = (size if size is not None else math.floor(proven * 1e7) / 1e7) * units
+        else:
+            check_positive("spacing", spacing)
+            length = float(spacing)
+            if spacing > proven * (1 + ROOM / 2) * units:
+                raise InvalidParameterError(
+                    f"spacing={spacing!r} is more than these cells measure on the ground, {proven * units:.6g}: "
+                    f"distances would be overstated and the promise broken. Leave it out."
+                )
         settings = {"rows": rows, "columns": columns, "spacing": length, "unit": unit, "holes": ()}
         bounds = {"south": box.south, "west": box.west, "north": box.north, "east": box.east}
         for name, value in ({"first_row": 0, "first_column": 0} | settings | bounds).items():
@@ -144,37 +236,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return cls(centre=(latitude, longitude), radius=radius, cell=cell, unit=unit)
 
     @property
-    def bounds(self) -> Box:  # type: ignore[override]  # made of settings
-        """The box."""
-        return Box(self.south, self.west, self.north, self.east)
-
-    @property
-    def extent(self) -> str:  # type: ignore[override]
-        """The box in words."""
-        lowest, highest = self.label((self.south, self.west)), self.label((self.north, self.east))
-        return f"from {lowest} to {highest}"
-
-    @property
-    def given_away(self) -> float:
-        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
-
-        >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
-        True
-        """
+    def _longest(self) -> float:
         most = ground_scales(self.bounds)[1]
-        longest = max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
-        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / longest
-
-    @property
-    def raw_names(self) -> tuple[tuple[str, ...], ...]:
-        """See :attr:`Alphabet.raw_names`."""
-        return COLUMN_NAMES
-
-    @property
-    def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`."""
-        edges = told_at_edges("place", "cell", self.spacing, self.unit, farthest=math.sqrt(2) * self.spacing)
-        return (told_of_ground(self.given_away), edges)
+        return max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
 
     def take(self, raw: ArrayLike) -> Values:
         """Turn latitudes and longitudes, one row a person, into cells; refuse those that lie in none.
@@ -182,17 +246,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).take([(0, 0), (0.5, 0.4), (1, 1)]).tolist()
         [[0, 0], [1, 0], [1, 1]]
         """
-        points = as_points(raw, self)
+        points = self._as_points(raw)
         cells = self.cells(points)
-        outside = np.flatnonzero(~self.contains(cells))
-        if outside.size:
-            first = tuple(points[outside[0]].tolist())
-            why = self.bounds.fault(*first)
-            raise ValueOutsideAlphabetError(
-                f"{outside.size:,} of {len(points):,} places lie outside {self!r}; first: {first!r} at position "
-                f"{outside[0]}{f' ({why})' if why else ''}. Leave them out or widen the box.",
-                tuple(outside.tolist()),
-            )
+        self._refuse_outside(points, ~self.contains(cells))
         return cells
 
     def cells(self, points: NDArray[np.float64]) -> Indices:
@@ -251,13 +307,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         row = math.floor((latitude - self.south) / (self.north - self.south) * self.rows)
         column = math.floor((longitude - self.west) / (self.east - self.west) * self.columns)
         return (min(row, self.rows - 1), min(column, self.columns - 1))
-
-    def fault(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.fault`."""
-        latitude, longitude = map(parse_real, fields)
-        if latitude is None or longitude is None:
-            return "not decimal degrees"
-        return self.bounds.fault(latitude, longitude)
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
         """Return latitude and longitude of the centres of cells, one row a cell.
@@ -347,14 +396,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return f"Places({joined(box, shape, holes)})"
 
 
-def told_of_ground(given_away: float) -> str:
-    """Return how distances in the plane compare with those on the ground."""
-    return (
-        f"Distances in the plane are never more than on the ground (WGS 84), and at most {given_away:.2%} less, which "
-        f"is given away."
-    )
-
-
 def label_point(point: Sequence[float], digits: int) -> str:
     """Return a latitude and longitude as people write them.
 
@@ -363,18 +404,6 @@ def label_point(point: Sequence[float], digits: int) -> str:
     """
     latitude, longitude = (f"{abs(value):.{digits}f}" for value in point)
     return f"{latitude} {'S' if point[0] < 0 else 'N'}, {longitude} {'W' if point[1] < 0 else 'E'}"
-
-
-def as_points(raw: ArrayLike, owner: Alphabet) -> NDArray[np.float64]:
-    """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
-    array = wide_floats(as_values(raw, owner, owner.raw_names, "pairs (latitude, longitude)"))
-    if array.dtype.kind not in "iuf":
-        raise InvalidParameterError(
-            f"{owner!r} takes latitudes and longitudes as numbers, in decimal degrees; got {array.dtype} such as "
-            f"{array.reshape(-1)[:1].tolist()}. Convert them."
-        )
-    points: NDArray[np.float64] = array.astype(np.float64)
-    return points
 
 
 def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, radius: str | None) -> Box:
@@ -415,38 +444,24 @@ def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) ->
         return box, int(rows), int(columns)
     if rows is not None or columns is not None:
         raise InvalidParameterError("Give either a cell size, or rows and columns.")
-    return _in_whole_cells(box, cell)
-
-
-def _in_whole_cells(box: Box, cell: float) -> tuple[Box, int, int]:
-    """Widen a box about its middle, by less than a cell, until its cells are proven to measure so many km each way."""
+    # Widen the box about its middle, by less than a cell, until its cells are proven to measure so many km each way.
     least = ground_scales(box)[0]
     rows = max(1, math.ceil(box.tall * least[0] / cell - 1e-6))
     columns = max(1, math.ceil(box.wide * least[1] / cell - 1e-6))
-    grown = box
+    (latitude, longitude), grown = box.middle, box
     while _proven_spacing(grown, rows, columns) < cell:
         least = ground_scales(grown)[0]
         more = cell * (1 + 2 * ROOM)
         tall, wide = max(grown.tall, rows * more / least[0]), max(grown.wide, columns * more / least[1])
-        grown = _stretched(box, tall, wide)
+        # Bounds are multiples of a millionth of a degree, which people can read.
+        south, north = math.floor((latitude - tall / 2) * 1e6) / 1e6, math.ceil((latitude + tall / 2) * 1e6) / 1e6
+        west, east = math.floor((longitude - wide / 2) * 1e6) / 1e6, math.ceil((longitude + wide / 2) * 1e6) / 1e6
+        if west < -180:  # at the date line it widens to the other side alone
+            west, east = -180.0, math.ceil((wide - 180) * 1e6) / 1e6
+        elif east > 180:
+            west, east = math.floor((180 - wide) * 1e6) / 1e6, 180.0
+        grown = Box(south, west, north, east)
     return grown, rows, columns
-
-
-def _stretched(box: Box, tall: float, wide: float) -> Box:
-    """Return a box about the same middle, its bounds multiples of a millionth of a degree, which people can read.
-
-    At the date line it widens to the other side alone.
-    """
-    latitude, longitude = (box.south + box.north) / 2, (box.west + box.east) / 2
-    south, west = (
-        math.floor((middle - span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide))
-    )
-    north, east = (math.ceil((middle + span / 2) * 1e6) / 1e6 for middle, span in ((latitude, tall), (longitude, wide)))
-    if west < -180:
-        west, east = -180.0, math.ceil((wide - 180) * 1e6) / 1e6
-    elif east > 180:
-        west, east = math.floor((180 - wide) * 1e6) / 1e6, 180.0
-    return Box(south, west, north, east)
 
 
 def _proven_spacing(box: Box, rows: int, columns: int) -> float:
@@ -455,15 +470,196 @@ def _proven_spacing(box: Box, rows: int, columns: int) -> float:
     return min(least[0] * box.tall / rows, least[1] * box.wide / columns) * (1 - ROOM)
 
 
-def _chosen_spacing(proven: float, cell: float | None, spacing: float | None, units: float) -> float:
-    """Return the spacing in units, so many to a km, refusing one that the ground does not bear."""
-    if spacing is None:
-        # A tenth of a millimetre less at most, so that people can read it.
-        return (cell if cell is not None else math.floor(proven * 1e7) / 1e7) * units
-    check_positive("spacing", spacing)
-    if spacing > proven * (1 + ROOM / 2) * units:
-        raise InvalidParameterError(
-            f"spacing={spacing!r} is more than these cells measure on the ground, {proven * units:.6g}: distances "
-            f"would be overstated and the promise broken. Leave it out."
-        )
-    return float(spacing)
+@dataclass(frozen=True, repr=False)
+class Degrees(Plane):
+    """Latitudes and longitudes that are multiples of a fraction of a degree: reports that are coordinates.
+
+    >>> Degrees(0.001, "km", 111000, 84000).decode(Degrees(0.001, "km", 111000, 84000).encode([(40.5, -73.75)]))
+    array([[ 40.5 , -73.75]])
+    """
+
+    RESOLUTION: ClassVar[int] = 1
+
+    latitude_steps: int = 1
+    longitude_steps: int = 1
+
+    field_names = ("latitude", "longitude")
+
+    @property
+    def resolutions(self) -> tuple[int, ...]:
+        """Steps of the lattice to a degree of latitude and to one of longitude."""
+        return (self.latitude_steps, self.longitude_steps)
+
+    def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
+        """See :meth:`Plane.moved`."""
+        points: NDArray[np.float64] = (cells + noise) / self.resolutions
+        return points
+
+    def steps(self, points: Values) -> NDArray[np.float64]:
+        """See :meth:`Plane.steps`."""
+        return np.rint(points.astype(np.float64) * self.resolutions)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Coordinates(OnEarth, Lattice):
+    """Latitudes and longitudes (WGS 84) in a box, on a lattice of about a metre; the cells are chosen at the estimate.
+
+    A value is a pair of whole numbers, the steps of the lattice from the equator and from Greenwich. As with
+    :class:`Places`, distances in the plane are never more than on the ground.
+
+    Parameters
+    ----------
+    south, west, north, east, centre, radius, unit
+        The box in which people are, as of :class:`Places`.
+    step
+        Width of the lattice, such as ``"1 m"``: people within half of it count as one.
+    spacing, latitude_steps, longitude_steps
+        In place of a step: how far neighbours lie apart in the plane, and how many steps a degree has.
+
+    >>> manhattan = Coordinates(40.7044, -74.0205, 40.7942, -73.9374)
+    >>> manhattan.take([(40.7580, -73.9855)]).tolist()
+    [[4526054, -6244080]]
+    >>> manhattan.degrees(manhattan.take([(40.7580, -73.9855)])).round(5).tolist()
+    [[40.758, -73.9855]]
+    """
+
+    kind = "coordinates"
+    about = 'latitude and longitude without cells; these are chosen at the estimate, with --cell "500 m"'
+    usual = "planar-laplace"
+    example = Example(
+        "home",
+        "Where people live",
+        unit="km on the ground",
+        text="""\
+south = 40.7044        # the box in which people are (WGS 84); reports may lie outside
+west = -74.0205
+north = 40.7942
+east = -73.9374
+# centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
+# radius = "5 km"
+# step = "1 m"         # the lattice on which places are told apart, and noise is drawn exactly
+# unit = "km"          # what distances are counted in, km or m
+""",
+    )
+
+    _noun = "step"
+    _elsewhere = "outside the alphabet"
+    _bounded = 'cells to estimate on, with --cell "500 m" or mechanism.on_cells(counts, "500 m")'
+    unit: str = "km"
+    south: float = math.nan
+    west: float = math.nan
+    north: float = math.nan
+    east: float = math.nan
+    latitude_steps: int = 0
+    longitude_steps: int = 0
+
+    def __init__(  # noqa: PLR0913 (a box or a circle, and a step in words or in numbers)
+        self,
+        south: float | None = None,
+        west: float | None = None,
+        north: float | None = None,
+        east: float | None = None,
+        *,
+        centre: Sequence[float] | None = None,
+        radius: str | None = None,
+        step: str = "1 m",
+        unit: str = "km",
+        spacing: float | None = None,
+        latitude_steps: int | None = None,
+        longitude_steps: int | None = None,
+    ) -> None:
+        check_choice("unit", unit, tuple(METRES))
+        box = box_of((south, west, north, east), centre, radius)
+        units = METRES["km"] / METRES[unit]
+        if spacing is None or latitude_steps is None or longitude_steps is None:
+            spacing = kilometres(step, "step") * units
+            step_km = spacing / units
+            if not 1e-4 <= step_km <= 0.1:  # finer ones have too many numbers, coarser ones are cells
+                raise InvalidParameterError(f'step must lie between "0.1 m" and "100 m"; got {1000 * step_km:g} m.')
+            latitude_steps, longitude_steps = (
+                math.floor(scale * (1 - ROOM) / step_km) for scale in _scales_around(box, step_km)
+            )
+        check_positive("spacing", spacing)
+        for name, number in (("latitude_steps", latitude_steps), ("longitude_steps", longitude_steps)):
+            check_count(name, number, 1)
+            if number > LARGEST_LATTICE // 200:
+                raise InvalidParameterError(f"{name} must be at most {LARGEST_LATTICE // 200:,}; got {number:,}.")
+        least, length = _scales_around(box, spacing / units), spacing / units
+        proven = min(least[0] / latitude_steps, least[1] / longitude_steps)
+        if length > proven:
+            raise InvalidParameterError(
+                f"A spacing of {1000 * length:g} m is more than these steps measure on the ground, {1000 * proven:.6g} "
+                f"m: distances would be overstated and the promise broken. Give a step alone."
+            )
+        settings = {"spacing": float(spacing), "unit": unit, "south": box.south, "west": box.west, "north": box.north}
+        steps = {"latitude_steps": int(latitude_steps), "longitude_steps": int(longitude_steps)}
+        for name, value in (settings | {"east": box.east} | steps).items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+        if self.given_away > MOST_GIVEN_AWAY:
+            raise InvalidParameterError(
+                f"{self!r} gives away {self.given_away:.2%} of distances on the ground; a plane serves up to "
+                f"{MOST_GIVEN_AWAY:.0%}. The box is too tall at this latitude: cut it into bands."
+            )
+
+    @property
+    def told_distances(self) -> tuple[float, ...]:
+        """Distances that an example speaks of: 100 m, 1 km and 5 km, in the unit."""
+        return tuple(metres / METRES[self.unit] for metres in (100, 1000, 5000))
+
+    @property
+    def fine(self) -> Degrees:
+        """See :attr:`Lattice.fine`; the lattice itself is fine enough."""
+        return Degrees(self.spacing, self.unit, self.latitude_steps, self.longitude_steps)
+
+    @property
+    def _longest(self) -> float:
+        most = ground_scales(self.bounds)[1]
+        return max(most[0] / self.latitude_steps, most[1] / self.longitude_steps)
+
+    def cells(self, cell: str | Places) -> Places:
+        """Return cells of the box, of this size, to estimate on.
+
+        >>> Coordinates(40.7044, -74.0205, 40.7942, -73.9374).cells("1 km").shape
+        (10, 8)
+        """
+        if isinstance(cell, Places):
+            return cell
+        return Places(self.south, self.west, self.north, self.east, cell=cell, unit=self.unit)
+
+    def take(self, raw: ArrayLike) -> Values:
+        """Turn latitudes and longitudes into points of the lattice, the nearest; refuse those outside the box."""
+        points = self._as_points(raw)
+        inside = (points >= (self.south, self.west)).all(axis=1) & (points <= (self.north, self.east)).all(axis=1)
+        self._refuse_outside(points, np.asarray(~inside))
+        steps: Indices = np.floor(points * (self.latitude_steps, self.longitude_steps) + 0.5).astype(np.int64)
+        return steps
+
+    def read(self, fields: Sequence[str]) -> Value | None:
+        """See :meth:`Alphabet.read`; decimal degrees alone are read."""
+        latitude, longitude = map(parse_real, fields)
+        if latitude is None or longitude is None or not self.bounds.holds(latitude, longitude):
+            return None
+        return (math.floor(latitude * self.latitude_steps + 0.5), math.floor(longitude * self.longitude_steps + 0.5))
+
+    def degrees(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return latitude and longitude of values."""
+        found: NDArray[np.float64] = np.asarray(values) / (self.latitude_steps, self.longitude_steps)
+        return found
+
+    def _name(self, values: Values) -> list[str]:
+        # Five decimals of a degree are about a metre.
+        return [label_point(point, 5) for point in self.degrees(values).tolist()]
+
+    def __repr__(self) -> str:
+        box = ", ".join(repr(one) for one in (self.south, self.west, self.north, self.east))
+        return f"Coordinates({box}, spacing={self.spacing!r}, unit={self.unit!r})"
+
+
+def _scales_around(box: Box, step: float) -> tuple[float, float]:
+    """Return the least km a degree in a box that holds all points of the lattice to which people in a box are moved."""
+    tall, wide = (2 * step / scale for scale in ground_scales(box)[0])
+    wider = Box(
+        max(box.south - tall, -90), max(box.west - wide, -180), min(box.north + tall, 90), min(box.east + wide, 180)
+    )
+    return ground_scales(wider)[0]

@@ -1,6 +1,7 @@
 """The ground under a plane: what a degree of latitude and of longitude measure on the ellipsoid WGS 84, with proof.
 
-Bounds and spacings of places come from here, so no function is used whose last bit depends on the machine.
+Bounds and spacings of places come from here, so no function is used for them whose last bit depends on the machine.
+Distances of single places, and circles of one distance, are asked for by queries alone.
 
 >>> least, most = ground_scales(Box(40.7044, -74.0205, 40.7942, -73.9374))
 >>> round(least[0], 2), round(least[1], 2)
@@ -14,7 +15,7 @@ import re
 from dataclasses import dataclass
 
 from confide.errors import InvalidParameterError
-from confide.values.checks import check_choice, is_number
+from confide.values.checks import is_number
 from confide.values.portable import cosine, sine
 
 EQUATOR = 6378.137
@@ -30,7 +31,6 @@ Scales = tuple[float, float]
 """Kilometres that a degree of latitude and one of longitude stand for."""
 
 _SQUARED_ECCENTRICITY = FLATTENING * (2 - FLATTENING)
-_LENGTH = re.compile(r"\s*([0-9]+[.]?[0-9]*|[.][0-9]+)\s*(m|km)\s*")
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,9 @@ def kilometres(length: object, name: str = "cell") -> float:
     >>> kilometres("500 m"), kilometres("0.5 km")
     (0.5, 0.5)
     """
-    found = _LENGTH.fullmatch(length) if isinstance(length, str) else None
+    pattern = r"\s*([0-9]+[.]?[0-9]*|[.][0-9]+)\s*(m|km)\s*"
+    found = re.fullmatch(pattern, length) if isinstance(length, str) else None
     metres = 0.0 if found is None else float(found[1]) * METRES[found[2]]
     if not 0 < metres < math.inf:
         raise InvalidParameterError(f'{name} must be a length above 0 such as "500 m" or "0.5 km"; got {length!r}.')
     return metres / 1000
-
-
-def check_unit(unit: object) -> None:
-    """Refuse a unit that distances on the ground are not counted in."""
-    check_choice("unit", unit, tuple(METRES))

@@ -18,9 +18,6 @@ from confide.errors import InvalidParameterError
 
 Kind = TypeVar("Kind")
 
-GROUP = "confide.kinds"
-"""Entry points under which packages offer kinds of their own."""
-
 
 @dataclass(frozen=True)
 class Example:
@@ -91,7 +88,7 @@ class Kinds(Mapping[str, Kind]):
             from importlib import metadata  # which takes 20 ms to import
 
             Kinds._are_all_here = True
-            for entry in metadata.entry_points(group=GROUP):
+            for entry in metadata.entry_points(group="confide.kinds"):
                 try:
                     register(entry.load())
                 except Exception as error:  # a broken package must not keep anybody from surveys without its kinds

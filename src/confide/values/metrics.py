@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,9 @@ FLOAT_ERROR = Fraction(1, 2**48)
 
 class Metric(ABC):
     """Distance between any two values."""
+
+    name: ClassVar[str] = ""
+    """What it is called in a sentence; one without a name is shown as its class writes itself."""
 
     @abstractmethod
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
@@ -62,6 +66,9 @@ class Metric(ABC):
         near = Fraction(float(self.between(left, right)))
         return near * (1 - FLOAT_ERROR), near * (1 + FLOAT_ERROR)
 
+    def __str__(self) -> str:
+        return self.name or repr(self)
+
 
 @dataclass(frozen=True)
 class Discrete(Metric):
@@ -70,6 +77,8 @@ class Discrete(Metric):
     >>> Discrete().distance("red", "blue")
     1.0
     """
+
+    name = "discrete distance"
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
         """See :meth:`Metric.between`."""
@@ -81,9 +90,6 @@ class Discrete(Metric):
         exact = Fraction(tuple(left) != tuple(right))
         return exact, exact
 
-    def __str__(self) -> str:
-        return "discrete distance"
-
 
 @dataclass(frozen=True)
 class Euclidean(Metric):
@@ -92,6 +98,8 @@ class Euclidean(Metric):
     >>> Euclidean().distance(30, 35)
     5.0
     """
+
+    name = "Euclidean distance"
 
     spacing: float = 1.0
 
@@ -110,9 +118,6 @@ class Euclidean(Metric):
         low = Fraction(root, 1 << precision)
         return (low, low) if low**2 == squared else (low, Fraction(root + 1, 1 << precision))
 
-    def __str__(self) -> str:
-        return "Euclidean distance"
-
 
 @dataclass(frozen=True)
 class Manhattan(Metric):
@@ -121,6 +126,8 @@ class Manhattan(Metric):
     >>> Manhattan(spacing=0.5).distance((0, 0), (3, 4))
     3.5
     """
+
+    name = "taxicab distance"
 
     spacing: float = 1.0
 
@@ -136,9 +143,6 @@ class Manhattan(Metric):
         exact = sum((abs(step) for step in _steps(left, right)), Fraction(0)) * Fraction(self.spacing)
         return exact, exact
 
-    def __str__(self) -> str:
-        return "taxicab distance"
-
 
 @dataclass(frozen=True)
 class Uneven(Metric):
@@ -147,6 +151,8 @@ class Uneven(Metric):
     >>> Uneven((5, 15, 35, 75)).distance(1, 3)
     60.0
     """
+
+    name = "distance along a line"
 
     places: tuple[Fraction, ...]
     first: int = 0
@@ -172,9 +178,6 @@ class Uneven(Metric):
         exact = abs(self.places[int(left[0]) - self.first] - self.places[int(right[0]) - self.first])
         return exact, exact
 
-    def __str__(self) -> str:
-        return "distance along a line"
-
 
 @dataclass(frozen=True)
 class Circular(Metric):
@@ -183,6 +186,8 @@ class Circular(Metric):
     >>> Circular(24).distance(23, 0), Circular(24).distance(3, 15)
     (1.0, 12.0)
     """
+
+    name = "distance around a circle"
 
     size: int
 
@@ -205,9 +210,6 @@ class Circular(Metric):
         steps = abs(Fraction(left[0]) - Fraction(right[0])) % self.size
         exact = min(steps, self.size - steps)
         return exact, exact
-
-    def __str__(self) -> str:
-        return "distance around a circle"
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,7 @@ REAL = f"[{BLANK}]*([+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)[{BL
 NUMBER_LIKE = f"[{BLANK}]*([+-]?(?:[0-9][0-9_]*[.]?[0-9_]*|[.][0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?)[{BLANK}]*"
 """Texts that were meant as a number, though none of the above may take them."""
 
-LONGEST_NUMBER = 4000
-"""Digits past which a number is cut: Python refuses to convert more, and no alphabet has one as large."""
-
-_WHOLE, _REAL, _NUMBER_LIKE = re.compile(WHOLE), re.compile(REAL), re.compile(NUMBER_LIKE)
+_WHOLE, _REAL = re.compile(WHOLE), re.compile(REAL)
 
 
 def parse_integer(text: str) -> int | None:
@@ -47,7 +44,8 @@ def parse_integer(text: str) -> int | None:
     if found is None:
         return None
     sign = -1 if found[1].startswith("-") else 1
-    return sign * int(found[1].lstrip("+-").lstrip("0")[:LONGEST_NUMBER] or "0")
+    # Cut past 4,000 digits: Python refuses to convert more, and no alphabet has a number as large.
+    return sign * int(found[1].lstrip("+-").lstrip("0")[:4000] or "0")
 
 
 def parse_real(text: str) -> float | None:
@@ -67,7 +65,7 @@ def looks_like_a_number(text: str) -> bool:
     >>> looks_like_a_number("1_000.5"), looks_like_a_number("twelve")
     (True, False)
     """
-    return _NUMBER_LIKE.fullmatch(text) is not None
+    return re.fullmatch(NUMBER_LIKE, text) is not None
 
 
 class Numeral(str):
@@ -79,8 +77,6 @@ class Numeral(str):
 _SIGN = f"([^0-9+{BLANK}\ufeff-]*)"
 _GAP = f"[,.'\u2019_{BLANK}]"
 _EXAMPLE = re.compile(f"[{BLANK}]*{_SIGN}[{BLANK}]*1({_GAP}?)234(?:([.,])[0-9]+)?[{BLANK}]*{_SIGN}[{BLANK}]*")
-_GROUPS = f"(?:({_GAP})(?:[0-9]{{3}}{_GAP})*[0-9]{{3}})?"
-_WRITTEN = re.compile(f"[+-]?{_SIGN}([{BLANK}]*)[0-9]+?{_GROUPS}(?:([.,])[0-9]+)?([{BLANK}]*){_SIGN}")
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,9 @@ class NumberFormat:
         >>> NumberFormat.guess("$58,000"), NumberFormat.guess("12,5"), NumberFormat.guess("twelve")
         ('$1,234', '1234,56', '')
         """
-        found = _WRITTEN.fullmatch(text.strip())
+        groups = f"(?:({_GAP})(?:[0-9]{{3}}{_GAP})*[0-9]{{3}})?"
+        written = f"[+-]?{_SIGN}([{BLANK}]*)[0-9]+?{groups}(?:([.,])[0-9]+)?([{BLANK}]*){_SIGN}"
+        found = re.fullmatch(written, text.strip())
         if found is None or (found[3] and found[3] == found[4]):
             return ""
         before, blank, gap, mark, other, behind = (part or "" for part in found.groups())

@@ -44,24 +44,22 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, unbounded
+from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, as_value, unbounded
 from confide.values.checks import refuse_masked
-from confide.values.circles import Disc, count_cells, why_no_cell
-from confide.values.polygons import Area
+from confide.values.distances import Disc, count_cells, why_no_cell
+from confide.values.geojson import Area
+from confide.values.ground import METRES
 from confide.values.scales import quoted
 from confide.values.wording import plural
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
-
-METRES = {"m": 1.0, "km": 1000.0}
-"""Metres of the units of distances."""
 
 SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9}
 SCALES |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
@@ -79,15 +77,10 @@ STATISTICS = {
 }
 """What is no share of people, and where it is found."""
 
-SPELLINGS: dict[str, str | int | None] = {"≤": "<=", "≥": ">=", "≠": "!="}
-
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 Literal = int | float | str | tuple[int, ...]
-
-LONGEST = 2000
-DEEPEST = 50
-"""A text may not be longer, nor parentheses in it deeper; nobody writes such a query by hand."""
+Asked = TypeVar("Asked")
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -148,8 +141,32 @@ def weigh(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArr
         return _Reader(query, alphabet, name).read().astype(np.float64)
     if isinstance(query, Area | Disc):
         return query.contains(alphabet.centres(np.arange(alphabet.size))).astype(np.float64)
-    weights = _call(query, alphabet) if callable(query) else query
-    return _check_weights(weights, alphabet)
+    weights = query
+    if callable(query):
+        weights = []
+        for value in map(as_value, alphabet.decode(np.arange(alphabet.size)).tolist()):
+            try:
+                weights.append(query(value))
+            except Exception as error:
+                raise InvalidParameterError(
+                    f"The query {describe_query(query)} raised {type(error).__name__} for the value {value!r}: "
+                    f"{error}. A function must take every value of {alphabet!r}."
+                ) from error
+    refuse_masked("weights of a query", weights, InvalidParameterError)
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(
+            f"A query is a text such as {_example(alphabet, None)!r}, a function of a value, or numbers; got "
+            f"{type(weights).__name__}."
+        ) from None
+    if array.shape != (alphabet.size,):
+        raise InvalidParameterError(
+            f"A query over {alphabet!r} needs one weight for each of {alphabet.size:,} values; got shape {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        raise InvalidParameterError(f"The weights of a query must be finite; got {array[~np.isfinite(array)][0]}.")
+    return array
 
 
 def describe_query(query: Query) -> str:
@@ -182,38 +199,6 @@ def _areas_and_remarks(
     return reader.circles, list(dict.fromkeys(reader.remarks))
 
 
-def _call(function: Callable[[Any], Any], alphabet: Alphabet) -> list[Any]:
-    answers = []
-    for value in alphabet.decode(np.arange(alphabet.size)).tolist():
-        known = tuple(value) if isinstance(value, list) else value
-        try:
-            answers.append(function(known))
-        except Exception as error:
-            raise InvalidParameterError(
-                f"The query {describe_query(function)} raised {type(error).__name__} for the value {known!r}: {error}. "
-                f"A function must take every value of {alphabet!r}."
-            ) from error
-    return answers
-
-
-def _check_weights(weights: Any, alphabet: Alphabet) -> FloatArray:
-    refuse_masked("weights of a query", weights, InvalidParameterError)
-    try:
-        array = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameterError(
-            f"A query is a text such as {_example(alphabet, None)!r}, a function of a value, or numbers; got "
-            f"{type(weights).__name__}."
-        ) from None
-    if array.shape != (alphabet.size,):
-        raise InvalidParameterError(
-            f"A query over {alphabet!r} needs one weight for each of {alphabet.size:,} values; got shape {array.shape}."
-        )
-    if not np.isfinite(array).all():
-        raise InvalidParameterError(f"The weights of a query must be finite; got {array[~np.isfinite(array)][0]}.")
-    return array
-
-
 @dataclass
 class _Reader:
     """Reads one text from left to right; every method takes what it understands and returns which values it means."""
@@ -228,53 +213,54 @@ class _Reader:
     remarks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tokens = self._cut()
+        # 2,000 letters here, and 50 parentheses below: nobody writes a longer or deeper query by hand.
+        if len(self.text) > 2000:
+            raise InvalidParameterError(f"A query may have 2,000 characters at most; got {len(self.text):,}.")
+        self.tokens, place = [], 0
+        text = self.text.replace("≤", "<=").replace("≥", ">=").replace("≠", "!=").rstrip()
+        while place < len(text):
+            match = TOKEN.match(text, place)
+            if match is None or match.lastgroup is None:
+                raise self._error(f"it cannot be read from {text[place:].strip()[:20]!r} on")
+            word, place = match[match.lastgroup], match.end()
+            if self.tokens[-1:] == [("sign", "(")] and word.count(",") == 1 and text[place:].lstrip()[:1] == ")":
+                row, column = word.split(",")  # a cell, (100,200)
+                self.tokens += [("number", row), ("sign", ","), ("number", column)]
+            else:
+                self.tokens.append((match.lastgroup, word))
 
     def read(self) -> Chosen:
         words = {word for kind, word in self.tokens if kind == "name"} & STATISTICS.keys()
         if words and not any(word in COMPARISONS or word == "in" for _, word in self.tokens):
             raise self._error(f"it asks for no share of people. Ask for {STATISTICS[min(words)]}")
         chosen = self._query()
-        if self._peek() is not None:
+        if self.place < len(self.tokens):
             raise self._unexpected("the end")
         return chosen
 
-    def _cut(self) -> list[tuple[str, str]]:
-        if len(self.text) > LONGEST:
-            raise InvalidParameterError(f"A query may have {LONGEST:,} characters at most; got {len(self.text):,}.")
-        tokens: list[tuple[str, str]] = []
-        text, place = self.text.translate(str.maketrans(SPELLINGS)).rstrip(), 0
-        while place < len(text):
-            match = TOKEN.match(text, place)
-            if match is None or match.lastgroup is None:
-                raise self._error(f"it cannot be read from {text[place:].strip()[:20]!r} on")
-            word, place = match[match.lastgroup], match.end()
-            if tokens[-1:] == [("sign", "(")] and word.count(",") == 1 and text[place:].lstrip()[:1] == ")":
-                row, column = word.split(",")  # a cell, (100,200)
-                tokens += [("number", row), ("sign", ","), ("number", column)]
-            else:
-                tokens.append((match.lastgroup, word))
-        return tokens
-
     def _query(self) -> Chosen:
         chosen = self._term()
-        while self._take_word("or"):
+        while self._take("or"):
             chosen = chosen | self._term()
         return chosen
 
     def _term(self) -> Chosen:
         chosen = self._factor()
-        while self._take_word("and"):
+        while self._take("and"):
             chosen = chosen & self._factor()
         return chosen
 
     def _factor(self) -> Chosen:
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise self._error(f"it is nested more than {DEEPEST} deep")
-        if self._take_word("not"):
+        if self.depth > 50:
+            raise self._error("it is nested more than 50 deep")
+        if self._take("not"):
             chosen = ~self._factor()
-        elif self._peek() == ("sign", "(") and not self._is_pair():
+        # A parenthesis opens a query, or a cell: (2, 3).
+        elif self._peek() == ("sign", "(") and not (
+            [kind for kind, _ in self.tokens[self.place + 1 : self.place + 3]] == ["number", "sign"]
+            and self.tokens[self.place + 2][1] == ","
+        ):
             self.place += 1
             chosen = self._query()
             self._expect(")")
@@ -288,23 +274,32 @@ class _Reader:
             return self._within()
         if self.alphabet.attributes is not None:
             return self._attribute(self.alphabet.attributes)
-        kind, word = self._peek() or ("", "")
+        kind, word = self._peek()
         if (word in COMPARISONS or word == "in") and not self._parts:
             return self._after(self.name or "value")  # there is one thing to ask about, and it needs no name
         if kind == "name":
-            part = self._part()
-            return self._after(part)
+            return self._after(self._part())
         literal = self._literal()
         sign = self._sign()
         part = self._part()
         chosen = self._compare(part, MIRRORED[sign], literal)
-        if (self._peek() or ("", ""))[1] in COMPARISONS:
+        if self._peek()[1] in COMPARISONS:
             chosen = chosen & self._compare(part, self._sign(), self._literal())
         return chosen
 
     def _attribute(self, attributes: Attributes) -> Chosen:
         """Read a comparison as one about the single attribute that it names, and give all combinations its answer."""
-        place, known = self._place_of_name(), _attribute_names(attributes)
+        # A comparison has its name at its start, or after a literal and a sign.
+        place = self.place
+        if self._peek()[0] in ("number", "text", "date", "sign"):
+            signs = (at for at in range(place, len(self.tokens)) if self.tokens[at][1] in COMPARISONS)
+            place = next(signs, place - 1) + 1
+        # Each name speaks of one attribute, and has another in a query about that attribute alone.
+        known = {}
+        for name, alphabet in zip(attributes.names, attributes.alphabets, strict=True):
+            is_plane = alphabet.geometry.dimensions == 2
+            known[name] = (name, "cell" if is_plane else name)
+            known |= {f"{name}_{field}": (name, field) for field in alphabet.field_names if is_plane}
         kind, word = self.tokens[place] if place < len(self.tokens) else ("", "")
         if kind != "name" or word in WORDS:
             self.place = place
@@ -318,27 +313,20 @@ class _Reader:
         self.place, self.circles, self.remarks = reader.place, self.circles + reader.circles, reader.remarks
         return attributes.spread(chosen, name)
 
-    def _place_of_name(self) -> int:
-        """Return where a comparison has its name: at its start, or after a literal and a sign."""
-        if (self._peek() or ("", ""))[0] not in ("number", "text", "date", "sign"):
-            return self.place
-        signs = (at for at in range(self.place, len(self.tokens)) if self.tokens[at][1] in COMPARISONS)
-        return next(signs, self.place - 1) + 1
-
     def _within(self) -> Chosen:
         """Read a circle on the Earth: within 2 km of 40.75, -73.98."""
-        self._expect_word("within")
-        kind, number = self._peek() or ("", "")
+        self._expect("within")
+        kind, number = self._peek()
         if kind != "number":
             raise self._unexpected("a distance such as 2 km")
         self.place += 1
-        far, (kind, unit) = self._number(number, alone=True), self._peek() or ("", "")
+        far, (kind, unit) = self._number(number, alone=True), self._peek()
         if kind != "name" or unit not in METRES:
             raise self._unexpected(f"a unit, {' or '.join(METRES)}")
         self.place += 1
-        self._expect_word("of")
+        self._expect("of")
         latitude = self._literal(alone=False)
-        self._take_sign(",")
+        self._take(",")
         longitude = self._literal(alone=False)
         if isinstance(latitude, str | tuple) or isinstance(longitude, str | tuple):
             raise self._error("a circle is written 'within 2 km of 40.75, -73.98', latitude first")
@@ -346,51 +334,47 @@ class _Reader:
         self.circles.append((circle, self.alphabet))
         return circle.contains(self.alphabet.centres(np.arange(self.alphabet.size)))
 
-    def _expect_word(self, word: str) -> None:
-        if not self._take_word(word):
-            raise self._unexpected(repr(word))
-
     def _after(self, part: str) -> Chosen:
         """Read what follows a name."""
         if part == "cell" and self._peek() == ("name", "within"):
             return self._within()
-        if self._take_word("in"):
+        if self._take("in"):
             return self._in(part)
-        if self._take_word("not"):
-            if not self._take_word("in"):
-                raise self._unexpected("'in'")
+        if self._take("not"):
+            self._expect("in")
             return ~self._in(part)
         return self._compare(part, self._sign(), self._literal())
 
     def _in(self, part: str) -> Chosen:
-        opening = (self._peek() or ("", ""))[1]
-        closing = {"{": "}", "[": "]"}.get(opening)
+        closing = {"{": "}", "[": "]"}.get(self._peek()[1])
         if closing is None:
-            return self._range(part)
+            low = self._literal()
+            self._expect("..")
+            high = self._literal()
+            around = self._ask(lambda alphabet: alphabet.stretch(low, high))
+            return self._compare(part, ">=", low) & self._compare(part, "<=", high) if around is None else around
         self.place += 1
         chosen = self._compare(part, "==", self._literal(alone=False))
-        while self._take_sign(","):
+        while self._take(","):
             chosen = chosen | self._compare(part, "==", self._literal(alone=False))
         self._expect(closing)
         return chosen
 
-    def _range(self, part: str) -> Chosen:
-        low = self._literal()
-        self._expect("..")
-        high = self._literal()
-        around = self._ask(lambda alphabet: alphabet.stretch(low, high))
-        return self._compare(part, ">=", low) & self._compare(part, "<=", high) if around is None else around
-
     def _compare(self, part: str, sign: str, literal: Literal) -> Chosen:
         if part == "cell":
             return self._compare_cells(sign, literal)
-        sign = self._at_edge(sign, literal)
+        # At an edge of bins, which belongs to the upper bin, <= is < and > is >=.
+        is_at_edge = sign in ("<=", ">") and isinstance(literal, int | float) and bool(self.alphabet.edges)
+        if is_at_edge and Fraction(str(literal)) in self.alphabet.edges:
+            self.remarks.append(f"exactly {literal:,} counts as above: a bin begins at its lower edge")
+            sign = {"<=": "<", ">": ">="}[sign]
         asked = self._ask(lambda alphabet: alphabet.compare(sign, literal))
         if asked is not None:
             return asked
         values = self._values(part)
         if not isinstance(literal, tuple):
-            literal = self._named(literal)
+            found = self._ask(lambda alphabet: alphabet.named(str(literal)))
+            literal = found if isinstance(found, str | int) else literal
         if (values.dtype.kind in "US") != isinstance(literal, str) or isinstance(literal, tuple):
             raise self._error(f"{part!r} cannot be compared with {literal!r}")
         if isinstance(literal, str):
@@ -405,25 +389,8 @@ class _Reader:
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
         return chosen
 
-    def _at_edge(self, sign: str, literal: Literal) -> str:
-        """Return < for <= and >= for > at an edge of bins, which belongs to the upper bin, and remark on it."""
-        if not self.alphabet.edges or not isinstance(literal, int | float) or sign not in ("<=", ">"):
-            return sign
-        if Fraction(str(literal)) not in self.alphabet.edges:
-            return sign
-        self.remarks.append(f"exactly {literal:,} counts as above: a bin begins at its lower edge")
-        return {"<=": "<", ">": ">="}[sign]
-
-    def _named(self, literal: int | float | str) -> Literal:
-        """Return the value that a literal names; the literal itself where it names none."""
-        try:
-            found = self.alphabet.named(str(literal))
-        except InvalidParameterError as error:
-            raise self._error(str(error)) from None
-        return found if isinstance(found, str | int) else literal
-
-    def _ask(self, ask: Callable[[Alphabet], Chosen | None]) -> Chosen | None:
-        """Ask the alphabet, in people's own terms; None where values compare as they are."""
+    def _ask(self, ask: Callable[[Alphabet], Asked]) -> Asked:
+        """Ask the alphabet, in people's own terms; an error says which query it is about."""
         try:
             return ask(self.alphabet)
         except InvalidParameterError as error:
@@ -452,7 +419,7 @@ class _Reader:
 
     def _part(self) -> str:
         """Take the name of a part of a value."""
-        kind, word = self._peek() or ("", "")
+        kind, word = self._peek()
         if kind != "name" or word in WORDS:
             raise self._unexpected("a name")
         self.place += 1
@@ -472,16 +439,14 @@ class _Reader:
         raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{meant}")
 
     def _known_names(self) -> tuple[str, ...]:
-        if self.alphabet.geometry.dimensions == 2:
-            return (*self._parts, "cell")
         if self._parts:
-            return self._parts
+            return (*self._parts, "cell")
         # A name that is no word, such as "home town", cannot be written in a query; then any word stands for it.
         is_word = self.name is not None and re.fullmatch(r"[^\W\d]\w*", self.name) is not None
         return tuple(dict.fromkeys((str(self.name), "value"))) if is_word else ()
 
     def _literal(self, *, alone: bool = True) -> Literal:
-        kind, word = self._peek() or ("", "")
+        kind, word = self._peek()
         if kind == "sign" and word == "(":
             return self._pair()
         if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
@@ -503,15 +468,18 @@ class _Reader:
     def _amount(self, number: int | float, word: str) -> int | float:
         """Take what follows a number, such as k or years, and return the number in the unit of the values."""
         unit = self.alphabet.unit.lower().split()
-        strange = next((sign for sign in CURRENCIES if sign in word and not _is_currency(sign, unit)), None)
-        if strange is not None:
-            raise self._error(f"the values are in {self.alphabet.unit}, not in {strange}")
-        scale, (kind, after) = Fraction(1), self._peek() or ("", "")
+        # Amounts in a unit may have its sign, or any where the unit names no currency.
+        words = [_singular(one) for one in unit if _singular(one) not in SCALES]
+        for sign, currencies in CURRENCIES.items():
+            is_known = sign in words or any(one in currencies.split() for one in words)
+            if sign in word and words and not is_known:
+                raise self._error(f"the values are in {self.alphabet.unit}, not in {sign}")
+        scale, (kind, after) = Fraction(1), self._peek()
         if kind == "name" and after in SCALES:
             self.place += 1
             scale = Fraction(SCALES[after], next((SCALES[one] for one in map(_singular, unit) if one in SCALES), 1))
-        words = {form for one in unit for form in (one, plural(one), _singular(one))}
-        while (following := self._peek()) is not None and following[0] == "name" and following[1].lower() in words:
+        forms = {form for one in unit for form in (one, plural(one), _singular(one))}
+        while self._peek()[0] == "name" and self._peek()[1].lower() in forms:
             self.place += 1
         scaled = Fraction(str(number)) * scale
         return number if scale == 1 else int(scaled) if scaled.denominator == 1 else float(scaled)
@@ -526,39 +494,30 @@ class _Reader:
             raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
         return row, column
 
-    def _is_pair(self) -> bool:
-        """Whether a parenthesis opens a cell rather than a query."""
-        after = self.tokens[self.place + 1 : self.place + 3]
-        return [kind for kind, _ in after] == ["number", "sign"] and after[1][1] == ","
-
     def _sign(self) -> str:
-        _, sign = self._peek() or ("", "")
+        _, sign = self._peek()
         if sign not in COMPARISONS:
             raise self._unexpected("a comparison such as >=")
         self.place += 1
         return sign
 
-    def _peek(self) -> tuple[str, str] | None:
-        return self.tokens[self.place] if self.place < len(self.tokens) else None
+    def _peek(self) -> tuple[str, str]:
+        """Return the kind and the text of what comes next; nothing at the end."""
+        return self.tokens[self.place] if self.place < len(self.tokens) else ("", "")
 
-    def _take_word(self, word: str) -> bool:
-        return self._take(("name", word))
-
-    def _take_sign(self, sign: str) -> bool:
-        return self._take(("sign", sign))
-
-    def _take(self, token: tuple[str, str]) -> bool:
-        is_there = self._peek() == token
+    def _take(self, word: str) -> bool:
+        """Step over a word or a sign if it comes next; a text in quotation marks is neither."""
+        is_there = self._peek() in (("name", word), ("sign", word))
         self.place += is_there
         return is_there
 
-    def _expect(self, sign: str) -> None:
-        if not self._take_sign(sign):
-            raise self._unexpected(repr(sign))
+    def _expect(self, word: str) -> None:
+        if not self._take(word):
+            raise self._unexpected(repr(word))
 
     def _unexpected(self, wanted: str) -> InvalidParameterError:
-        found = self._peek()
-        return self._error(f"expected {wanted}, found {'the end' if found is None else repr(found[1])}")
+        kind, found = self._peek()
+        return self._error(f"expected {wanted}, found {repr(found) if kind else 'the end'}")
 
     def _error(self, what: str) -> InvalidParameterError:
         example = _example(self.alphabet, self.name if self._known_names() else None)
@@ -586,21 +545,5 @@ def _example(alphabet: Alphabet, name: str | None) -> str:
     return f"{own} in {{{', '.join(quoted(one) if isinstance(one, str) else str(one) for one in values)}}}"
 
 
-def _is_currency(sign: str, unit: list[str]) -> bool:
-    """Whether amounts in a unit may have this sign: that of the unit, or any where it names no currency and no unit."""
-    words = [_singular(one) for one in unit if _singular(one) not in SCALES]
-    return not words or sign in words or any(one in CURRENCIES[sign].split() for one in words)
-
-
 def _singular(word: str) -> str:
     return word.removesuffix("s") if len(word) > 2 else word
-
-
-def _attribute_names(attributes: Attributes) -> dict[str, tuple[str, str]]:
-    """Return the attribute that each name speaks of, and what it is called in a query about that attribute alone."""
-    known = {}
-    for name, alphabet in zip(attributes.names, attributes.alphabets, strict=True):
-        is_plane = alphabet.geometry.dimensions == 2
-        known[name] = (name, "cell" if is_plane else name)
-        known |= {f"{name}_{field}": (name, field) for field in alphabet.field_names if is_plane}
-    return known

@@ -15,20 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.values.amounts import as_amount
-from confide.values.base import joined
+from confide.values.amounts import as_amount, as_written
+from confide.values.base import joined, spacing_and_unit
+from confide.values.categories import Aliases, Spelling, as_aliases, check_words
 from confide.values.checks import as_items, check_positive, check_text
 from confide.values.geometry import Indices, LineGeometry, Values
 from confide.values.kinds import Example
-from confide.values.lines import Integers
 from confide.values.metrics import Value
+from confide.values.planes import Integers
 from confide.values.wording import counted, listed
-from confide.values.words import Aliases, Spelling, as_aliases, check_words
-
-SHOWN_WORDS = 4
-
-QUERY_WORD = re.compile(r"(?!(?:and|or|not|in)\b)[^\W\d]\w*")
-"""Words that stand in a query without quotation marks."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -96,7 +91,24 @@ unit = "step"          # what distances are counted in; may be left out
         words = check_words("Scale", values)
         check_positive("spacing", spacing)
         check_text("unit", unit)
-        places, step = _settle_positions(positions, len(words), spacing)
+        # Where words lie; nothing where that is equally far apart, and then how far.
+        places: tuple[Fraction, ...] = ()
+        step = float(spacing)
+        if positions is not None:
+            if spacing != 1:
+                raise InvalidParameterError(
+                    f"Give a spacing or positions, not both; got {spacing!r} and {positions!r}."
+                )
+            places = tuple(as_amount("a position", one) for one in as_items("positions", positions, "numbers"))
+            if len(places) != len(words):
+                raise InvalidParameterError(
+                    f"Give one position for each of {counted(len(words), 'word')}; got {len(places):,}."
+                )
+            gaps = {right - left for left, right in pairwise(places)}
+            if any(gap <= 0 for gap in gaps):
+                shown = ", ".join(f"{float(one):g}" for one in places)
+                raise InvalidParameterError(f"Positions must rise from word to word; got {shown}.")
+            places, step = (places, 1.0) if len(gaps) > 1 else ((), float(gaps.pop()) if gaps else 1.0)
         settled = {"low": 0, "high": len(words) - 1, "spacing": step, "unit": unit, "words": words, "places": places}
         settled |= {"fold": fold, "aliases": as_aliases(aliases, words), "other": other}
         for name, value in settled.items():
@@ -219,46 +231,16 @@ unit = "step"          # what distances are counted in; may be left out
         return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self.words[:SHOWN_WORDS])) + (", ..." if self.size > SHOWN_WORDS else "")
-        spacing = "" if self.spacing == 1 else f"spacing={self.spacing!r}"
-        places = ", ".join(f"{as_written(place):g}" for place in self.places[:SHOWN_WORDS])
-        more = ", ..." if len(self.places) > SHOWN_WORDS else ""
-        settings = (
-            f"positions=[{places}{more}]" if self.places else spacing,
-            f"unit={self.unit!r}" if self.unit else "",
-        )
-        return f"Scale({joined(f'[{shown}]', *settings, *self.spelling.settings)})"
+        more = ", ..." if self.size > 4 else ""
+        words = ", ".join(map(repr, self.words[:4]))
+        places = ", ".join(f"{as_written(place):g}" for place in self.places[:4])
+        spacing, unit = spacing_and_unit(self)
+        lie = f"positions=[{places}{more}]" if self.places else spacing
+        return f"Scale({joined(f'[{words}{more}]', lie, unit, *self.spelling.settings)})"
 
 
 def quoted(word: str) -> str:
-    """Return a word as it stands in a query."""
-    if QUERY_WORD.fullmatch(word):
+    """Return a word as it stands in a query, without quotation marks where it needs none."""
+    if re.fullmatch(r"(?!(?:and|or|not|in)\b)[^\W\d]\w*", word):
         return word
     return f'"{word}"' if "'" in word else f"'{word}'"
-
-
-def _settle_positions(
-    positions: Sequence[float] | None, size: int, spacing: float
-) -> tuple[tuple[Fraction, ...], float]:
-    """Return where words lie, nothing where that is equally far apart, and then how far."""
-    if positions is None:
-        return (), float(spacing)
-    if spacing != 1:
-        raise InvalidParameterError(f"Give a spacing or positions, not both; got {spacing!r} and {positions!r}.")
-    places = tuple(as_amount("a position", one) for one in as_items("positions", positions, "numbers"))
-    if len(places) != size:
-        raise InvalidParameterError(f"Give one position for each of {counted(size, 'word')}; got {len(places):,}.")
-    gaps = {right - left for left, right in pairwise(places)}
-    if any(gap <= 0 for gap in gaps):
-        shown = ", ".join(f"{float(one):g}" for one in places)
-        raise InvalidParameterError(f"Positions must rise from word to word; got {shown}.")
-    return (places, 1.0) if len(gaps) > 1 else ((), float(gaps.pop()) if gaps else 1.0)
-
-
-def as_written(place: Fraction) -> int | float:
-    """Return a position as a survey has it.
-
-    >>> as_written(Fraction(3)), as_written(Fraction(1, 2))
-    (3, 0.5)
-    """
-    return int(place) if place.denominator == 1 else float(place)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 from collections.abc import Sequence
 
-LONGEST_LABEL = 40
-"""Letters of a value in a sentence: a line of eighty still holds two of them."""
 
-SHOWN_NAMES = 5
-"""Names of files that a sentence holds."""
+class Shown:
+    """Answer that a notebook shows as its page."""
 
-IRREGULAR = {"person": "people", "index": "indices"}
-UNCHANGED_IN_PLURAL = frozenset({"thousand", "million", "billion", "dozen", "hertz"})
+    def _repr_html_(self) -> str | None:
+        # By its name, when a notebook asks: what computes does not import what shows.
+        shown: str | None = importlib.import_module("confide.present.pages").show_in_notebook(self)
+        return shown
 
 
 def counted(number: int, noun: str) -> str:
@@ -48,8 +49,7 @@ def name_some(names: Sequence[str]) -> str:
     >>> name_some(["a.txt", "b.txt"])
     'a.txt, b.txt'
     """
-    left = len(names) - SHOWN_NAMES
-    return ", ".join([*names[:SHOWN_NAMES], *([f"and {left:,} more"] if left > 0 else [])])
+    return ", ".join([*names[:5], *([f"and {len(names) - 5:,} more"] if len(names) > 5 else [])])
 
 
 def plural(unit: str) -> str:
@@ -59,7 +59,8 @@ def plural(unit: str) -> str:
     ('years', 'km', 'inches', 'thousand')
     """
     is_word = unit.isalpha() and unit.islower() and len(unit) > 2 and any(vowel in unit for vowel in "aeiou")
-    return _several(unit) if is_word and not unit.endswith("s") and unit not in UNCHANGED_IN_PLURAL else unit
+    is_same = unit.endswith("s") or unit in ("thousand", "million", "billion", "dozen", "hertz")
+    return _several(unit) if is_word and not is_same else unit
 
 
 def with_unit(amount: float, unit: str) -> str:
@@ -110,7 +111,8 @@ def quote_value(value: object) -> str:
     if not isinstance(value, str):
         return str(value)
     text = " ".join(value.split())
-    return f'"{text}"' if len(text) <= LONGEST_LABEL else f'"{text[: LONGEST_LABEL - 1]}…"'
+    # A line of eighty letters still holds two of forty.
+    return f'"{text}"' if len(text) <= 40 else f'"{text[:39]}…"'
 
 
 def digest(*parts: str | bytes) -> str:
@@ -126,8 +128,9 @@ def digest(*parts: str | bytes) -> str:
 
 
 def _several(word: str) -> str:
-    if word in IRREGULAR:
-        return IRREGULAR[word]
+    irregular = {"person": "people", "index": "indices"}
+    if word in irregular:
+        return irregular[word]
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return word[:-1] + "ies"
     return word + ("es" if word.endswith(("ch", "sh", "x", "z", "s")) else "s")

@@ -19,8 +19,16 @@ from typing import Any, Literal, overload
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.query import Kind, Query
 from confide.data.counting.sources import PathLike, Tallied, format_of, is_paths
-from confide.data.files.counts_files import CountsFile, Heading, is_counts_file, read_counts
-from confide.data.files.groups import CountedReports, GroupedCounts, Pool, split_groups
+from confide.data.files.counts_files import (
+    CountedReports,
+    CountsFile,
+    GroupedCounts,
+    Heading,
+    Pool,
+    is_counts_file,
+    read_counts,
+    split_groups,
+)
 from confide.data.files.reading import read_report_rows
 from confide.data.files.rows import Account, Reject, fields_of, first_few
 from confide.data.files.sheets import STANDARD_STREAM, Request, name_of
@@ -232,7 +240,14 @@ def read_reports(
         file = read_counts(path, survey)
         if rejects is not None and beside:
             write_rejects(rejects, beside)
-        return _from_counts(file, path)
+        if file.heading.by:
+            raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
+        pools = file.pools
+        if not pools:
+            raise DataFileError(f"There are no reports in {path} to estimate from; its counts add up to 0.")
+        account = replace(file.heading.rows, source=str(path), is_counted=True)
+        surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
+        return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
@@ -249,17 +264,6 @@ def read_reports(
         counts = _to_file(ledger, head(ledger, survey, (), account)).merged
         notes = tuple(ledger.traces.notes(ledger.report_names))
     return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
-
-
-def _from_counts(file: CountsFile, path: PathLike) -> ReportInput:
-    if file.heading.by:
-        raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
-    pools = file.pools
-    if not pools:
-        raise DataFileError(f"There are no reports in {path} to estimate from; its counts add up to 0.")
-    account = replace(file.heading.rows, source=str(path), is_counted=True)
-    surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
-    return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
 
 
 def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:

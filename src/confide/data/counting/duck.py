@@ -13,57 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from confide.data.counting.query import (
-    ACCEPTED,
-    BROKEN_SQL,
-    FILE,
-    Dialect,
-    Query,
-    Relation,
-    count_files,
-    shown_text,
-    text_relation,
-    typed_relation,
-)
-from confide.data.counting.sources import (
-    PathLike,
-    Shard,
-    Tallied,
-    expand,
-    is_paths,
-    look_at_all,
-    note_empty,
-    refuse_repeated,
-    search,
-    set_down,
-    to_group_files,
-)
-from confide.data.files.counts_files import (
-    AGAIN,
-    SURVEY_COLUMN,
-    Heading,
-    checked_batches,
-    content_mark,
-    read_heading,
-    shape_of,
-    write_counts,
-)
-from confide.data.files.groups import Key
+from confide.data.counting import query as sql
+from confide.data.counting import sources
+from confide.data.files import counts_files, sheets
+from confide.data.files.counts_files import Key
 from confide.data.files.reading import csv_batches
 from confide.data.files.rows import Account, Reason, Reject
-from confide.data.files.sheets import (
-    COUNT_COLUMN,
-    REPORT_COLUMN,
-    ColumnPlaces,
-    Request,
-    explained,
-    open_sheet,
-    opened,
-    parquet_explained,
-    require,
-    split_lines,
-    text_blocks,
-)
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.origins import Origin
 from confide.mechanisms import Mechanism
@@ -71,7 +26,7 @@ from confide.surveys.survey import Survey
 from confide.values.columns import is_missing
 from confide.values.wording import counted, name_some
 
-DUCK = Dialect(
+DUCK = sql.Dialect(
     '"',
     {
         **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
@@ -84,6 +39,8 @@ DUCK = Dialect(
 BATCH_ROWS = 100_000
 """Rows of an Arrow batch that DuckDB hands over."""
 
+COUNTING = "The reports cannot be counted"
+
 TABLE = "the table"
 """Name of a table that is no file, in messages."""
 
@@ -92,54 +49,58 @@ class _OddFileError(DataFileError):
     """A file that DuckDB cannot read as it was told to."""
 
 
-class DuckLedger(Tallied):
+class DuckLedger(sources.Tallied):
     """Reports counted on DuckDB."""
 
     def __init__(
-        self, request: Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
+        self, request: sheets.Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
     ) -> None:
         super().__init__(request, survey, allow_copies=allow_copies)
-        self._duckdb = require("duckdb")
-        require("pyarrow")
+        sheets.require("pyarrow")
         self._connection = self._closing.enter_context(_connection())
-        self._shards: list[Shard] = []
+        self._shards: list[sources.Shard] = []
         self._streams: list[_Stream] = []
-        self._frame: Relation | None = None
+        self._frame: sql.Relation | None = None
 
     def count(self, source: Any) -> None:
-        """Count files, or an Arrow table, a data frame or a relation of DuckDB's."""
-        if not is_paths(source):
+        """Count files, or an Arrow table, a data frame or a relation of DuckDB's.
+
+        Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care.
+        """
+        if not sources.is_paths(source):
             self._connection.register("frame", _as_table(source))
             types = self._describe("frame")
             places = self._request.choose(TABLE, list(types), has_lines=False)
             self.report_names = places.names
-            self._frame = typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
+            self._frame = sql.typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
             self._count([self._frame])
             return
         files, titles = self._find([source] if isinstance(source, str | Path) else list(source))
-        shards = look_at_all(files, self._request, titles)
+        shards = sources.look_at_all(files, self._request, titles)
         self._digest(files, titles)
-        self.notes += note_empty(files, shards)
+        filled = {shard.path for shard in shards if shard.rows != 0}
+        empty = [path for path in files if path not in filled]
+        if len(files) > 1 and empty:
+            self.notes.append(f"{len(empty):,} of {len(files):,} files held no rows: {name_some(empty)}")
         self._shards, self.report_names = shards, shards[0].places.names
         self.files = max(1, sum(shard.rows != 0 for shard in shards))
-        self._count_files()
-
-    def _count_files(self) -> None:
-        """Count files. Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care."""
         try:
             self._count(self._relations())
             if self._is_complete():
                 return
         except DataFileError as error:
             # DuckDB does not say at which Parquet file it failed: read one by one, the damaged one says so itself.
-            for shard in self._shards:
+            for shard in shards:
                 if shard.format == "parquet":
-                    with parquet_explained(shard.name), require("pyarrow.parquet").ParquetFile(shard.path) as file:
+                    with (
+                        sheets.parquet_explained(shard.name),
+                        sheets.require("pyarrow.parquet").ParquetFile(shard.path) as file,
+                    ):
                         for _ in file.iter_batches(columns=[shard.places.header[place] for place in shard.places.all]):
                             pass
-            if not isinstance(error, _OddFileError) or not any(shard.is_plain for shard in self._shards):
+            if not isinstance(error, _OddFileError) or not any(shard.is_plain for shard in shards):
                 raise
-        self._shards = [replace(shard, is_plain=False) for shard in self._shards]
+        self._shards = [replace(shard, is_plain=False) for shard in shards]
         self._count(self._relations())
         if not self._is_complete():
             raise DataFileError(
@@ -151,20 +112,20 @@ class DuckLedger(Tallied):
         columns = self.query.grouped_columns
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
         return self._connection.sql(
-            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{ACCEPTED}' ORDER BY {order}"
+            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sql.ACCEPTED}' ORDER BY {order}"
         ).to_arrow_reader(BATCH_ROWS)
 
     def group_files(self) -> dict[Key, int]:
         """Read once more, and return in how many files each group occurs."""
-        with self._explained():
-            return to_group_files(_execute(self._connection, count_files(self._relations())).fetchall())
+        with _explained(COUNTING, self._streams):
+            return sources.to_group_files(_execute(self._connection, sql.count_files(self._relations())).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
         """Read once more, and return the rows that cannot be used, in the order of the files."""
         left = self.account.total_rejected
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE refused AS SELECT DISTINCT outcome, {', '.join(self.query.part_columns)} "
-            f"FROM counted WHERE outcome <> '{ACCEPTED}'"
+            f"FROM counted WHERE outcome <> '{sql.ACCEPTED}'"
         )
         # Files behind the last row that was rejected are not read again.
         yield from itertools.islice(self._list_all(), left)
@@ -181,7 +142,7 @@ class DuckLedger(Tallied):
             else:
                 yield from self._list(self._relation([shard]), shard.name)
 
-    def _list(self, relation: Relation, name: str) -> Iterator[Reject]:
+    def _list(self, relation: sql.Relation, name: str) -> Iterator[Reject]:
         query, parts = self.query, self.query.part_columns
         same = " AND ".join(f"found.{part} IS NOT DISTINCT FROM refused.{part}" for part in parts)
         shown = ", ".join(f"CAST(found.{part} AS STRING)" for part in parts)
@@ -192,9 +153,9 @@ class DuckLedger(Tallied):
         )
         while batch := found.fetchmany(10_000):
             for line, outcome, *texts in batch:
-                yield Reject(name, line, shown_text(texts, Reason(outcome)), Reason(outcome))
+                yield Reject(name, line, sql.shown_text(texts, Reason(outcome)), Reason(outcome))
 
-    def _relations(self) -> list[Relation]:
+    def _relations(self) -> list[sql.Relation]:
         odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
         objects = _grouped(shard for shard in self._shards if shard.format == "json")
         self._streams = [_JsonStream(f"lines{place}", group) for place, group in enumerate(objects)]
@@ -202,13 +163,13 @@ class DuckLedger(Tallied):
         quick = _grouped(shard for shard in self._shards if shard.format == "parquet" or shard.is_plain)
         return [*map(self._relation, quick), *map(self._start, self._streams)]
 
-    def _relation(self, shards: Sequence[Shard]) -> Relation:
+    def _relation(self, shards: Sequence[sources.Shard]) -> sql.Relation:
         """Return files of one shape that DuckDB reads itself: Parquet, or CSV where every line is a plain row."""
         first, paths = shards[0], f"[{', '.join(path_literal(shard.path) for shard in shards)}]"
         if first.format == "parquet":
-            source = f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{FILE}')"
+            source = f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{sql.FILE}')"
             types = self._describe(source)
-            return typed_relation(source, first.path, first.places, types, DUCK, "file_row_number + 1")
+            return sql.typed_relation(source, first.path, first.places, types, DUCK, "file_row_number + 1")
         names = tuple(f"c{place}" for place in range(len(first.places.header)))
         columns = "{" + ", ".join(f"'{name}': 'VARCHAR'" for name in names) + "}"
         compression = "gzip" if first.path.lower().endswith(".gz") else "none"
@@ -216,25 +177,25 @@ class DuckLedger(Tallied):
         source = (
             f"read_csv({paths}, columns = {columns}, auto_detect = false, header = false, strict_mode = true, "
             f"delim = {_literal(first.delimiter)}, quote = '', escape = '', skip = {first.lines_above}, "
-            f"compression = '{compression}', filename = '{FILE}')"
+            f"compression = '{compression}', filename = '{sql.FILE}')"
         )
         line = f"ROW_NUMBER() OVER () + {first.lines_above}"
-        return text_relation(source, replace(first.places, header=names), str, line)
+        return sql.text_relation(source, replace(first.places, header=names), str, line)
 
-    def _start(self, stream: _Stream) -> Relation:
+    def _start(self, stream: _Stream) -> sql.Relation:
         self._connection.register(stream.name, stream.reader())
         return stream.relation
 
-    def plan(self, paths: Sequence[PathLike]) -> Query:
+    def plan(self, paths: Sequence[sources.PathLike]) -> sql.Query:
         """Return the query that would count these files."""
-        readable, titles = self._closing.enter_context(set_down(paths))
-        self._shards = look_at_all(search(readable).files, self._request, titles)
+        readable, titles = self._closing.enter_context(sources.set_down(paths))
+        self._shards = sources.look_at_all(sources.search(readable).files, self._request, titles)
         self._plan(self._relations())
         return self.query
 
-    def _count(self, found: list[Relation]) -> None:
+    def _count(self, found: list[sql.Relation]) -> None:
         views = self._plan(found)
-        with self._explained():
+        with _explained(COUNTING, self._streams):
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW reports AS {views}")
             _execute(self._connection, f"CREATE OR REPLACE TEMP TABLE counted AS {self.query.text}")
         sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
@@ -248,26 +209,24 @@ class DuckLedger(Tallied):
         return self.account.read == streamed + quick
 
     def _describe(self, source: str) -> dict[str, str]:
-        with self._explained():
+        with _explained(COUNTING, self._streams):
             found = self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         return {name: kind for name, kind, *_ in found}
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
-        try:
-            yield
-        except self._duckdb.Error as error:
-            told = next((stream.failure for stream in self._streams if stream.failure is not None), None)
-            if told is not None:
-                raise told from None
-            is_odd = isinstance(error, self._duckdb.InvalidInputException)
-            sentence = _sentence(error)
-            raise (_OddFileError if is_odd else DataFileError)(f"The reports cannot be counted: {sentence}.") from None
 
-
-def _sentence(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].removesuffix(".")
+@contextlib.contextmanager
+def _explained(what: str, streams: Sequence[_Stream] = ()) -> Iterator[None]:
+    """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
+    duckdb = sheets.require("duckdb")
+    try:
+        yield
+    except duckdb.Error as error:
+        told = next((stream.failure for stream in streams if stream.failure is not None), None)
+        if told is not None:
+            raise told from None
+        sentence = str(error).strip().partition("\n")[0].removesuffix(".")
+        is_odd = isinstance(error, duckdb.InvalidInputException)
+        raise (_OddFileError if is_odd else DataFileError)(f"{what}: {sentence}.") from None
 
 
 def _as_table(source: Any) -> Any:
@@ -276,7 +235,7 @@ def _as_table(source: Any) -> Any:
     if module == "pandas":
         frame = source
         if not hasattr(frame, "columns"):
-            frame = frame.to_frame(REPORT_COLUMN if frame.name is None else frame.name)
+            frame = frame.to_frame(sheets.REPORT_COLUMN if frame.name is None else frame.name)
         repeated = frame.columns[frame.columns.duplicated()]
         if len(repeated):
             raise DataFileError(f"The table has several columns called {repeated[0]!r}. Rename all but one.")
@@ -295,10 +254,10 @@ def _as_table(source: Any) -> Any:
     )
 
 
-def _grouped(shards: Iterable[Shard]) -> list[list[Shard]]:
+def _grouped(shards: Iterable[sources.Shard]) -> list[list[sources.Shard]]:
     """Return files of one shape together."""
 
-    def shape(shard: Shard) -> tuple[Any, ...]:
+    def shape(shard: sources.Shard) -> tuple[Any, ...]:
         is_packed = shard.path.lower().endswith(".gz")
         return (shard.format, is_packed, shard.delimiter, shard.lines_above, shard.places, shard.types)
 
@@ -334,20 +293,22 @@ class _Stream(ABC):
         What went wrong, if anything did: DuckDB would tell it in words of its own.
     """
 
-    def __init__(self, name: str, shards: Sequence[Shard], relation: Relation, columns: Sequence[str]) -> None:
+    def __init__(
+        self, name: str, shards: Sequence[sources.Shard], relation: sql.Relation, columns: Sequence[str]
+    ) -> None:
         self.name, self.shards, self.relation, self._columns = name, tuple(shards), relation, columns
         self.read, self.strays = 0, Counter[str]()
         self.failure: ConfideError | None = None
 
     @abstractmethod
-    def _tables(self, shard: Shard) -> Iterator[list[list[str]]]:
+    def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         """Read a file, and return its columns batch by batch."""
 
     def reader(self) -> Any:
         """Return the stream anew."""
-        pyarrow = require("pyarrow")
+        pyarrow = sheets.require("pyarrow")
         self.read, self.strays, self.failure = 0, Counter(), None
-        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._columns, FILE)])
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._columns, sql.FILE)])
         return pyarrow.RecordBatchReader.from_batches(schema, self._batches(pyarrow, schema))
 
     def _batches(self, pyarrow: Any, schema: Any) -> Iterator[Any]:
@@ -366,16 +327,16 @@ class _Stream(ABC):
 class _CsvStream(_Stream):
     """CSV files with quotation marks, or with rows of several widths, or with line ends of several kinds."""
 
-    def __init__(self, name: str, shards: Sequence[Shard], request: Request) -> None:
+    def __init__(self, name: str, shards: Sequence[sources.Shard], request: sheets.Request) -> None:
         by, parts = len(request.by), len(request.alphabet.field_names)
         self._is_counted = any(shard.places.counts for shard in shards)
         columns = tuple(f"text{place}" for place in range(by + parts + self._is_counted))
         counts = (by + parts,) if self._is_counted else ()
-        places = ColumnPlaces(columns, tuple(range(by, by + parts)), tuple(range(by)), counts)
-        super().__init__(name, shards, text_relation(name, places, str), columns)
+        places = sheets.ColumnPlaces(columns, tuple(range(by, by + parts)), tuple(range(by)), counts)
+        super().__init__(name, shards, sql.text_relation(name, places, str), columns)
 
-    def _tables(self, shard: Shard) -> Iterator[list[list[str]]]:
-        with open_sheet(shard.path) as sheet:
+    def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
+        with sheets.open_sheet(shard.path) as sheet:
             for chunk in sheet.chunks(shard.places.all):
                 self.strays.update(Reason.MISSHAPEN if text else Reason.MISSING for text in chunk.strays.values())
                 keys = [key for place, key in enumerate(chunk.keys) if place not in chunk.strays]
@@ -390,19 +351,19 @@ class _JsonStream(_Stream):
     A line that is no JSON is a mark in every part, by which it is rejected; what it says is not kept.
     """
 
-    def __init__(self, name: str, shards: Sequence[Shard]) -> None:
+    def __init__(self, name: str, shards: Sequence[sources.Shard]) -> None:
         def extract(column: str) -> str:
             path = _literal('$."' + column.replace('"', '\\"') + '"')
-            return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {path}) ELSE {BROKEN_SQL} END"
+            return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {path}) ELSE {sql.BROKEN_SQL} END"
 
-        relation = text_relation(name, shards[0].places, extract, "CAST(number AS BIGINT)")
+        relation = sql.text_relation(name, shards[0].places, extract, "CAST(number AS BIGINT)")
         super().__init__(name, shards, relation, ("line", "number"))
 
-    def _tables(self, shard: Shard) -> Iterator[list[list[str]]]:
+    def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         number = 0
-        with explained(shard.path), opened(shard.path) as stream:
-            for block in text_blocks(stream):
-                lines = split_lines(block)
+        with sheets.explained(shard.path), sheets.opened(shard.path) as stream:
+            for block in sheets.text_blocks(stream):
+                lines = sheets.split_lines(block)
                 filled = [(line, str(place)) for place, line in enumerate(lines, number + 1) if line.strip()]
                 number += len(lines)
                 yield _columns(filled, 2)
@@ -439,7 +400,7 @@ def _connection() -> Iterator[Any]:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
-        with contextlib.closing(require("duckdb").connect(config=settings)) as connection:
+        with contextlib.closing(sheets.require("duckdb").connect(config=settings)) as connection:
             yield connection
 
 
@@ -450,7 +411,7 @@ def merge_files(
     is_pool: bool = False,
     allow_copies: bool = False,
     strict: bool = False,
-) -> Heading:
+) -> counts_files.Heading:
     """Add up files of counts into one.
 
     Parameters
@@ -471,36 +432,34 @@ def merge_files(
     DataFileError
         If the files were counted under different surveys, or by different groups, or one of them is not sound.
     """
-    files = [file for path in paths for file in expand(str(path))]
-    refuse_repeated(files)
-    headings = {file: read_heading(file) for file in files}
-    parts = {file: heading.parts or (content_mark(file, heading),) for file, heading in headings.items()}
+    files = [file for path in paths for file in sources.expand(str(path))]
+    sources.refuse_repeated(files)
+    headings = {file: counts_files.read_heading(file) for file in files}
+    parts = {file: heading.parts or (counts_files.content_mark(file, heading),) for file, heading in headings.items()}
     if not allow_copies:
         _refuse_copies(parts, headings)
-    if not is_pool:
-        _refuse_different(headings)
-    _refuse_unlike(headings)
+    _refuse_unlike(headings, is_pool=is_pool)
     merged = _add_headings(headings, tuple(itertools.chain.from_iterable(parts.values())))
     if strict and merged.is_over_limit:
         raise DataFileError(
             f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
             f"allows {merged.limit}. Merge without --strict if they are of different people."
         )
-    with _connection() as connection, _merging_explained(name_some(list(headings))):
+    with _connection() as connection, _explained(f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
         names = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1])
         selects = " UNION ALL ".join(_select(file, heading, merged) for file, heading in headings.items())
-        count = DUCK.quoted(COUNT_COLUMN)
+        count = DUCK.quoted(sheets.COUNT_COLUMN)
         sums = f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names}"
         _execute(connection, f"CREATE TEMP TABLE merged AS {sums}")
         order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
         batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(BATCH_ROWS)
-        written = write_counts(output, batches, merged)
+        written = counts_files.write_counts(output, batches, merged)
     return replace(merged, rows=replace(merged.rows, people=written.people))
 
 
-def _add_headings(headings: dict[str, Heading], parts: tuple[str, ...]) -> Heading:
+def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, ...]) -> counts_files.Heading:
     """Add up what files of counts know of their rows and reports."""
     surveys, origins = dict[str, Survey](), dict[str, Origin]()
     group_files = Counter[Key]()
@@ -512,10 +471,10 @@ def _add_headings(headings: dict[str, Heading], parts: tuple[str, ...]) -> Headi
     # Of fresh noise, it does not matter in which files a group occurs.
     if first.by and any(one.permanent for one in origins.values()):
         for file, heading in headings.items():
-            found = require("pyarrow.parquet").read_table(file, columns=list(heading.by)).columns
+            found = sheets.require("pyarrow.parquet").read_table(file, columns=list(heading.by)).columns
             keys = zip(*(column.fill_null("").to_pylist() for column in found), strict=True)
             group_files.update({key: heading.files_of(key) for key in set(keys)})
-    return Heading(
+    return counts_files.Heading(
         tuple(surveys.values()),
         first.by,
         sum((heading.rows for heading in headings.values()), Account()),
@@ -527,28 +486,20 @@ def _add_headings(headings: dict[str, Heading], parts: tuple[str, ...]) -> Headi
     )
 
 
-@contextlib.contextmanager
-def _merging_explained(what: str) -> Iterator[None]:
-    try:
-        yield
-    except require("duckdb").Error as error:
-        raise DataFileError(f"{what} cannot be added up: {_sentence(error)}.") from None
-
-
-def _refuse_unsound(file: str, heading: Heading, connection: Any) -> None:
+def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -> None:
     """Read a file once before anything is added up, and refuse what cannot have been counted."""
-    for _ in checked_batches(file, heading):
+    for _ in counts_files.checked_batches(file, heading):
         pass
     names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
     source = f"read_parquet({path_literal(file)})"
-    with _merging_explained(file):
+    with _explained(f"{file} cannot be added up"):
         repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
         is_repeated = _execute(connection, repeated).fetchone() is not None
     if is_repeated:
-        raise DataFileError(f"{file} holds a report more than once. {AGAIN}")
+        raise DataFileError(f"{file} holds a report more than once. {counts_files.AGAIN}")
 
 
-def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, Heading]) -> None:
+def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, counts_files.Heading]) -> None:
     """Refuse the same counts, sums of the same and counts of the same reports: people would be counted twice."""
     known: dict[str, str] = {}
     for file, digests in parts.items():
@@ -564,39 +515,37 @@ def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, Headin
                 )
 
 
-def _key(name: str, heading: Heading) -> str:
+def _key(name: str, heading: counts_files.Heading) -> str:
     """Return the column of a group or a report; a group without a name may be empty or nothing."""
     return f"NULLIF({DUCK.quoted(name)}, '')" if name in heading.by else DUCK.quoted(name)
 
 
-def _select(file: str, heading: Heading, merged: Heading) -> str:
+def _select(file: str, heading: counts_files.Heading, merged: counts_files.Heading) -> str:
     """Return SQL for the counts of a file; the number of a survey becomes its number among all surveys."""
     marks = [survey.fingerprint for survey in merged.surveys]
     own = [marks.index(survey.fingerprint) for survey in heading.surveys]
     number = str(own[0])
     if heading.is_pooled:
         cases = " ".join(f"WHEN {old} THEN {new}" for old, new in enumerate(own))
-        number = f"CASE {DUCK.quoted(SURVEY_COLUMN)} {cases} END"
+        number = f"CASE {DUCK.quoted(counts_files.SURVEY_COLUMN)} {cases} END"
     columns = [
-        f"{number if name == SURVEY_COLUMN else _key(name, merged)} AS {DUCK.quoted(name)}" for name in merged.columns
+        f"{number if name == counts_files.SURVEY_COLUMN else _key(name, merged)} AS {DUCK.quoted(name)}"
+        for name in merged.columns
     ]
     return f"SELECT {', '.join(columns)} FROM read_parquet({path_literal(file)})"
 
 
-def _refuse_different(headings: dict[str, Heading]) -> None:
-    marks = {path: {survey.fingerprint for survey in heading.surveys} for path, heading in headings.items()}
-    first, *others = headings
-    for path in others:
-        if marks[path] != marks[first]:
-            known, found = (" and ".join(one.contract for one in headings[each].surveys) for each in (first, path))
+def _refuse_unlike(headings: dict[str, counts_files.Heading], *, is_pool: bool) -> None:
+    """Refuse counts of different surveys, unless they are pooled, and what does not fit into one file."""
+    (first, one), *others = headings.items()
+    marks = {survey.fingerprint for survey in one.surveys}
+    for path, other in others:
+        if not is_pool and {survey.fingerprint for survey in other.surveys} != marks:
+            known, found = (" and ".join(each.contract for each in some.surveys) for some in (one, other))
             raise DataFileError(
                 f"{first} and {path} were counted under different surveys ({known}; {found}), and "
                 f"such counts do not add up. To keep them side by side, for one estimate from all of them, add --pool."
             )
-
-
-def _refuse_unlike(headings: dict[str, Heading]) -> None:
-    (first, one), *others = headings.items()
     for path, other in others:
         if other.by != one.by:
             known, found = (f"by {', '.join(by)}" if by else "without groups" for by in (one.by, other.by))
@@ -606,7 +555,7 @@ def _refuse_unlike(headings: dict[str, Heading]) -> None:
                 f"{first} is about {one.survey.alphabet!r} and {path} about {other.survey.alphabet!r}. "
                 f"Only counts over one alphabet can be put together."
             )
-        if shape_of(other.survey) != shape_of(one.survey):
+        if counts_files.shape_of(other.survey) != counts_files.shape_of(one.survey):
             raise DataFileError(
                 f"Reports of {first} and of {path} have other columns, so that they do not fit into one "
                 f"file. In Python: confide.estimate_pool([(counts, mechanism), (other_counts, other_mechanism)])."

@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,15 +85,30 @@ class Query:
         kept = [f"CASE WHEN outcome = '{ACCEPTED}' THEN {name} END AS {name}" for name in self.grouped_columns]
         kept += [f"CASE WHEN outcome <> '{ACCEPTED}' THEN {name} END AS {name}" for name in self.part_columns]
         entry = ", ".join([*self.group_columns, *self.part_columns])
+        numerals, readings = list[str](), list[str]()  # first the numbers out of texts, then values out of numbers
+        for field, kind, place in self._parts():
+            if kind == "text" and field.kind != "text":
+                numerals.append(
+                    f"{_extract(f'part{place}', WHOLE if field.kind == 'whole' else REAL)} AS numeral{place}"
+                )
+            if field.kind == "real":
+                numerals.append(f"{_finite_number(f'part{place}', kind)} AS number{place}")
+            readings.append(f"{_value(field, kind, place)} AS value{place}")
+        if self.weight is None:
+            readings.append("1 AS people")
+        else:
+            numerals.append(f"{_finite_number('weight', self.weight)} AS counted")
+            is_count = f"counted BETWEEN 0 AND {COUNT_LIMIT - 1} AND {_is_whole('counted')}"
+            readings.append(f"CASE WHEN {is_count} THEN TRY_CAST(counted AS BIGINT) END AS people")
         return "\n".join(
             (
                 "WITH entries AS (",
                 f"  SELECT {entry}, COUNT(*) AS row_count",
                 f"  FROM reports GROUP BY {entry}",
                 "), numerals AS (",
-                _select(self._numerals(), "entries"),
+                _select(numerals, "entries"),
                 "), readings AS (",
-                _select(self._readings(), "numerals"),
+                _select(readings, "numerals"),
                 "), judgements AS (",
                 _select([f"{self._outcome()} AS outcome"], "readings"),
                 ")",
@@ -121,26 +136,6 @@ class Query:
     def _parts(self) -> list[tuple[Field, Kind, int]]:
         """Return each part of a report, what its column holds, and its place."""
         return list(zip(fields_of(self.alphabet), self.kinds, range(len(self.kinds)), strict=True))
-
-    def _numerals(self) -> Iterator[str]:
-        """Take the numbers out of texts."""
-        for field, kind, place in self._parts():
-            if kind == "text" and field.kind != "text":
-                yield f"{_extract(f'part{place}', WHOLE if field.kind == 'whole' else REAL)} AS numeral{place}"
-            if field.kind == "real":
-                yield f"{_finite_number(f'part{place}', kind)} AS number{place}"
-        if self.weight is not None:
-            yield f"{_finite_number('weight', self.weight)} AS counted"
-
-    def _readings(self) -> Iterator[str]:
-        """Turn numbers into values."""
-        for field, kind, place in self._parts():
-            yield f"{_value(field, kind, place)} AS value{place}"
-        if self.weight is None:
-            yield "1 AS people"
-        else:
-            is_count = f"counted BETWEEN 0 AND {COUNT_LIMIT - 1} AND {_is_whole('counted')}"
-            yield f"CASE WHEN {is_count} THEN TRY_CAST(counted AS BIGINT) END AS people"
 
     def _outcome(self) -> str:
         """Judge an entry: accepted, or the reason why not."""
@@ -229,23 +224,6 @@ def _value(field: Field, kind: Kind, place: int) -> str:
     return f"CAST({part} AS BIGINT)" if is_whole else f"CASE WHEN {_is_whole(part)} THEN TRY_CAST({part} AS BIGINT) END"
 
 
-def _readability(field: Field, kind: Kind, place: int) -> tuple[str, str]:
-    """Return SQL for whether a part could be read, and, if it is no whole number, for whether it was meant as a number.
-
-    What could be read may lie outside or be too large to hold.
-    """
-    part = f"part{place}"
-    if field.kind == "text":
-        return "TRUE", "FALSE"
-    if field.kind == "real":
-        return f"number{place} IS NOT NULL", "FALSE"
-    if kind == "text":
-        return f"numeral{place} IS NOT NULL", f"REGEXP_EXTRACT({part}, {_pattern(NUMBER_LIKE)}, 1) <> ''"
-    if kind == "integer":
-        return "TRUE", "TRUE"
-    return f"(ABS({part}) >= {COUNT_LIMIT} OR {_is_whole(part)}) AND {_is_finite(part)}", _is_finite(part)
-
-
 def _is_inside(field: Field, value: str) -> str:
     if field.kind == "real":
         return f"ABS({value}) < {REAL_LIMIT // field.resolution}"
@@ -263,10 +241,27 @@ def _is_whole(number: str) -> str:
 
 
 def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
-    """Return why parts that are not missing were not accepted."""
-    is_read, is_number = (
-        " AND ".join(clauses) for clauses in zip(*(_readability(*part) for part in parts), strict=True)
-    )
+    """Return why parts that are not missing were not accepted.
+
+    Of each part it asks whether it could be read, and, if it is no whole number, whether it was meant as a number. What
+    could be read may lie outside or be too large to hold.
+    """
+    clauses = []
+    for field, kind, place in parts:
+        part = f"part{place}"
+        if field.kind == "text":
+            clause = "TRUE", "FALSE"
+        elif field.kind == "real":
+            clause = f"number{place} IS NOT NULL", "FALSE"
+        elif kind == "text":
+            clause = f"numeral{place} IS NOT NULL", f"REGEXP_EXTRACT({part}, {_pattern(NUMBER_LIKE)}, 1) <> ''"
+        elif kind == "integer":
+            clause = "TRUE", "TRUE"
+        else:
+            is_whole = f"(ABS({part}) >= {COUNT_LIMIT} OR {_is_whole(part)})"
+            clause = f"{is_whole} AND {_is_finite(part)}", _is_finite(part)
+        clauses.append(clause)
+    is_read, is_number = (" AND ".join(some) for some in zip(*clauses, strict=True))
     return (
         f"CASE WHEN {is_read} THEN '{Reason.OUTSIDE}' WHEN {is_number} THEN '{Reason.NOT_WHOLE}' "
         f"ELSE '{Reason.NOT_A_NUMBER}' END"

@@ -25,23 +25,9 @@ import numpy as np
 
 from confide.data.counting.query import ACCEPTED, Query, Relation, common_kinds
 from confide.data.files import sheets
-from confide.data.files.counts_files import is_counts_file
-from confide.data.files.groups import Key
-from confide.data.files.limits import LIMITS
+from confide.data.files.counts_files import Key, is_counts_file
 from confide.data.files.metadata import SUFFIX, Traces, content_digest, is_companion
-from confide.data.files.rows import Account, Reason, Reject
-from confide.data.files.sheets import (
-    JSON_LINES,
-    PARQUET,
-    STANDARD_STREAM,
-    ColumnPlaces,
-    Request,
-    explained,
-    open_sheet,
-    opened,
-    parquet_explained,
-    require,
-)
+from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.errors import DataFileError
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
@@ -88,27 +74,24 @@ class FoundFiles:
 
 def search(paths: Iterable[PathLike]) -> FoundFiles:
     """Find the files that paths, folders and patterns stand for, and refuse what would be counted twice."""
-    each = [_look_into(str(path)) if Path(path).is_dir() else _named(str(path)) for path in paths]
-    found = FoundFiles(
-        *(
-            tuple(itertools.chain.from_iterable(some))
-            for some in zip(*((one.files, one.skipped, one.counted, one.missing) for one in each), strict=True)
-        )
-    )
+    each = []
+    for path in map(str, paths):
+        if Path(path).is_dir():
+            each.append(_look_into(path))
+            continue
+        named = expand(path)
+        for one in named:
+            if is_companion(one) and Path(one).is_file():
+                raise DataFileError(f"{one} is metadata, not reports. Name {one.removesuffix(SUFFIX)} instead.")
+            if _is_counted(one):
+                raise DataFileError(f"{one} is already counted; add counts up with confide merge.")
+        each.append(FoundFiles(tuple(named)))
+    parts = zip(*((one.files, one.skipped, one.counted, one.missing) for one in each), strict=True)
+    found = FoundFiles(*(tuple(itertools.chain.from_iterable(some)) for some in parts))
     if not found.files:
         raise DataFileError("There is no file to count. Name files, folders or patterns such as 'reports/*.parquet'.")
     refuse_repeated(found.files)
     return found
-
-
-def _named(path: str) -> FoundFiles:
-    files = tuple(expand(path))
-    for one in files:
-        if is_companion(one) and Path(one).is_file():
-            raise DataFileError(f"{one} is metadata, not reports. Name {one.removesuffix(SUFFIX)} instead.")
-        if _is_counted(one):
-            raise DataFileError(f"{one} is already counted; add counts up with confide merge.")
-    return FoundFiles(files)
 
 
 def is_paths(source: Any) -> bool:
@@ -133,7 +116,11 @@ def refuse_repeated(files: Sequence[str]) -> None:
     """Refuse a file that is named twice, by whatever name: through a link of either kind, a pattern or its folder."""
     named: dict[object, list[str]] = {}
     for file in files:
-        named.setdefault(_identity(file), []).append(file)
+        place: object = sheets.resolved(file)  # where there is no such file
+        with contextlib.suppress(OSError):
+            found = Path(file).stat()
+            place = found.st_dev, found.st_ino  # which hard links have in common
+        named.setdefault(place, []).append(file)
     for names in named.values():
         if len(names) > 1:
             known = listed(list(dict.fromkeys(names)))
@@ -142,44 +129,6 @@ def refuse_repeated(files: Sequence[str]) -> None:
                 f"{sheets.resolved(names[0])} is named {len(names)} times{also}; its people would be counted as often. "
                 f"Name it once."
             )
-
-
-def digest_sources(
-    paths: Sequence[str], titles: Mapping[str, str], traces: Traces, request: Request, *, allow_copies: bool = False
-) -> tuple[str, ...]:
-    """Return the SHA-256 of files, as far as it is known, and refuse copies: their people would be counted twice.
-
-    Metadata say it; of files without any it is taken where another one has as many bytes, for else there is no copy.
-    Files of a few rows may well be the same by chance, such as one file for each person: they are left alone.
-    """
-    known = {name: one.sha256 for name, one in traces.files if one is not None}
-    sizes = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}
-    # Forty reports of two digits agree by chance in none of 10^40 pairs of files; fewer may well.
-    sizes = {path: size for path, size in sizes.items() if size >= 128}
-    shared = {size for size, times in Counter(sizes.values()).items() if times > 1}
-    seen: dict[str, str] = {}
-    for path, size in sizes.items():
-        name = titles.get(path, path)
-        if name not in known and size not in shared:
-            continue
-        other = seen.setdefault(known.get(name) or content_digest(path, size), name)
-        if other == name or allow_copies:
-            continue
-        found = look_at(path, request, name)
-        if found is not None and found.rows != 0:  # engines write empty files by the dozen, which are all alike
-            raise DataFileError(
-                f"{name} is byte for byte the same as {other}; its people would be counted twice. Leave one out, or "
-                f"add --allow-copies if these are the reports of different people."
-            )
-    return tuple(seen)
-
-
-def _identity(file: str) -> object:
-    """Return what two names of one file have in common, hard links included; of what is not there, its path."""
-    with contextlib.suppress(OSError):
-        found = Path(file).stat()
-        return found.st_dev, found.st_ino
-    return sheets.resolved(file)
 
 
 def _look_into(folder: str) -> FoundFiles:
@@ -191,8 +140,8 @@ def _look_into(folder: str) -> FoundFiles:
     described = (one.with_name(one.name.removesuffix(SUFFIX)) for one in found if is_companion(one))
     missing = tuple(str(one) for one in described if not one.exists())
     # Notes and marks of other tools lie in folders as well.
-    texts = (".csv", ".tsv", *JSON_LINES)
-    endings = (*texts, *(f"{ending}.gz" for ending in texts), *PARQUET)
+    texts = (".csv", ".tsv", *sheets.JSON_LINES)
+    endings = (*texts, *(f"{ending}.gz" for ending in texts), *sheets.PARQUET)
     ours = [one for one in inside if one.name.lower().endswith(endings) and one.name[0] not in "._"]
     done = tuple(str(one) for one in ours if _is_counted(str(one)))
     files = tuple(str(one) for one in ours if str(one) not in done)
@@ -220,33 +169,34 @@ def set_down(paths: Iterable[PathLike]) -> Iterator[tuple[list[str], dict[str, s
         yield given, {}
         return
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
-        places = [_set_down(path, Path(folder) / str(number)) for number, path in enumerate(given)]
-        yield places, {place: sheets.name_of(path) for place, path in zip(places, given, strict=True) if place != path}
+        places, titles = [], {}
+        for number, path in enumerate(given):
+            places.append(path)
+            if not _is_stream(path):
+                continue
+            target, title = Path(folder) / str(number), sheets.name_of(path)
+            with contextlib.ExitStack() as closing:
+                closing.enter_context(sheets.explained(title))
+                is_standard = path == sheets.STANDARD_STREAM
+                source = sys.stdin.buffer if is_standard else closing.enter_context(Path(path).open("rb"))
+                shutil.copyfileobj(source, closing.enter_context(target.open("wb")))
+            with target.open("rb") as stream:
+                first = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+            # A pipe has no name that says its format; its first bytes do.
+            marks = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl", b"[": ".jsonl"}
+            ending = next((ending for mark, ending in marks.items() if first.startswith(mark)), ".csv")
+            places[-1] = str(target.rename(target.with_name(target.name + ending)))
+            titles[places[-1]] = title
+        yield places, titles
 
 
 def _is_stream(path: str) -> bool:
-    if path == STANDARD_STREAM:
+    if path == sheets.STANDARD_STREAM:
         return True
     with contextlib.suppress(OSError):  # what is not there is told of later
         mode = Path(path).stat().st_mode
         return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
     return False
-
-
-def _set_down(path: str, target: Path) -> str:
-    if not _is_stream(path):
-        return path
-    with contextlib.ExitStack() as closing:
-        closing.enter_context(explained(sheets.name_of(path)))
-        is_standard = path == STANDARD_STREAM
-        source = sys.stdin.buffer if is_standard else closing.enter_context(Path(path).open("rb"))
-        shutil.copyfileobj(source, closing.enter_context(target.open("wb")))
-    with target.open("rb") as stream:
-        first = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
-    # A pipe has no name that says its format; its first bytes do.
-    marks = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"{": ".jsonl", b"[": ".jsonl"}
-    ending = next((ending for mark, ending in marks.items() if first.startswith(mark)), ".csv")
-    return str(target.rename(target.with_name(target.name + ending)))
 
 
 @dataclass(frozen=True)
@@ -273,7 +223,7 @@ class Shard:
 
     path: str
     format: Literal["csv", "parquet", "json"]
-    places: ColumnPlaces
+    places: sheets.ColumnPlaces
     name: str
     rows: int | None = None
     delimiter: str = ","
@@ -289,31 +239,43 @@ def format_of(path: str) -> Literal["csv", "parquet", "json"]:
     'json'
     """
     name = path.lower().removesuffix(".gz")
-    if name.endswith(PARQUET):
+    if name.endswith(sheets.PARQUET):
         return "parquet"
-    return "json" if name.endswith((*JSON_LINES, ".json")) else "csv"
+    return "json" if name.endswith((*sheets.JSON_LINES, ".json")) else "csv"
 
 
-def look_at(path: str, request: Request, name: str) -> Shard | None:
+def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
     """Look at a file: which columns it has and, where that is quick, how many rows; None where it is empty."""
-    with explained(name):
+    with sheets.explained(name):
         if Path(path).stat().st_size == 0:
             return None
     if format_of(path) == "parquet":
-        with parquet_explained(name), require("pyarrow.parquet").ParquetFile(path) as file:
+        with sheets.parquet_explained(name), sheets.require("pyarrow.parquet").ParquetFile(path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
         places = request.choose(name, schema.names, has_lines=False)
         return Shard(path, "parquet", places, name, rows, types=tuple(str(schema.types[place]) for place in places.all))
     if format_of(path) == "json":
-        return Shard(path, "json", _json_places(path, request, name), name)
-    with open_sheet(path) as sheet:
+        with sheets.explained(name), sheets.opened(path) as stream:
+            first = next((line for line in iter(stream.readline, "") if line.strip()), "")
+        if first.lstrip().startswith("["):
+            raise DataFileError(
+                f"{name} holds a JSON array, where one object a line is needed. Write it with lines=True in pandas' "
+                f"to_json, or with: jq -c '.[]' {name} > reports.jsonl"
+            )
+        # The names of the first object are the header; where that cannot be read, the names that it should have.
+        try:
+            header = tuple(json.loads(first))
+        except (ValueError, TypeError, RecursionError):
+            header = (*request.candidates[0], *request.by)
+        return Shard(path, "json", request.choose(name, header, has_lines=False), name)
+    with sheets.open_sheet(path) as sheet:
         places = request.choose(name, sheet.header)
     lines = _plain_lines(path, len(sheet.header), sheet.delimiter)
     rows = None if lines is None else lines - sheet.lines_above
     return Shard(path, "csv", places, name, rows, sheet.delimiter, sheet.lines_above, lines is not None)
 
 
-def look_at_all(paths: Sequence[str], request: Request, titles: Mapping[str, str] | None = None) -> list[Shard]:
+def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[str, str] | None = None) -> list[Shard]:
     """Look at every file; empty ones among others are passed over."""
     known = titles or {}
     found = [look_at(path, request, known.get(path, path)) for path in paths]
@@ -338,30 +300,6 @@ def _quote(shard: Shard) -> str:
     return f"{'column' if len(names) == 1 else 'columns'} {' and '.join(map(repr, names))}"
 
 
-def note_empty(paths: Sequence[str], shards: Sequence[Shard]) -> list[str]:
-    """Say which of several files have no rows."""
-    filled = {shard.path for shard in shards if shard.rows != 0}
-    empty = [path for path in paths if path not in filled]
-    is_told = len(paths) > 1 and empty
-    return [f"{len(empty):,} of {len(paths):,} files held no rows: {name_some(empty)}"] if is_told else []
-
-
-def _json_places(path: str, request: Request, name: str) -> ColumnPlaces:
-    """Take the names of the first object for a header; where that cannot be read, the names that it should have."""
-    with explained(name), opened(path) as stream:
-        first = next((line for line in iter(stream.readline, "") if line.strip()), "")
-    if first.lstrip().startswith("["):
-        raise DataFileError(
-            f"{name} holds a JSON array, where one object a line is needed. Write it with lines=True in pandas' "
-            f"to_json, or with: jq -c '.[]' {name} > reports.jsonl"
-        )
-    try:
-        header = tuple(json.loads(first))
-    except (ValueError, TypeError, RecursionError):
-        header = (*request.candidates[0], *request.by)
-    return request.choose(name, header, has_lines=False)
-
-
 def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
     """Count lines by their ends, independently of the engine that will read them: what it reads must be as many.
 
@@ -370,7 +308,7 @@ def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
     engine refuses the first kind.
     """
     ends, returns, delimiters, has_quotes, tail = 0, 0, 0, False, b""
-    with explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
+    with sheets.explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
         while block := stream.read(LIMITS.block):
             marks = np.frombuffer(block, dtype=np.uint8)
             ends += int(np.count_nonzero(marks == ord("\n")))
@@ -409,7 +347,7 @@ class Tallied(ABC):
     query: Query
 
     def __init__(
-        self, request: Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
+        self, request: sheets.Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
     ) -> None:
         self._request, self._survey, self._allow_copies = request, survey, allow_copies
         self._closing = contextlib.ExitStack()
@@ -448,8 +386,32 @@ class Tallied(ABC):
             self.traces = Traces.of(found.files, self._survey, titles)
         return found.files, titles
 
-    def _digest(self, files: Sequence[str], titles: Mapping[str, str]) -> None:
-        self.sources = digest_sources(files, titles, self.traces, self._request, allow_copies=self._allow_copies)
+    def _digest(self, paths: Sequence[str], titles: Mapping[str, str]) -> None:
+        """Take the SHA-256 of files, as far as it is known, and refuse copies: their people would be counted twice.
+
+        Metadata say it; of files without any it is taken where another one has as many bytes, for else there is no
+        copy. Files of a few rows may well be the same by chance, such as one file for each person: they are left alone.
+        """
+        known = {name: one.sha256 for name, one in self.traces.files if one is not None}
+        sizes = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}
+        # Forty reports of two digits agree by chance in none of 10^40 pairs of files; fewer may well.
+        sizes = {path: size for path, size in sizes.items() if size >= 128}
+        shared = {size for size, times in Counter(sizes.values()).items() if times > 1}
+        seen: dict[str, str] = {}
+        for path, size in sizes.items():
+            name = titles.get(path, path)
+            if name not in known and size not in shared:
+                continue
+            other = seen.setdefault(known.get(name) or content_digest(path, size), name)
+            if other == name or self._allow_copies:
+                continue
+            found = look_at(path, self._request, name)
+            if found is not None and found.rows != 0:  # engines write empty files by the dozen, which are all alike
+                raise DataFileError(
+                    f"{name} is byte for byte the same as {other}; its people would be counted twice. Leave one out, "
+                    f"or add --allow-copies if these are the reports of different people."
+                )
+        self.sources = tuple(seen)
 
     def _plan(self, relations: Sequence[Relation]) -> str:
         """Choose the query, and return SQL for all rows as it expects them."""

@@ -15,19 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from confide.data.counting.query import (
-    ACCEPTED,
-    BROKEN_SQL,
-    FILE,
-    Dialect,
-    Relation,
-    count_files,
-    shown_text,
-    text_relation,
-    typed_relation,
-)
+from confide.data.counting import query as sql
 from confide.data.counting.sources import Tallied, format_of, to_group_files
-from confide.data.files.groups import Key
+from confide.data.files.counts_files import Key
 from confide.data.files.metadata import Traces
 from confide.data.files.reading import find_fault
 from confide.data.files.rows import Reason, Reject
@@ -36,7 +26,7 @@ from confide.errors import DataFileError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 
-SPARK = Dialect(
+SPARK = sql.Dialect(
     "`",
     {
         **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
@@ -62,7 +52,7 @@ class SparkLedger(Tallied):
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
-        self._relations: Sequence[Relation] = ()
+        self._relations: Sequence[sql.Relation] = ()
 
     def count(self, source: Any) -> None:
         """Count a frame of Spark's, or files that Spark can reach."""
@@ -71,7 +61,19 @@ class SparkLedger(Tallied):
                 self._relations = [self._typed(source, "the frame")]
             else:
                 paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
-                self._relations = self._files(self._expanded(paths))
+                # What lies elsewhere, such as on HDFS, Spark finds itself; local files are named one by one.
+                local, far = ([path for path in paths if ("://" in path) is is_far] for is_far in (False, True))
+                elsewhere = tuple((path, None) for path in far)
+                files: Sequence[str] = ()
+                if not local:
+                    self.traces, self.files = Traces(elsewhere, bool(getattr(self._survey, "simulated", ""))), len(far)
+                else:
+                    files, titles = self._find(local)
+                    if self._survey is not None:
+                        self.traces = Traces((*elsewhere, *self.traces.files), self.traces.is_simulated)
+                    self._digest(files, titles)
+                    self.files = max(1, len(far) + sum(Path(path).stat().st_size > 0 for path in files))
+                self._relations = self._files([*far, *files])
             views = self._plan(self._relations)
             # The rows come first as a query of their own, so that no view of the session's is called reports.
             text = f"WITH reports AS ({views}), {self.query.text.removeprefix('WITH ')}"
@@ -84,7 +86,7 @@ class SparkLedger(Tallied):
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
         columns = self.query.grouped_columns
-        accepted = self._counted.where(f"outcome = '{ACCEPTED}'").select(*columns, "people").orderBy(*columns)
+        accepted = self._counted.where(f"outcome = '{sql.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
         with _explained():
             if hasattr(accepted, "toArrow"):
                 return accepted.toArrow().to_reader()
@@ -96,34 +98,20 @@ class SparkLedger(Tallied):
     def group_files(self) -> dict[Key, int]:
         """Return in how many files each group occurs."""
         with _explained():
-            return to_group_files(self._session.sql(count_files(self._relations)).collect())
+            return to_group_files(self._session.sql(sql.count_files(self._relations)).collect())
 
     def rejects(self) -> Iterator[Reject]:
         """Return the rows that cannot be used, each as often as it stands there."""
-        refused = self._counted.where(f"outcome <> '{ACCEPTED}'").select(
+        refused = self._counted.where(f"outcome <> '{sql.ACCEPTED}'").select(
             "outcome", *self.query.part_columns, "row_total"
         )
         with _explained():
             for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
-                text = shown_text(texts, Reason(outcome))
+                text = sql.shown_text(texts, Reason(outcome))
                 yield from (Reject(CLUSTER, None, text, Reason(outcome)) for _ in range(number))
         yield from (Reject(CLUSTER, None, text, reason) for text, reason in self._strays)
 
-    def _expanded(self, paths: Sequence[str]) -> list[str]:
-        """Return local files one by one; what lies elsewhere, such as on HDFS, Spark finds itself."""
-        local, far = ([path for path in paths if ("://" in path) is is_far] for is_far in (False, True))
-        elsewhere = tuple((path, None) for path in far)
-        if not local:
-            self.traces, self.files = Traces(elsewhere, bool(getattr(self._survey, "simulated", ""))), len(far)
-            return far
-        files, titles = self._find(local)
-        if self._survey is not None:
-            self.traces = Traces((*elsewhere, *self.traces.files), self.traces.is_simulated)
-        self._digest(files, titles)
-        self.files = max(1, len(far) + sum(Path(path).stat().st_size > 0 for path in files))
-        return [*far, *files]
-
-    def _files(self, paths: Sequence[str]) -> list[Relation]:
+    def _files(self, paths: Sequence[str]) -> list[sql.Relation]:
         found = []
         for path_format in ("parquet", "json", "csv"):
             chosen = [path for path in paths if format_of(path) == path_format]
@@ -133,18 +121,18 @@ class SparkLedger(Tallied):
             places = [path if "://" in path else re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in chosen]
             read = self._session.read
             frame = read.parquet(*places) if path_format == "parquet" else read.text(places)
-            frame = frame.selectExpr("*", f"_metadata.file_path AS {FILE}")
+            frame = frame.selectExpr("*", f"_metadata.file_path AS {sql.FILE}")
             if path_format == "parquet":
                 found.append(self._typed(frame, chosen[0]))
             else:
                 found.append(self._json(frame) if path_format == "json" else self._csv(frame, chosen))
         return found
 
-    def _typed(self, frame: Any, name: str) -> Relation:
-        places = self._choose(name, [column for column in frame.columns if column != FILE], has_lines=False)
-        return typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
+    def _typed(self, frame: Any, name: str) -> sql.Relation:
+        places = self._choose(name, [column for column in frame.columns if column != sql.FILE], has_lines=False)
+        return sql.typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
 
-    def _json(self, lines: Any) -> Relation:
+    def _json(self, lines: Any) -> sql.Relation:
         filled = lines.where("trim(value) <> ''")
         first = filled.selectExpr("json_object_keys(value) AS names").where("names IS NOT NULL").head()
         if first is None:
@@ -153,12 +141,12 @@ class SparkLedger(Tallied):
         def extract(name: str) -> str:
             path = "$['" + name + "']"
             found = f"get_json_object(value, {_literal(path)})"
-            return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {BROKEN_SQL} ELSE {found} END"
+            return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {sql.BROKEN_SQL} ELSE {found} END"
 
         places = self._choose("the JSON lines", list(first.names), has_lines=False)
-        return text_relation(self._view(filled), places, extract)
+        return sql.text_relation(self._view(filled), places, extract)
 
-    def _csv(self, lines: Any, paths: Sequence[str]) -> Relation:
+    def _csv(self, lines: Any, paths: Sequence[str]) -> sql.Relation:
         """Take lines apart at the delimiter; lines that have not as many as the header are set aside."""
         head = next((row.value for row in lines.where("trim(value) <> ''").take(1)), None)
         if head is None:
@@ -167,7 +155,21 @@ class SparkLedger(Tallied):
         header = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
         places = self._choose(paths[0], header)
         rows = lines.where("value <> " + _literal(head))
-        self._refuse_what_cannot_be_split(lines, head, places, len(paths))
+        quotes, heads, files = lines.selectExpr(
+            "count_if(contains(value, '\"'))",
+            f"count_if(value = {_literal(head)})",
+            f"count(DISTINCT CASE WHEN value <> '' THEN {sql.FILE} END)",
+        ).head()
+        if quotes:
+            raise DataFileError(
+                f"{quotes:,} lines hold quotation marks, and a cluster cannot tell where such rows end. Write the "
+                f"reports as Parquet, or count with --engine duckdb."
+            )
+        if heads < files:
+            raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
+        # A header that stands in the middle of a file again is a row like any other, and cannot be used.
+        text = ",".join(places.header[place] for place in places.entry)
+        self._strays += [(text, find_fault(self._request, places.names))] * (heads - files)
         width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
         is_odd = f"(value = '' OR {width} <> {len(header) - 1})"
         texts = [row.value for row in rows.where(is_odd).toLocalIterator()]
@@ -179,24 +181,7 @@ class SparkLedger(Tallied):
         ]
         sound = self._view(rows.where(f"NOT {is_odd}"))
         fields = {name: f"split_part(value, {_literal(delimiter)}, {header.index(name) + 1})" for name in header}
-        return text_relation(sound, places, fields.__getitem__)
-
-    def _refuse_what_cannot_be_split(self, lines: Any, head: str, places: ColumnPlaces, number: int) -> None:
-        quotes, heads, files = lines.selectExpr(
-            "count_if(contains(value, '\"'))",
-            f"count_if(value = {_literal(head)})",
-            f"count(DISTINCT CASE WHEN value <> '' THEN {FILE} END)",
-        ).head()
-        if quotes:
-            raise DataFileError(
-                f"{quotes:,} lines hold quotation marks, and a cluster cannot tell where such rows end. Write the "
-                f"reports as Parquet, or count with --engine duckdb."
-            )
-        if heads < files:
-            raise DataFileError(f"Not all {number:,} files begin with the header {head!r}. Count them separately.")
-        # A header that stands in the middle of a file again is a row like any other, and cannot be used.
-        text = ",".join(places.header[place] for place in places.entry)
-        self._strays += [(text, find_fault(self._request, places.names))] * (heads - files)
+        return sql.text_relation(sound, places, fields.__getitem__)
 
     def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         places = self._request.choose(name, header, has_lines=has_lines)

@@ -129,8 +129,12 @@ def load(name: str) -> Dataset:
     if name not in _catalogue():
         raise InvalidParameterError(f"There is no dataset {name!r}. The bundled ones are {', '.join(names())}.")
     entry = dict(_catalogue()[name])
-    alphabet = _alphabet(entry.pop("alphabet"))
-    histogram = _read_histogram(entry.pop("file"), alphabet)
+    table = entry.pop("alphabet")
+    alphabet: Alphabet = Grid(**table) if "rows" in table else Integers(**table)
+    lines, is_plane = _read(f"data/{entry.pop('file')}").splitlines(), isinstance(alphabet.geometry, PlaneGeometry)
+    numbers: NDArray[np.int64] = np.loadtxt(lines if is_plane else lines[1:], delimiter=",", dtype=np.int64)
+    histogram = numbers.reshape(-1) if is_plane else numbers[:, 1]
+    histogram.flags.writeable = False
     box = entry.pop("box", None)
     if box is not None and alphabet.grid is not None:
         entry["places"] = Places(*box, rows=alphabet.grid.rows, columns=alphabet.grid.columns)
@@ -149,18 +153,3 @@ def _read(name: str) -> str:
     from importlib.resources import files
 
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _alphabet(table: dict[str, Any]) -> Alphabet:
-    return Grid(**table) if "rows" in table else Integers(**table)
-
-
-def _read_histogram(file: str, alphabet: Alphabet) -> NDArray[np.int64]:
-    lines = _read(f"data/{file}").splitlines()
-    if isinstance(alphabet.geometry, PlaneGeometry):
-        table = np.loadtxt(lines, delimiter=",", dtype=np.int64)
-        histogram: NDArray[np.int64] = table.reshape(-1)
-    else:
-        histogram = np.loadtxt(lines[1:], delimiter=",", dtype=np.int64)[:, 1]
-    histogram.flags.writeable = False
-    return histogram

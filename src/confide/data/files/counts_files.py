@@ -9,35 +9,240 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import itertools
 import json
+import math
+import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.data.files.groups import CountedReports, GroupedCounts, Key, Pool, natural_order, split_groups, to_reports
+from confide.data.files import writing
 from confide.data.files.metadata import record_digest
 from confide.data.files.rows import Account, Reason, fields_of
 from confide.data.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
-from confide.data.files.writing import (
-    csv_writer,
-    refuse_outside,
-    report_columns,
-    require_ending,
-    warn_simulated,
-    whole_file,
-)
-from confide.errors import DataFileError, InvalidParameterError, SurveyError
-from confide.evidence.counts import Counts, tally
+from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
+from confide.evidence.counts import Counts, merge, require_counts, tally
 from confide.evidence.origins import Noise, Origin
+from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
-from confide.values.checks import require_kinds
+from confide.values import Alphabet, Values
+from confide.values.checks import as_items, require_kinds
 from confide.values.limits import COUNT_LIMIT
-from confide.values.wording import digest
+from confide.values.numerals import parse_real
+from confide.values.wording import counted, digest
+
+Key = tuple[str, ...]
+"""Name of a group: one text for each column, an empty one where the rows have none."""
+
+Pool = list[tuple[Counts, Mechanism]]
+"""Counts with the mechanism that their reports went through; of several surveys where these were put together."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedReports(Counts):
+    """Counts that were read, with what became of the rows.
+
+    Attributes
+    ----------
+    rows
+        The account of rows: read, accepted, and rejected for which reason.
+    """
+
+    rows: Account = field(default_factory=Account)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupedCounts(Mapping[Key, Counts]):
+    """The counts of each group, by what names it.
+
+    >>> from confide import tally
+    >>> towns = GroupedCounts(("town",), {("Oslo",): tally([3, 3]), ("Rome",): tally([5])}, Account(3))
+    >>> towns["Oslo",], towns.merged
+    (Counts(2 reports, 1 distinct), Counts(3 reports, 2 distinct))
+
+    Attributes
+    ----------
+    by
+        The columns that name a group.
+    groups
+        The counts by group.
+    rows
+        The account of rows.
+    origin
+        Of how many reports of all groups it is known with which noise they were made; the sum of the groups' if left
+        out. Where reports of several origins were counted together, of one group it is not known.
+    repeats
+        How many reports of one person there may be in all groups together, where noise is permanent: a person may be in
+        a group of each file.
+    """
+
+    by: tuple[str, ...]
+    groups: Mapping[Key, Counts]
+    rows: Account
+    origin: Origin = field(default_factory=Origin)
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        require_kinds(GroupedCounts, vars(self))
+        object.__setattr__(self, "by", as_items("by", self.by))
+        for one in self.groups.values():
+            require_counts(one)
+        if not self.origin.total:
+            object.__setattr__(self, "origin", sum((one.origin for one in self.groups.values()), Origin()))
+        for key in self.groups:
+            if len(key) != len(self.by):
+                raise InvalidCountsError(f"A group is named by {', '.join(self.by)}; got {key!r}.")
+
+    @property
+    def merged(self) -> Counts:
+        """The counts of all groups together."""
+        most = max([self.repeats, *(one.repeats for one in self.groups.values())])
+        return merge(self.groups.values(), repeats=most).with_origin(self.origin)
+
+    def __getitem__(self, key: Key) -> Counts:
+        return self.groups[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:
+        groups, rows = counted(len(self), "group"), counted(self.rows.accepted, "row")
+        return f"GroupedCounts({groups} by {', '.join(self.by)}, {rows})"
+
+
+def split_groups(table: Any, heading: Heading, path: object = "The source") -> dict[Key, dict[int, Counts]]:
+    """Cut a table into groups and surveys, where these change; a report that stands twice in one is refused."""
+    alphabet, depth = heading.survey.mechanism.report_alphabet, len(heading.by)
+    columns = [table.column(place).combine_chunks() for place in range(table.num_columns)]
+    names = depth + heading.is_pooled
+    keys = [
+        column.fill_null("").to_pylist() if place < depth else column.to_pylist()
+        for place, column in enumerate(columns[:names])
+    ]
+    groups: dict[Key, dict[int, Counts]] = {}
+    distinct = 0
+    # Runs of rows with the same key.
+    changes = np.arange(table.num_rows) == 0
+    for names_of in keys:
+        array = np.array(names_of, dtype=object)
+        changes[1:] |= array[1:] != array[:-1]
+    for start, end in itertools.pairwise([*np.flatnonzero(changes).tolist(), table.num_rows]):
+        parts = [column.slice(start, end - start) for column in columns[names:]]
+        # Columns that are in order as counts.
+        reports, numbers = to_reports(parts[:-1], alphabet), parts[-1].to_numpy().astype(np.float64)
+        # Parts of different types are put in an order of their own, which SQL does not know.
+        counts = tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
+        of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
+        number = keys[depth][start] if heading.is_pooled else 0
+        distinct -= 0 if number not in of_key else of_key[number].counts.size
+        of_key[number] = counts if number not in of_key else merge([of_key[number], counts])
+        distinct += of_key[number].counts.size
+    if distinct != table.num_rows:
+        raise DataFileError(
+            f"{path} holds {table.num_rows - distinct:,} of its {table.num_rows:,} counts more than once. Were files "
+            f"put behind one another? Add files of counts up with confide merge."
+        )
+    return groups
+
+
+def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
+    """Return the Arrow columns of reports as one array of the alphabet's shape."""
+    arrays: list[Values] = [column.to_numpy(zero_copy_only=False) for column in columns]
+    arrays = [array.astype(str) if array.dtype.kind == "O" else array for array in arrays]
+    if len(arrays) == 1:
+        return arrays[0]
+    if alphabet.attributes is not None and len({array.dtype.kind for array in arrays}) > 1:
+        arrays = [array.astype(object) for array in arrays]
+    return np.stack(arrays, axis=-1)
+
+
+def label_group(key: Key) -> str:
+    """Return a group's name in words.
+
+    >>> label_group(("Oslo", "7")), label_group(("",))
+    ('Oslo, 7', '(none)')
+    """
+    return ", ".join(part or "(none)" for part in key)
+
+
+_MONTHS = "january february march april may june july august september october november december"
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+NUMBERED = {
+    word: str(number)
+    for names in (_MONTHS, _DAYS)
+    for number, name in enumerate(names.split(), 1)
+    for word in (name, name[:3])
+}
+"""Names that stand for numbers in dates."""
+
+Rank = tuple[float | str, ...]
+"""Place of a text in a column: numbers come in their order, whatever else by letter."""
+
+
+def natural_order(keys: Iterable[Key]) -> list[Key]:
+    """Return groups as a person would order them: numbers, dates and weeks in their order, texts by letter.
+
+    >>> natural_order([("Oslo", "week 10"), ("Oslo", "week 9")])
+    [('Oslo', 'week 9'), ('Oslo', 'week 10')]
+    """
+    found = list(keys)
+    ranks = [_sequence(column) or {text: (text,) for text in column} for column in zip(*found, strict=True)]
+    return sorted(found, key=lambda key: tuple(rank[text] for rank, text in zip(ranks, key, strict=True)))
+
+
+def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
+    """Return the first of some groups; in their own order where one of their columns has one, as weeks have.
+
+    >>> shown_order([("2026-W10",), ("2026-W02",), ("2026-W07",)], 2)
+    [('2026-W02',), ('2026-W10',)]
+    >>> shown_order([("Rome",), ("Oslo",)])
+    [('Rome',), ('Oslo',)]
+    """
+    has_order = any(_sequence(column) for column in zip(*ranked, strict=True))
+    return natural_order(ranked[:most]) if has_order else list(ranked[:most])
+
+
+def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
+    """Return the ranks of texts that follow on each other: numbers, dates, weeks, names with a number; None of others.
+
+    A group without a name comes first.
+
+    >>> _sequence(["wave 2", "wave 10"]), _sequence(["Q2 2025", "Q1 2026"])
+    ({'wave 2': (2.0,), 'wave 10': (10.0,)}, {'Q2 2025': (2025.0, 2.0), 'Q1 2026': (2026.0, 1.0)})
+    >>> _sequence(["Monday", "Friday"]), _sequence(["Oslo", "Rome"])
+    ({'Monday': (1.0,), 'Friday': (5.0,)}, None)
+    """
+    texts = [text for text in dict.fromkeys(column) if text]
+    if texts and all(parse_real(text) is not None for text in texts):
+        return {text: (cast("float", parse_real(text)) if text else -math.inf,) for text in column}
+    numbers = {text: [float(run) for run in re.findall("[0-9]+", _numbered(text))] for text in texts}
+    heads = {re.split("[0-9]", _numbered(text), maxsplit=1)[0] for text in texts}
+    if not texts or len(heads) > 1 or not all(numbers.values()):
+        return None
+    # Years first: a quarter or a day may stand before its year. Days stand before months where both do, but in America.
+    is_american = any(len(runs) == 3 and 1900 <= runs[2] < 2200 and runs[1] > 12 for runs in numbers.values())
+    ranks: dict[str, Rank] = {"": (-math.inf,)} if "" in column else {}
+    for text, runs in numbers.items():
+        has_year_last = len(runs) > 1 and 1900 <= runs[-1] < 2200 and not 1900 <= runs[0] < 2200
+        before = runs[:-1] if is_american else runs[-2::-1]
+        ranks[text] = (runs[-1], *before) if has_year_last else tuple(runs)
+    return ranks
+
+
+def _numbered(text: str) -> str:
+    """Return a text in small letters, with the names of months and days of the week as numbers."""
+    words = re.split("([a-z]+)", text.lower())
+    return "".join(NUMBERED.get(word, word) for word in words)
+
 
 METADATA = b"confide.counts"
 """Under which name a Parquet file carries what it is."""
@@ -87,7 +292,7 @@ class Heading:
     def __post_init__(self) -> None:
         known = self.origins or (Origin(),) * len(self.surveys)
         object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
-        taken = {*report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
+        taken = {*writing.report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
         for place, name in enumerate(self.by):
             if name in taken or name in self.by[:place]:
                 raise InvalidParameterError(f"Groups cannot be named by a column called {name!r}. Rename it.")
@@ -143,7 +348,7 @@ class Heading:
     def columns(self) -> tuple[str, ...]:
         """The columns of the file."""
         middle = (SURVEY_COLUMN,) if self.is_pooled else ()
-        return (*self.by, *middle, *report_columns(self.survey), COUNT_COLUMN)
+        return (*self.by, *middle, *writing.report_columns(self.survey), COUNT_COLUMN)
 
     @property
     def schema(self) -> Any:
@@ -236,7 +441,7 @@ def _whole(number: object) -> int:
 
 def shape_of(survey: Survey) -> tuple[Any, ...]:
     """Return the columns of a report and what they hold: what counts of several surveys must have in common."""
-    return report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
+    return writing.report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,9 +585,9 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     for one in groups.values():
         if (one.counts != np.floor(one.counts)).any():
             raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
-        refuse_outside(one.reports, survey)
+        writing.refuse_outside(one.reports, survey)
     if counts.origin.is_simulated:
-        warn_simulated(path)
+        writing.warn_simulated(path)
     write_counts(path, _as_batches(heading, groups), heading)
 
 
@@ -403,11 +608,11 @@ def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
 
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
     """Write counts batch by batch, a whole file or none, and return what they add up to."""
-    require_ending(path, (".parquet", ".csv", ".csv.gz"))
+    writing.require_ending(path, (".parquet", ".csv", ".csv.gz"))
     name, sums, schema = str(path).lower(), Sums(), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
     with contextlib.ExitStack() as closing:
-        stream: Any = closing.enter_context(whole_file(path))
+        stream: Any = closing.enter_context(writing.whole_file(path))
         if name.endswith(".parquet"):
             # With a checksum a page that was damaged on its way is an error and not another number. Where Arrow stores
             # its schema, the sums are no part of it, and whoever writes the table again would lose them.
@@ -420,7 +625,7 @@ def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> 
             return sums
         if name.endswith(".gz"):
             stream = closing.enter_context(gzip.GzipFile(fileobj=stream, mode="wb", mtime=0))
-        rows = closing.enter_context(csv_writer(stream))
+        rows = closing.enter_context(writing.csv_writer(stream))
         rows.writerow(heading.columns)
         for batch in ready:
             rows.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))

@@ -21,13 +21,11 @@ from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.origins import Noise, Origin
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
-from confide.values import Alphabet
 from confide.values.wording import digest, name_some
 
 SUFFIX = "-metadata.json"
 """Suffix of a companion, behind the whole name of the file that it describes."""
 
-CONTEXT = "http://www.w3.org/ns/csvw"
 
 KEY = "urn:confide:reports"
 """Name of our facts in a companion: a common property by the W3C's rules, which other programs pass over."""
@@ -38,13 +36,6 @@ PARQUET_KEY = b"confide.reports"
 VERSION = 1
 """Version of the format. A file of a later one is refused, for what it says may mean something else."""
 
-TEXTS = tuple(f"{ending}{packed}" for ending in (".csv", ".tsv", ".txt", *JSON_LINES) for packed in ("", ".gz"))
-"""Suffixes of files that have a companion."""
-
-DATATYPES = {"whole": "integer", "real": "double", "text": "string"}
-"""Kinds of a report's parts, as the W3C calls them."""
-
-DIALECT = {"delimiter": ",", "header": True, "encoding": "utf-8", "lineTerminators": ["\n"], "quoteChar": '"'}
 
 Order = Literal["shuffled", "kept"]
 
@@ -93,7 +84,12 @@ class Metadata:
         cls, survey: Survey, columns: Sequence[str], *, noise: Noise, order: Order = "kept", kept: Sequence[str] = ()
     ) -> Metadata:
         """Return the facts about a file that is yet to be written."""
-        kinds = _datatypes(survey.mechanism.report_alphabet, len(columns))
+        try:
+            # As the W3C calls the kinds of a report's parts.
+            known = {"whole": "integer", "real": "double", "text": "string"}
+            kinds = [known[field.kind] for field in fields_of(survey.mechanism.report_alphabet)]
+        except InvalidParameterError:  # an alphabet of one's own, which SQL knows nothing of
+            kinds = ["string"] * len(columns)
         named = tuple(zip(columns, kinds, strict=True))
         fingerprint, mechanism = survey.fingerprint, repr(survey.mechanism)
         return cls(survey.text(), fingerprint, mechanism, named, Noise(noise), order, tuple(kept))
@@ -103,31 +99,37 @@ class Metadata:
         """The names of the columns of a report."""
         return tuple(name for name, _ in self.columns)
 
-    def is_of(self, survey: Survey | Mechanism) -> bool:
-        """Whether these are reports of this survey, or of this mechanism, which knows nothing of limits."""
-        return self._is_by(survey) if isinstance(survey, Mechanism) else self.fingerprint == survey.fingerprint
+    def require(self, survey: Survey | Mechanism, path: str, name: str) -> None:
+        """Refuse reports that were made under another survey than this one, or by another mechanism.
 
-    def require(self, survey: Survey | Mechanism, name: str) -> None:
-        """Refuse reports that were made under another survey than this one, or by another mechanism."""
+        A mechanism knows nothing of limits, so that any survey with it will do.
+        """
+        is_bare = isinstance(survey, Mechanism)
         contract = Survey(survey) if isinstance(survey, Mechanism) else survey
-        if not self.is_of(survey):
-            alike = " The mechanisms are the same; other settings, such as [limits] or shape, differ."
-            raise DataFileError(
-                f"{name} was made under another survey: {self.fingerprint}, with {self.mechanism}. This one is "
-                f"{contract.fingerprint}, with {contract.mechanism!r}."
-                f"{alike if self._is_by(contract.mechanism) else ''} Use the survey that the reports were made with."
-            )
-
-    def _is_by(self, mechanism: Mechanism) -> bool:
+        if not is_bare and self.fingerprint == contract.fingerprint:
+            return
         try:
-            return parse_survey(self.survey).mechanism == mechanism
+            is_alike = parse_survey(self.survey).mechanism == contract.mechanism
         except ConfideError:  # a mechanism of one's own, which a survey's text cannot bring back
-            return self.mechanism == repr(mechanism)
+            is_alike = self.mechanism == repr(contract.mechanism)
+        if is_bare and is_alike:
+            return
+        self.check(path, name)  # another file's metadata say nothing of the survey of this one
+        alike = " The mechanisms are the same; other settings, such as [limits] or shape, differ."
+        raise DataFileError(
+            f"{name} was made under another survey: {self.fingerprint}, with {self.mechanism}. This one is "
+            f"{contract.fingerprint}, with {contract.mechanism!r}."
+            f"{alike if is_alike else ''} Use the survey that the reports were made with."
+        )
 
     def check(self, path: str, name: str) -> None:
         """Refuse a file whose content is no longer what these facts are about."""
         with explained(name):
-            size = _content_size(path)
+            size = Path(path).stat().st_size
+            if path.lower().endswith(PARQUET):  # whose content ends where its footer begins
+                with Path(path).open("rb") as stream:
+                    stream.seek(max(0, size - 8))
+                    size -= 8 + int.from_bytes(stream.read(4), "little")
             if size != self.size:
                 told = f"it has {size:,} bytes, and {self.size:,} were written"
             elif content_digest(path, size) != self.sha256:
@@ -181,17 +183,12 @@ class Metadata:
         named = [*self.columns, *((one, "string") for one in self.kept)]
         # The W3C's names are parts of addresses; what the header says is a title.
         columns = [{"name": quote(one, safe=""), "titles": one, "datatype": kind} for one, kind in named]
-        dialect = {} if name.lower().removesuffix(".gz").endswith(JSON_LINES) else {"dialect": DIALECT}
+        form = {"delimiter": ",", "header": True, "encoding": "utf-8", "lineTerminators": ["\n"], "quoteChar": '"'}
+        dialect = {} if name.lower().removesuffix(".gz").endswith(JSON_LINES) else {"dialect": form}
         facts = {KEY: json.loads(self.to_json())}
-        record = {"@context": CONTEXT, "url": name, **dialect, "tableSchema": {"columns": columns}, **facts}
+        context = "http://www.w3.org/ns/csvw"
+        record = {"@context": context, "url": name, **dialect, "tableSchema": {"columns": columns}, **facts}
         return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
-
-
-def _datatypes(alphabet: Alphabet, parts: int) -> tuple[str, ...]:
-    try:
-        return tuple(DATATYPES[field.kind] for field in fields_of(alphabet))
-    except InvalidParameterError:  # an alphabet of one's own, which SQL knows nothing of
-        return ("string",) * parts
 
 
 def record_digest(record: dict[str, Any]) -> str:
@@ -232,7 +229,8 @@ def is_companion(path: str | Path) -> bool:
     (True, False)
     """
     name = Path(path).name.lower()
-    return name.endswith(SUFFIX) and name.removesuffix(SUFFIX).endswith(TEXTS)
+    described = name.removesuffix(SUFFIX).removesuffix(".gz")
+    return name.endswith(SUFFIX) and described.endswith((".csv", ".tsv", ".txt", *JSON_LINES))
 
 
 def read_metadata(path: str | Path) -> Metadata | None:
@@ -286,16 +284,6 @@ def content_digest(path: str, size: int) -> str:
     return found.hexdigest()
 
 
-def _content_size(path: str) -> int:
-    """Return how many bytes of a file are content: all of them, or of Parquet those in front of the footer."""
-    size = Path(path).stat().st_size
-    if not path.lower().endswith(PARQUET):
-        return size
-    with Path(path).open("rb") as stream:
-        stream.seek(max(0, size - 8))
-        return size - 8 - int.from_bytes(stream.read(4), "little")
-
-
 @dataclass(frozen=True)
 class Traces:
     """Metadata of files of reports by what the files are called in messages; None for those that carry none."""
@@ -309,9 +297,8 @@ class Traces:
         """Read the metadata of files, and refuse those of another survey and those that were changed since."""
         found = [((titles or {}).get(path, path), path, read_metadata(path)) for path in paths]
         for name, path, known in found:
-            if known is not None and not known.is_of(survey):
-                known.check(path, name)  # another file's metadata say nothing of the survey of this one
-                known.require(survey, name)
+            if known is not None:
+                known.require(survey, path, name)
         for name, path, known in found:
             if known is not None:
                 known.check(path, name)
@@ -321,7 +308,8 @@ class Traces:
         """Return the origin of this many reports, read from these columns: what metadata do not prove is not known."""
         if self.is_simulated:
             return Origin(simulated=people)
-        proven = sum((Origin.of(one.noise, one.reports) for one in self._known(columns)), Origin())
+        known = [one for _, one in self.files if one is not None and one.names == tuple(columns)]
+        proven = sum((Origin.of(one.noise, one.reports) for one in known), Origin())
         secure = min(proven.secure, people)
         permanent = min(proven.permanent, people - secure)
         simulated = min(proven.simulated, people - secure - permanent)
@@ -342,6 +330,3 @@ class Traces:
             unknown = "which survey they were made under, and with which noise, is not known"
             notes.append(f"{files} no metadata ({name_some(bare)}): {unknown}")
         return notes
-
-    def _known(self, columns: Sequence[str]) -> list[Metadata]:
-        return [known for _, known in self.files if known is not None and known.names == tuple(columns)]

@@ -12,7 +12,7 @@ import os
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,20 +20,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.data.files.limits import LIMITS
+from confide.data.files import writing
 from confide.data.files.metadata import Order
 from confide.data.files.reading import Rows, read_value_batches
-from confide.data.files.rows import Account
+from confide.data.files.rows import LIMITS, Account
 from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
-from confide.data.files.writing import (
-    ReportSink,
-    has_no_name,
-    reject_file,
-    report_columns,
-    report_sink,
-    require_ending,
-    warn_simulated,
-)
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.origins import Noise, mark, noise_of
 from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter
@@ -131,23 +122,26 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
         What to tell about such rows.
     """
     texts = (".tsv", ".tsv.gz", ".txt", ".txt.gz")  # whose delimiter is found out
-    require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
+    writing.require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
     objects = (*JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES))
-    require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=has_no_name(output))
+    writing.require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=writing.has_no_name(output))
     _check_kept(keep, survey)
     source = _Source(seed, secret, secret_column, keep, ledger)
     account, groups, beyond = Account(source=name_of(str(values))), _Groups(keep), Counter[str]()
     order: Order = "kept" if keep_order else "shuffled"
     noise = Noise.SEEDED if survey.simulated else source.noise  # whatever it comes from, nobody is behind it
     if noise is Noise.SEEDED:
-        warn_simulated(output)
+        writing.warn_simulated(output)
     with contextlib.ExitStack() as closing:
-        set_aside = None if rejects is None else closing.enter_context(reject_file(rejects))
+        set_aside = None if rejects is None else closing.enter_context(writing.reject_file(rejects))
         # Where it stops there is no output, but the rows that were set aside are kept all the same.
         closing.enter_context(contextlib.suppress(_StoppedError))
-        sink = closing.enter_context(report_sink(output, survey, noise=noise, order=order, kept=keep))
-        take = closing.enter_context(_in_order(sink, output, source.generator, is_kept=keep_order))
-        for read in read_value_batches(values, survey, columns, source.kept(keep)):
+        sink = closing.enter_context(writing.report_sink(output, survey, noise=noise, order=order, kept=keep))
+        # A stream of its own, so that a seed draws the same noise whether the order is kept or not.
+        bits = as_bits(None if source.generator is None or keep_order else source.generator.spawn(1)[0])
+        shuffler = closing.enter_context(Shuffler(bits, folder_beside(output)))
+        take = sink.write if keep_order else lambda reports, kept: shuffler.add((reports, *kept))
+        for read in read_value_batches(values, survey, columns, (*keep, *([secret_column] if secret_column else []))):
             rows, secrets = source.split(read)
             account += rows.account
             _refuse_crowds(account, rows, is_kept=keep_order)
@@ -156,10 +150,13 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
             elif account.total_rejected:
                 continue  # only to count: nothing of it will be kept
             groups.add(rows)
-            beyond.update(_count_beyond(rows))
+            # How many people lie in each bin with an open end.
+            ends = rows.alphabet.beyond(rows.distinct)
+            people = np.bincount(rows.numbers, rows.counts, minlength=len(rows.distinct)) if ends else np.zeros(0)
+            beyond.update({label: int(people[chosen].sum()) for label, chosen in ends.items()})
             source.check(account)
             for part, *kept in _parts(rows):
-                take((source.blur(survey, part, secrets), *kept))
+                take(source.blur(survey, part, secrets), kept)
         account.require_rows()
         if set_aside is None:
             account.require_usable(cure)
@@ -167,23 +164,13 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
         if doubt or not account.accepted:
             raise _StoppedError
         groups.refuse_telling(account.source)
-    _refuse_stopped(account, survey, doubt)
-    alone, in_small_groups = groups.people_below(2), groups.people_below(LIMITS.small_group)
-    return Privatized(account, order, tuple(keep), noise, groups.number, alone, in_small_groups)
-
-
-def _refuse_stopped(account: Account, survey: Survey, doubt: str) -> None:
-    """Say why nothing was written."""
+        for reports, *kept in shuffler.pieces():
+            sink.write(reports, kept)
+    # Say why nothing was written, where nothing was.
     account.require_any(survey.alphabet, "Values")
     if doubt:
         raise DataFileError(doubt)
-
-
-def _count_beyond(rows: Rows) -> dict[str, int]:
-    """Return how many people lie in each bin with an open end."""
-    found = rows.alphabet.beyond(rows.distinct)
-    people = np.bincount(rows.numbers, rows.counts, minlength=len(rows.distinct)) if found else np.zeros(0)
-    return {label: int(people[chosen].sum()) for label, chosen in found.items()}
+    return Privatized(account, order, tuple(keep), noise, *groups.summary())
 
 
 def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
@@ -234,10 +221,6 @@ class _Source:
             return Noise.PERMANENT
         return Noise.SECURE if self.generator is None else Noise.SEEDED
 
-    def kept(self, keep: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns to read beside the values."""
-        return (*keep, self._column) if self._column else tuple(keep)
-
     def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
         """Return the rows without their secrets, and the secrets; each may stand in one row alone."""
         if not self._column:
@@ -287,22 +270,6 @@ class _Source:
         return survey.privatize(values, rng=self._secret or secrets or self.generator, taken=True)
 
 
-@contextlib.contextmanager
-def _in_order(
-    sink: ReportSink, output: str | Path, generator: np.random.Generator | None, *, is_kept: bool
-) -> Iterator[Callable[[Columns], None]]:
-    """Return what takes reports on their way into a file: as they come, or to be shuffled when all are there."""
-    if is_kept:
-        yield lambda columns: sink.write(columns[0], columns[1:])
-        return
-    # A stream of its own, so that a seed draws the same noise whether the order is kept or not.
-    bits = as_bits(None if generator is None else generator.spawn(1)[0])
-    with Shuffler(bits, folder_beside(output)) as shuffler:
-        yield shuffler.add
-        for reports, *kept in shuffler.pieces():
-            sink.write(reports, kept)
-
-
 def _check_kept(keep: Sequence[str], survey: Survey) -> None:
     """Refuse names of columns that cannot stand beside reports, before any work is done."""
     for place, name in enumerate(keep):
@@ -313,7 +280,7 @@ def _check_kept(keep: Sequence[str], survey: Survey) -> None:
                 f"A column {COUNT_COLUMN!r} cannot be kept: it says how many people a row stands for, and each of them "
                 f"gets a report of their own. Leave it out, or rename it."
             )
-        if name in report_columns(survey):
+        if name in writing.report_columns(survey):
             raise InvalidParameterError(
                 f"A column {name!r} cannot be kept: the reports themselves stand under this name. Rename it."
             )
@@ -338,12 +305,18 @@ class _StoppedError(DataFileError):
 
 
 class _Groups:
-    """Number of people by what the kept columns say of them, as long as there are not too many groups."""
+    """Number of people by what the kept columns say of them, as long as there are not too many groups.
+
+    Beside it the number by what some columns say and by their value, for as long as the first may tell the second. Of
+    people who share what the columns say, the exceptions do not have the commonest value of their group. They must be
+    few beside those who do not have the commonest value of all: of people who all have one value nothing is told.
+    """
 
     def __init__(self, keep: Sequence[str]) -> None:
+        self._keep = keep
         self._sizes: Counter[tuple[Any, ...]] | None = Counter()
         places = [(place,) for place in range(len(keep))] + ([tuple(range(len(keep)))] if len(keep) > 1 else [])
-        self._telling = [_Telling(tuple(keep[place] for place in some), some) for some in places]
+        self._telling = {some: Counter[tuple[Any, ...]]() for some in places}
 
     def add(self, rows: Rows) -> None:
         """Count the people of these rows."""
@@ -357,53 +330,40 @@ class _Groups:
         if self._telling:
             values = [tuple(one) if isinstance(one, list) else one for one in rows.distinct.tolist()]
             truth = [values[number] for number in rows.numbers.tolist()]
-            self._telling = [one for one in self._telling if one.goes_on(columns, truth, people)]
+            some = slice(None, None, -(-len(truth) // 2**12) or 1)  # spread over the batch
+            for places, pairs in list(self._telling.items()):
+                parts = [*(columns[place] for place in places), truth]
+                # Of most columns a few thousand rows show that they tell nothing.
+                trial: Counter[tuple[Any, ...]] = Counter()
+                _add_to(trial, [column[some] for column in parts], None)
+                exceptions, told, _ = _find_exceptions(trial)
+                if exceptions <= 10 * LIMITS.few_exceptions * max(told, 2 * LIMITS.fewest_told):
+                    _add_to(pairs, parts, people)
+                    if len(pairs) <= 2 * LIMITS.most_groups:
+                        continue
+                del self._telling[places]
 
-    @property
-    def number(self) -> int | None:
-        """How many groups there are; None where there are none, or too many."""
-        return sum(people > 0 for people in self._sizes.values()) if self._sizes else None
-
-    def people_below(self, size: int) -> int | None:
-        """How many people are in groups of fewer than this; None where there are no groups, or too many."""
-        return sum(people for people in self._sizes.values() if people < size) if self._sizes else None
+    def summary(self) -> tuple[int | None, int | None, int | None]:
+        """Return how many groups there are, and how many people are alone in theirs, or with few; None of too many."""
+        if not self._sizes:
+            return None, None, None
+        sizes = self._sizes.values()
+        alone, few = (sum(people for people in sizes if people < most) for most in (2, LIMITS.small_group))
+        return sum(people > 0 for people in sizes), alone, few
 
     def refuse_telling(self, source: str) -> None:
         """Refuse columns by which the value of nearly everybody is known, as a copy of the values is."""
-        for one in self._telling:
-            exceptions, told, shared = _find_exceptions(one.pairs)
+        for places, pairs in self._telling.items():
+            exceptions, told, shared = _find_exceptions(pairs)
             if told >= LIMITS.fewest_told and exceptions <= LIMITS.few_exceptions * told:
+                names = [repr(self._keep[place]) for place in places]
                 raise DataFileError(
-                    f"{'Column' if len(one.names) == 1 else 'Columns'} {listed([repr(name) for name in one.names])} of "
+                    f"{'Column' if len(names) == 1 else 'Columns'} {listed(names)} of "
                     f"{source} cannot be kept: people with the same there have the same value, "
                     f"{shared - exceptions:,} of {counted(shared, 'person')} who share it. A copy or a code tells the "
                     f"value outright, and of anything else their noise averages out. Leave out what goes with the "
                     f"value, or make it coarser."
                 )
-
-
-class _Telling:
-    """Number of people by what some columns say and by their value, for as long as the first may tell the second.
-
-    Of people who share what the columns say, the exceptions do not have the commonest value of their group. They must
-    be few beside those who do not have the commonest value of all: of people who all have one value nothing is told.
-    """
-
-    def __init__(self, names: tuple[str, ...], places: tuple[int, ...]) -> None:
-        self.names, self._places = names, places
-        self.pairs: Counter[tuple[Any, ...]] = Counter()
-
-    def goes_on(self, columns: Sequence[list[Any]], values: list[Any], people: list[int] | None) -> bool:
-        """Count these people, and return whether it is worth while: of most columns a few thousand rows show it."""
-        pairs = [*(columns[place] for place in self._places), values]
-        some = slice(None, None, -(-len(values) // 2**12) or 1)  # spread over the batch
-        trial: Counter[tuple[Any, ...]] = Counter()
-        _add_to(trial, [column[some] for column in pairs], None)
-        exceptions, told, _ = _find_exceptions(trial)
-        if exceptions > 10 * LIMITS.few_exceptions * max(told, 2 * LIMITS.fewest_told):
-            return False
-        _add_to(self.pairs, pairs, people)
-        return len(self.pairs) <= 2 * LIMITS.most_groups
 
 
 def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
@@ -587,7 +547,7 @@ class Shuffler:
 
 def folder_beside(output: str | Path) -> Path | None:
     """Return the folder of an output, where there is room for reports; None for streams and devices."""
-    return None if has_no_name(output) else resolved(output).parent
+    return None if writing.has_no_name(output) else resolved(output).parent
 
 
 def _are_many(parts: Sequence[Columns], size: float) -> bool:

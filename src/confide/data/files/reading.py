@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
 from decimal import Decimal
@@ -14,21 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.data.files.limits import LIMITS
+from confide.data.files import sheets
 from confide.data.files.metadata import Traces, read_metadata
-from confide.data.files.rows import Account, Reason, Reject, first_few
-from confide.data.files.sheets import (
-    COLUMN_CURE,
-    KEEP_CURE,
-    PARQUET,
-    Chunk,
-    ColumnPlaces,
-    Request,
-    name_of,
-    open_sheet,
-    parquet_explained,
-    require,
-)
+from confide.data.files.rows import LIMITS, Account, Reason, Reject
 from confide.errors import DataFileError
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
@@ -117,7 +105,7 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
         The column to read, or the columns where a value has several parts. If left out: the column named like the
         survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
     """
-    rows = _read(str(path), Request(survey.alphabet, tuple(columns), name=survey.name, is_raw=True))
+    rows = _read(str(path), sheets.Request(survey.alphabet, tuple(columns), name=survey.name, is_raw=True))
     _refuse_reports(rows, str(path))
     return rows
 
@@ -131,8 +119,8 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
     """
     name, is_simulated = str(path), bool(getattr(survey, "simulated", ""))
     is_file = Path(name).is_file()
-    traces = Traces.of([name], survey) if is_file else Traces(((name_of(name), None),), is_simulated)
-    return replace(_read(name, Request(survey.mechanism.report_alphabet, tuple(columns))), traces=traces)
+    traces = Traces.of([name], survey) if is_file else Traces(((sheets.name_of(name), None),), is_simulated)
+    return replace(_read(name, sheets.Request(survey.mechanism.report_alphabet, tuple(columns))), traces=traces)
 
 
 def read_value_batches(
@@ -143,8 +131,8 @@ def read_value_batches(
     Parquet files are read too, with the package pyarrow. The columns in `keep` are read along, as they are.
     """
     name = str(path)
-    request = Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
-    batches = _parquet_batches(name, request) if name.lower().endswith(PARQUET) else csv_batches(name, request)
+    request = sheets.Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
+    batches = _parquet_batches(name, request) if name.lower().endswith(sheets.PARQUET) else csv_batches(name, request)
     for place, rows in enumerate(batches):
         if place == 0:
             _refuse_reports(rows, name)
@@ -160,16 +148,31 @@ def _refuse_reports(rows: Rows, path: str) -> None:
         )
 
 
-def csv_batches(path: str, request: Request, *, is_whole: bool = False) -> Iterator[Rows]:
+def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -> Iterator[Rows]:
     """Read a CSV file batch by batch, or all of it as one batch."""
-    with open_sheet(path) as sheet:
-        places = request.choose(name_of(path), sheet.header)
+    with sheets.open_sheet(path) as sheet:
+        places = request.choose(sheets.name_of(path), sheet.header)
         chunks = sheet.chunks(places.entry, places.kept)
         for some in [chunks] if is_whole else ([chunk] for chunk in chunks):
-            yield _judge(_scan(some), request, places, name_of(path))
+            known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
+            kept: list[tuple[Sequence[str], ...]] = []
+            for chunk in some:
+                codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
+                codes[-1][list(chunk.strays)] = -1
+                lines.append(chunk.lines)
+                strays |= {read + place: text for place, text in chunk.strays.items()}
+                read += len(chunk.keys)
+                kept.append(chunk.kept)
+            entries = [key if isinstance(key, tuple) else (key,) for key in known]
+            # Equal texts are held once: there are few cities, and many who live there.
+            texts: dict[str, str] = {}
+            columns = (list(chain(*parts)) for parts in zip(*kept, strict=True))
+            carried = tuple(np.array(list(map(texts.setdefault, one, one)), dtype=object) for one in columns)
+            scan = Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
+            yield _judge(scan, request, places, sheets.name_of(path))
 
 
-def _read(path: str, request: Request) -> Rows:
+def _read(path: str, request: sheets.Request) -> Rows:
     (rows,) = csv_batches(path, request, is_whole=True)
     rows.account.require_rows()
     return rows
@@ -208,65 +211,42 @@ class _Numbering(dict[Any, int]):
         return number
 
 
-def _scan(chunks: Iterable[Chunk]) -> Scan:
-    known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
-    kept: list[tuple[Sequence[str], ...]] = []
-    for chunk in chunks:
-        codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
-        codes[-1][list(chunk.strays)] = -1
-        lines.append(chunk.lines)
-        strays |= {read + place: text for place, text in chunk.strays.items()}
-        read += len(chunk.keys)
-        kept.append(chunk.kept)
-    entries = [key if isinstance(key, tuple) else (key,) for key in known]
-    carried = tuple(_as_texts(list(chain(*parts))) for parts in zip(*kept, strict=True))
-    return Scan(entries, np.concatenate(codes), np.concatenate(lines), strays, carried)
-
-
-def _as_texts(column: list[str]) -> NDArray[np.object_]:
-    """Return texts as an array that holds equal ones once: there are few cities, and many who live there."""
-    known: dict[str, str] = {}
-    return np.array(list(map(known.setdefault, column, column)), dtype=object)
-
-
-def _judge(scan: Scan, request: Request, places: ColumnPlaces, source: str) -> Rows:
+def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, source: str) -> Rows:
     alphabet, is_counted = request.alphabet, bool(places.counts)
     fields = [entry[: len(places.parts)] for entry in scan.entries]
-    counts = np.array([_parse_count(entry[-1]) if is_counted else 1 for entry in scan.entries], dtype=np.int64)
-    parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts.tolist(), strict=True)]
+    numbers = [parse_real(entry[-1]) if is_counted else 1.0 for entry in scan.entries]
+    # What is no count is -1, and the row is rejected.
+    counts = [int(one) if one is not None and 0 <= one < COUNT_LIMIT and one.is_integer() else -1 for one in numbers]
+    parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts, strict=True)]
     distinct, is_good = select_values(alphabet, parsed)
     # One place past the end stands for rows with the wrong number of fields, whose code is -1.
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
     rejected = _reject(scan, np.flatnonzero(~usable).tolist(), request, fields, source)
-    weights = counts[chosen] if is_counted else None
+    weights = np.array(counts, dtype=np.int64)[chosen] if is_counted else None
+    remarks = Counter[str]()
+    if request.is_raw:  # what was done to the texts of accepted rows on the way to a value
+        for entry, number in zip(fields, np.bincount(chosen, minlength=len(fields)).tolist(), strict=True):
+            if number and (remark := alphabet.remark(entry)):
+                remarks[remark] += number
     account = Account(
         accepted=chosen.size,
         rejected=dict(Counter(one.reason for one in rejected)),
-        first=first_few(rejected),
+        first=rejected[: LIMITS.shown_rejects],
         source=source,
         columns=places.names,
         people=chosen.size if weights is None else sum(weights.tolist()),  # whole: a sum in int64 could overflow
         is_counted=is_counted,
-        remarks=_remarks(request, fields, scan.codes[usable]),
+        remarks=dict(remarks),
     )
     accepted = np.flatnonzero(usable) if scan.kept else _NO_ROWS
     kept = tuple(column.take(accepted) for column in scan.kept)
     return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused, kept)
 
 
-def _remarks(request: Request, fields: list[Entry], codes: Indices) -> dict[str, int]:
-    """Count what was done to the texts of accepted rows on the way to a value."""
-    if not request.is_raw:
-        return {}
-    rows, remarks = np.bincount(codes, minlength=len(fields)).tolist(), Counter[str]()
-    for entry, number in zip(fields, rows, strict=True):
-        if number and (remark := request.alphabet.remark(entry)):
-            remarks[remark] += number
-    return dict(remarks)
-
-
-def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], source: str) -> tuple[Reject, ...]:
+def _reject(
+    scan: Scan, rows: list[int], request: sheets.Request, values: list[Entry], source: str
+) -> tuple[Reject, ...]:
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(request, values[code]) for code in codes}
     hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
@@ -284,7 +264,7 @@ def _reject(scan: Scan, rows: list[int], request: Request, values: list[Entry], 
     return tuple(rejects)
 
 
-def find_fault(request: Request, fields: Entry) -> Reason:
+def find_fault(request: sheets.Request, fields: Entry) -> Reason:
     """Return why the texts of a row are no value or report; or, if they are one, that its count is none."""
     alphabet = request.alphabet
     if _is_value(request, fields):
@@ -303,7 +283,7 @@ def find_fault(request: Request, fields: Entry) -> Reason:
     return Reason.NOT_WHOLE if is_meant_whole else Reason.NOT_A_NUMBER
 
 
-def _is_value(request: Request, fields: Entry) -> bool:
+def _is_value(request: sheets.Request, fields: Entry) -> bool:
     """Whether the texts of a row are a value of the alphabet."""
     return bool(select_values(request.alphabet, [request.parse(fields)])[1][0])
 
@@ -336,46 +316,49 @@ def _fits(value: Any) -> bool:
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
-def _parse_count(text: str) -> int:
-    """Return a count, or -1 for what is none."""
-    number = parse_real(text)
-    if number is None or not 0 <= number < COUNT_LIMIT or not number.is_integer():
-        return -1
-    return int(number)
-
-
-def _parquet_batches(path: str, request: Request) -> Iterator[Rows]:
+def _parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
     """Read a Parquet file as the texts that a CSV file would hold."""
-    with parquet_explained(path), require("pyarrow.parquet").ParquetFile(path) as file:
+    types = sheets.require("pyarrow").types
+    with sheets.parquet_explained(path), sheets.require("pyarrow.parquet").ParquetFile(path) as file:
         header = file.schema_arrow.names
         places = request.choose(path, header, has_lines=False)
         names, read = [header[place] for place in places.entry], 0
         for batch in file.iter_batches(LIMITS.parquet_rows, columns=[*names, *request.keep]):
             times = request.is_raw and request.alphabet.reads_times
             columns = [_as_entries(batch.column(name), name, path, reads_times=times) for name in names]
-            entries, codes = _combine(columns)
+            # The distinct rows of all columns, and which of them each row is.
+            (first, codes), *others = columns
+            entries: list[Entry] = [(text,) for text in first]
+            for texts, numbers in others:
+                distinct, codes = np.unique(codes * len(texts) + numbers, return_inverse=True)
+                entries = [(*entries[code // len(texts)], texts[code % len(texts)]) for code in distinct.tolist()]
+                codes = codes.reshape(-1)
+            kept = []
+            for name in request.keep:
+                column = batch.column(name)
+                plain = column.dictionary_decode() if types.is_dictionary(column.type) else column
+                if types.is_nested(plain.type):
+                    raise DataFileError(
+                        f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. "
+                        f"{sheets.KEEP_CURE}"
+                    )
+                kept.append(plain)
             lines = np.arange(read + 1, read + 1 + batch.num_rows)
-            kept = tuple(_as_kept(batch.column(name), name, path) for name in request.keep)
-            yield _judge(Scan(entries, codes, lines, {}, kept), request, places, path)
+            yield _judge(Scan(entries, codes, lines, {}, tuple(kept)), request, places, path)
             read += batch.num_rows
-
-
-def _as_kept(column: Any, name: str, path: str) -> Any:
-    """Return a column that is carried along, without a dictionary of its own."""
-    types = require("pyarrow").types
-    plain = column.dictionary_decode() if types.is_dictionary(column.type) else column
-    if types.is_nested(plain.type):
-        raise DataFileError(
-            f"Column {name!r} of {path} holds {column.type}; one to keep holds numbers, texts or times. {KEEP_CURE}"
-        )
-    return plain
 
 
 def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
     """Return the distinct texts of a column, and which of them each row holds."""
-    types = require("pyarrow").types
-    if types.is_timestamp(column.type) or types.is_time(column.type):
-        column = _without_fractions(column)
+    arrow = sheets.require("pyarrow")
+    types = arrow.types
+    # Times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing.
+    if types.is_timestamp(column.type):
+        # The clock first: an hour that a zone has twice cannot be rounded in that zone.
+        floor = sheets.require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
+        column = floor.cast(arrow.timestamp("s"), safe=False)
+    elif types.is_time64(column.type):
+        column = column.cast(arrow.time64("us"), safe=False)
     known = str | int | float | np.floating | Decimal | (date | time if reads_times else None) | None
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
@@ -388,7 +371,7 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
         is_known = False
     if not is_known:
         raise DataFileError(
-            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {COLUMN_CURE}"
+            f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {sheets.COLUMN_CURE}"
         )
     return list(map(_as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
@@ -399,16 +382,6 @@ def _as_python(scalar: Any) -> Any:
         return scalar.as_py()
     except (OverflowError, ValueError):
         return f"{scalar.type} {scalar.value}"
-
-
-def _without_fractions(column: Any) -> Any:
-    """Return times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing."""
-    arrow = require("pyarrow")
-    if arrow.types.is_timestamp(column.type):
-        # The clock first: an hour that a zone has twice cannot be rounded in that zone.
-        floor = require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
-        return floor.cast(arrow.timestamp("s"), safe=False)
-    return column.cast(arrow.time64("us"), safe=False) if arrow.types.is_time64(column.type) else column
 
 
 def _as_text(value: Any) -> str:
@@ -422,14 +395,3 @@ def _as_text(value: Any) -> str:
     if isinstance(value, float | np.floating) and value.is_integer() and abs(float(value)) < 2**63:
         return Numeral(int(value))
     return Numeral(value)
-
-
-def _combine(columns: list[tuple[list[str], Indices]]) -> tuple[list[Entry], Indices]:
-    """Return the distinct rows of several columns, and which of them each row is."""
-    (first, codes), *others = columns
-    entries: list[Entry] = [(text,) for text in first]
-    for texts, numbers in others:
-        distinct, codes = np.unique(codes * len(texts) + numbers, return_inverse=True)
-        entries = [(*entries[code // len(texts)], texts[code % len(texts)]) for code in distinct.tolist()]
-        codes = codes.reshape(-1)
-    return entries, codes

@@ -9,12 +9,69 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Literal
 
-from confide.data.files.limits import LIMITS
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.counts import NO_WEIGHTS
 from confide.values import Alphabet, LatticeGeometry, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.values.limits import LARGEST_INTEGER
 from confide.values.wording import counted, listed
+
+
+@dataclass(frozen=True)
+class FileLimits:
+    """How much of a file is held, looked at or shown at a time.
+
+    Attributes
+    ----------
+    block
+        Characters or bytes that are read at a time: large enough that a block's own cost is not seen, far below memory.
+    parquet_rows
+        Rows of a Parquet file that are read at a time.
+    shown_rejects, longest_shown
+        Rejected rows that a message names, and characters of each; a file of them names all.
+    largest_part
+        People that are blurred at a time.
+    fewest_rows
+        Rows from which on a file is stopped at most of which are odd: one person's high salary is not.
+    small_group
+        People of a group up to which, this number not included, each of them is nearly known by it.
+    most_groups
+        Groups by kept columns that are counted; whoever keeps columns with more contents has other worries.
+    fewest_told, few_exceptions
+        People that a column must set right before it is said to tell the values, and the part of these that may be
+        wrong. Chance pairs up twenty people so well less than once in a million times.
+    memory
+        Bytes of reports that are held in memory to be shuffled; more are set down on disk.
+    piece
+        Rows that are scattered together, and handed out together: a file is written in pieces of about this size.
+    smallest_split
+        Rows of a bucket from which on it may be split again, should it not fit into memory.
+    text_bytes
+        Bytes that a text takes in memory, beside its letters.
+    small_range
+        Whole numbers between which each is written once and then looked up.
+    most_features
+        Cells that a file of features has at most, the fullest ones: 30 MB, which programs for maps still open.
+    """
+
+    block: int = 2**22
+    parquet_rows: int = 2**20
+    shown_rejects: int = 10
+    longest_shown: int = 80
+    largest_part: int = 2**20
+    fewest_rows: int = 20
+    small_group: int = 10
+    most_groups: int = 2**18
+    fewest_told: int = 20
+    few_exceptions: float = 0.01
+    memory: int = 2**26
+    piece: int = 2**20
+    smallest_split: int = 2**12
+    text_bytes: int = 64
+    small_range: int = 2**16
+    most_features: int = 100_000
+
+
+LIMITS = FileLimits()
 
 
 class Reason(StrEnum):
@@ -253,28 +310,23 @@ def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
         return tuple(field for one in alphabet.attributes.alphabets for field in fields_of(one))
     geometry = alphabet.geometry
     if isinstance(geometry, PlaneGeometry):
-        return (_span(geometry.first_row, geometry.rows), _span(geometry.first_column, geometry.columns))
+        axes = ((geometry.first_row, geometry.rows), (geometry.first_column, geometry.columns))
+        return tuple(Field("whole", first, first + size - 1) for first, size in axes)
     if isinstance(geometry, LatticeGeometry) and not geometry.is_whole:
         return tuple(Field("real", resolution=one) for one in geometry.resolutions)
     if alphabet.bits is not None:
         lengths = (min(63, alphabet.bits.length - start) for start in range(0, alphabet.bits.length, 63))
-        return tuple(_span(0, 2**length) for length in lengths)
-    return (_field_of(alphabet),) * alphabet.parts
-
-
-def _field_of(alphabet: Alphabet) -> Field:
-    """Return what every part of a report is, where all are alike."""
-    if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite:
-        return Field("whole", *alphabet.span)
-    if isinstance(alphabet.geometry, RingGeometry):
-        return Field("whole", 0, alphabet.size - 1)
-    if alphabet.geometry.dimensions:
-        return Field("whole")
-    if isinstance(alphabet.geometry, UnorderedGeometry):
+        return tuple(Field("whole", 0, 2**length - 1) for length in lengths)
+    # The parts of any other report are all alike.
+    if isinstance(geometry, LineGeometry) and alphabet.is_finite:
+        every = Field("whole", *alphabet.span)
+    elif isinstance(geometry, RingGeometry):
+        every = Field("whole", 0, alphabet.size - 1)
+    elif geometry.dimensions:
+        every = Field("whole")
+    elif isinstance(geometry, UnorderedGeometry):
         members: Any = tuple(alphabet.decode(range(alphabet.size)).tolist())
-        return Field("text" if isinstance(members[0], str) else "whole", members=members)
-    raise InvalidParameterError(f"Reports of {alphabet!r} cannot be counted in SQL; tally them in Python.")
-
-
-def _span(first: int, size: int) -> Field:
-    return Field("whole", first, first + size - 1)
+        every = Field("text" if isinstance(members[0], str) else "whole", members=members)
+    else:
+        raise InvalidParameterError(f"Reports of {alphabet!r} cannot be counted in SQL; tally them in Python.")
+    return (every,) * alphabet.parts

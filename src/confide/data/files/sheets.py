@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from confide.data.files.limits import LIMITS
+from confide.data.files.rows import LIMITS
 from confide.errors import DataFileError, MissingExtraError
 from confide.values import Alphabet, Indices
 from confide.values.columns import find_columns
@@ -43,18 +43,9 @@ STANDARD_STREAM = "-"
 
 COLUMN_CURE = "Name the one to read, with --column on the command line."
 
-BY_CURE = "Name the ones that tell groups apart, with --by on the command line."
 
 KEEP_CURE = "Name the ones to carry along, with --keep on the command line."
 
-BINARY = {
-    b"PAR1": "a Parquet file, which cannot be read from a pipe here: name the file itself, ending in .parquet.",
-    b"\x1f\x8b": "a gzip file: name a file that ends in .gz, or unpack it on the way, with gunzip -c.",
-}
-"""First bytes of files that are taken for CSV by mistake, as from a pipe, which has no ending; and the cure."""
-
-CHUNK_ROWS = 2**11
-"""Rows at a time where they have to be taken one by one; with many more lists alive, Python keeps searching them."""
 
 Key = str | tuple[str, ...]
 """Content of a row in the columns asked for; a plain text where that is one column."""
@@ -114,7 +105,8 @@ class Request:
     def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         """Find the columns in a header, or say which there are instead."""
         parts = self._choose_parts(source, header, has_lines=has_lines)
-        by = tuple(_find(source, name, header, BY_CURE) for name in self.by)
+        by_cure = "Name the ones that tell groups apart, with --by on the command line."
+        by = tuple(_find(source, name, header, by_cure) for name in self.by)
         counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
         kept = tuple(_find(source, name, header, KEEP_CURE) for name in self.keep)
         for place in set(kept) & {*parts, *counts}:
@@ -133,22 +125,20 @@ class Request:
             if (places := find_columns(names, header)) is not None:
                 return tuple(places)
         if has_lines:
-            self._refuse_headless(source, header)
+            # A first line of values, taken for names, would be a row lost in silence. pandas writes its index without
+            # a name.
+            named = header[1:] if len(header) > 1 and not header[0] else header
+            first = next((text for text in named if self._looks_like_a_value(text)), None)
+            if first is not None:
+                raise DataFileError(
+                    f"{source} needs a header line of column names; its first line holds the value {first!r}. "
+                    f"Put {','.join(self.candidates[0])!r} on a line above it."
+                )
         # A column without a name is the index that pandas writes.
         others = [place for place, one in enumerate(header) if one not in ("", COUNT_COLUMN)]
         if self.columns or len(others) != 1 or len(self.names[0]) > 1:
             raise DataFileError(_no_column(source, header, self.candidates))
         return (others[0],)
-
-    def _refuse_headless(self, source: str, header: Sequence[str]) -> None:
-        """Refuse a first line of values: taken for names, it would be a row lost in silence."""
-        named = header[1:] if len(header) > 1 and not header[0] else header  # pandas writes its index without a name
-        first = next((text for text in named if self._looks_like_a_value(text)), None)
-        if first is not None:
-            raise DataFileError(
-                f"{source} needs a header line of column names; its first line holds the value {first!r}. "
-                f"Put {','.join(self.candidates[0])!r} on a line above it."
-            )
 
     def _looks_like_a_value(self, text: str) -> bool:
         if text.lower() in ("", "na", "n/a", "null", "none"):
@@ -266,8 +256,7 @@ class CsvSheet:
         for block in self.blocks:
             if '"' in block:
                 rest = itertools.chain([block], self.blocks)
-                for rows, numbers in self._quoted_rows(rest, line - blank, blank):
-                    yield self._pick(rows, numbers, places, kept)
+                yield from self._quoted(rest, line - blank, blank, places, kept)
                 return
             text = "\n" * blank + _with_plain_ends(block)
             filled = text.rstrip("\n")
@@ -308,19 +297,24 @@ class CsvSheet:
     def _misfit(self, row: list[str]) -> str:
         return describe_misfit(len(row), len(self.header)) if any(row) or len(row) > 1 else ""
 
-    def _quoted_rows(self, blocks: Iterator[str], first: int, blank: int) -> Iterator[tuple[list[list[str]], Indices]]:
+    def _quoted(
+        self, blocks: Iterator[str], first: int, blank: int, places: Sequence[int], kept: Sequence[int]
+    ) -> Iterator[Chunk]:
         """Read with quotation marks, which may hold delimiters and line ends, from the first line that has one on."""
         lines = itertools.chain.from_iterable(io.StringIO(block, newline="") for block in blocks)
         # A strict reader refuses an open quotation mark, which would swallow every row after it.
         reader = csv.reader(itertools.chain(["\n"] * blank, lines), delimiter=self.delimiter, strict=True)
-        numbered, held = _numbered(reader), list[tuple[int, list[str]]]()
-        while batch := list(itertools.islice(numbered, CHUNK_ROWS)):
-            held += batch
-            kept = next((place for place in range(len(held), 0, -1) if held[place - 1][1]), 0)
-            ready, held = held[:kept], held[kept:]
-            if ready:
-                numbers = np.array([start for start, _ in ready], dtype=np.int64) + first
-                yield [row for _, row in ready], numbers
+        starts, rows = [0], list[list[str]]()
+        for row in reader:
+            rows.append(row)
+            starts.append(reader.line_num)
+            # With many more lists alive, Python keeps searching them. Blank rows wait for one behind them.
+            if len(rows) >= 2**11 and row:
+                yield self._pick(rows, np.array(starts[:-1], dtype=np.int64) + first, places, kept)
+                starts, rows = starts[-1:], []
+        filled = next((place for place in range(len(rows), 0, -1) if rows[place - 1]), 0)
+        if filled:
+            yield self._pick(rows[:filled], np.array(starts[:filled], dtype=np.int64) + first, places, kept)
 
 
 @contextlib.contextmanager
@@ -380,7 +374,12 @@ def explained(source: str) -> Iterator[None]:
     except FileNotFoundError:
         raise DataFileError(f"There is no file {source!r}.") from None
     except UnicodeDecodeError as error:
-        kind = next((kind for mark, kind in BINARY.items() if error.object.startswith(mark)), None)
+        # Files that are taken for CSV by mistake, as from a pipe, which has no ending, by their first bytes.
+        kinds = {
+            b"PAR1": "a Parquet file, which cannot be read from a pipe here: name the file itself, ending in .parquet.",
+            b"\x1f\x8b": "a gzip file: name a file that ends in .gz, or unpack it on the way, with gunzip -c.",
+        }
+        kind = next((kind for mark, kind in kinds.items() if error.object.startswith(mark)), None)
         cure = "Save it as CSV in UTF-8." if kind is None else f"It begins as {kind}"
         raise DataFileError(f"{source} is not UTF-8 text ({error.reason}). {cure}") from None
     except csv.Error as error:
@@ -424,14 +423,6 @@ def text_blocks(stream: TextIO) -> Iterator[str]:
         parts.append(whole[cut:])
     if rest := "".join(parts):
         yield rest
-
-
-def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Return each row with the number of lines above it."""
-    start = reader.line_num
-    for row in reader:
-        yield start, row
-        start = reader.line_num
 
 
 def describe_misfit(found: int, expected: int) -> str:

@@ -24,18 +24,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.data.files.limits import LIMITS
+from confide.data.files import sheets
 from confide.data.files.metadata import PARQUET_KEY, Metadata, Order, companion_of, drop_companions
-from confide.data.files.rows import Reject
-from confide.data.files.sheets import (
-    COUNT_COLUMN,
-    JSON_LINES,
-    PARQUET,
-    REPORT_COLUMN,
-    STANDARD_STREAM,
-    require,
-    resolved,
-)
+from confide.data.files.rows import LIMITS, Reject
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.evidence.origins import Noise, noise_of
 from confide.mechanisms.sampling import SecureBits, permutation
@@ -75,7 +66,7 @@ def require_ending(path: str | Path, endings: Sequence[str], *, may_lack_one: bo
 
 def report_columns(survey: Survey) -> tuple[str, ...]:
     """Return what the columns of a file of reports are called."""
-    return column_names(survey.mechanism.report_alphabet, REPORT_COLUMN)
+    return column_names(survey.mechanism.report_alphabet, sheets.REPORT_COLUMN)
 
 
 def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], *, counted: bool = False) -> None:
@@ -83,7 +74,7 @@ def write_values(path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int
     found = list(zip(as_lists(alphabet.decode(np.arange(alphabet.size))), histogram.tolist(), strict=True))
     if counted:
         rows = ([*value, count] for value, count in found)
-        write_text(path, csv_text((*alphabet.field_names, COUNT_COLUMN), rows))
+        write_text(path, csv_text((*alphabet.field_names, sheets.COUNT_COLUMN), rows))
     else:
         write_text(path, csv_text(alphabet.field_names, (value for value, count in found for _ in range(count))))
 
@@ -131,7 +122,7 @@ def whole_file(path: str | Path, mode: int = 0o666, *, has_companion: bool = Fal
     """
     check_writable(path)
     try:
-        if str(path) == STANDARD_STREAM:
+        if str(path) == sheets.STANDARD_STREAM:
             with tempfile.TemporaryFile() as stream:
                 yield stream
                 stream.seek(0)
@@ -142,20 +133,20 @@ def whole_file(path: str | Path, mode: int = 0o666, *, has_companion: bool = Fal
                     sys.stdout.write(block.decode()) if target is None else target.write(block)
                 sys.stdout.flush()  # so that a full disk is noticed here and not at the end
         else:
-            with _written_aside(resolved(path), mode) as stream:
+            with _written_aside(sheets.resolved(path), mode) as stream:
                 yield stream
             drop_companions(path, is_new=has_companion)
     except BrokenPipeError:
         raise  # whoever read it has seen enough: that is no fault of the file, and the command line ends it quietly
     except OSError as error:
-        name = "The output" if str(path) == STANDARD_STREAM else repr(str(path))
+        name = "The output" if str(path) == sheets.STANDARD_STREAM else repr(str(path))
         raise DataFileError(f"{name} cannot be written: {error.strerror or error}.") from None
 
 
 def check_writable(path: str | Path) -> None:
     """Refuse an output that is a folder or lies in none, before any work is done for it."""
     place = Path(path)
-    if str(path) == STANDARD_STREAM:
+    if str(path) == sheets.STANDARD_STREAM:
         return
     if place.is_dir():
         raise DataFileError(f"{str(path)!r} is a folder; name a file in it, such as {str(place / 'output.csv')!r}.")
@@ -164,7 +155,7 @@ def check_writable(path: str | Path) -> None:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise DataFileError(f"{str(path)!r} cannot be written: it is a link that leads in a circle.") from None
-    if not resolved(place).parent.is_dir():
+    if not sheets.resolved(place).parent.is_dir():
         raise DataFileError(f"There is no folder {str(place.parent)!r} to write {place.name!r} into. Make it first.")
 
 
@@ -176,7 +167,11 @@ def _written_aside(path: Path, mode: int) -> Iterator[BinaryIO]:
         return
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        with _nameless(beside, mode) as stream:
+        try:  # without a name in the same folder, so that a kill leaves nothing; or beside, if need be
+            number = os.open(beside.parent, os.O_TMPFILE | os.O_RDWR, mode)
+        except (AttributeError, OSError):
+            number = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        with os.fdopen(number, "w+b") as stream:
             # Before a word is written, so that what nobody else could read never becomes readable.
             if path.exists():
                 os.fchmod(stream.fileno(), path.stat().st_mode & 0o777)
@@ -191,14 +186,6 @@ def _written_aside(path: Path, mode: int) -> Iterator[BinaryIO]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _nameless(beside: Path, mode: int) -> BinaryIO:
-    """Open a file without a name in the same folder, of which a kill leaves nothing; or one beside, if need be."""
-    try:
-        return os.fdopen(os.open(beside.parent, os.O_TMPFILE | os.O_RDWR, mode), "w+b")
-    except (AttributeError, OSError):
-        return os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode), "w+b")
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -336,12 +323,12 @@ def report_sink(
     with contextlib.ExitStack() as closing:
         # The companion is entered first and so gets its name last, a moment after the file that it describes. Whatever
         # comes between, the digest says that an old companion and a new file do not belong together.
-        has_companion = not has_no_name(path) and not str(path).lower().endswith(PARQUET)
-        beside = closing.enter_context(whole_file(companion_of(resolved(path)))) if has_companion else None
+        has_companion = not has_no_name(path) and not str(path).lower().endswith(sheets.PARQUET)
+        beside = closing.enter_context(whole_file(companion_of(sheets.resolved(path)))) if has_companion else None
         stream = _Watched(closing.enter_context(whole_file(path, has_companion=has_companion)))
         name = str(path).lower()
-        kind: type[ReportSink] = _JsonSink if name.removesuffix(".gz").endswith(JSON_LINES) else _CsvSink
-        kind = _ParquetSink if name.endswith(PARQUET) else kind
+        kind: type[ReportSink] = _JsonSink if name.removesuffix(".gz").endswith(sheets.JSON_LINES) else _CsvSink
+        kind = _ParquetSink if name.endswith(sheets.PARQUET) else kind
         with contextlib.ExitStack() as packing:
             if name.endswith(".gz"):
                 # Level 6 is the usual compromise: at 9 it takes most of the time of all.
@@ -350,20 +337,20 @@ def report_sink(
             sink = packing.enter_context(contextlib.closing(kind(stream, facts)))
             yield sink
         if beside is not None:
-            beside.write(sink.facts.companion(resolved(path).name).encode())
+            beside.write(sink.facts.companion(sheets.resolved(path).name).encode())
             beside.flush()  # a full disk is noticed here, before either has its name
 
 
 def has_no_name(path: str | Path) -> bool:
     """Whether an output is standard output, a pipe or a device, beside which nothing can stand."""
-    return str(path) == STANDARD_STREAM or (Path(path).exists() and not Path(path).is_file())
+    return str(path) == sheets.STANDARD_STREAM or (Path(path).exists() and not Path(path).is_file())
 
 
 def where_metadata_stand(path: str | Path) -> str | None:
     """Return which file has the metadata of a file of reports; None of streams and devices."""
     if has_no_name(path):
         return None
-    return str(path) if str(path).lower().endswith(PARQUET) else str(companion_of(path))
+    return str(path) if str(path).lower().endswith(sheets.PARQUET) else str(companion_of(path))
 
 
 class _Watched:
@@ -411,10 +398,10 @@ class _ParquetSink(ReportSink):
         if not isinstance(kept, np.ndarray):
             return kept  # whose type survives
         # As texts, and not by way of numpy's, which have no zero at their end.
-        return require("pyarrow").array(kept.tolist(), require("pyarrow").string())
+        return sheets.require("pyarrow").array(kept.tolist(), sheets.require("pyarrow").string())
 
     def _write(self, columns: list[Any]) -> None:
-        arrow = require("pyarrow")
+        arrow = sheets.require("pyarrow")
         arrays = []
         for one in columns:
             is_objects = isinstance(one, np.ndarray) and one.dtype.kind == "O"
@@ -423,7 +410,7 @@ class _ParquetSink(ReportSink):
             arrays.append(arrow.array(np.ascontiguousarray(array)) if isinstance(array, np.ndarray) else array)
         table = arrow.table(arrays, names=self._names)
         if self._writer is None:
-            self._writer = require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
+            self._writer = sheets.require("pyarrow.parquet").ParquetWriter(self._stream, table.schema)
         self._writer.write_table(table)  # which holds nothing back: the digest in the footer is of all that is above it
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from confide.check.fit.bits import has_bits
 from confide.check.shapes import ShapeFit
 from confide.errors import InvalidParameterError, SolverError
 from confide.estimates.estimate import Estimate, recover
-from confide.estimates.inference import ERROR, Interval, Resolution, Windows, check_level
+from confide.estimates.inference import Interval, Windows, check_level
 from confide.estimates.inference.division import MOST_CELLS
 from confide.evidence.counts import Counts, require_counts
 from confide.evidence.shapes import Shape
@@ -44,9 +44,10 @@ from confide.theory.spectra import LARGEST_DENSE
 from confide.theory.verdicts import Finding, Verdict
 from confide.values import Alphabet, LineGeometry, PlaneGeometry
 from confide.values.queries import Query, as_weights, describe_query
+from confide.values.wording import Shown
 
 BEYOND_DOUBT = 1e-3
-"""P-value of the fit below which no resolution is looked for: intervals would be of another mechanism's reports."""
+"""P-value of the fit below which no windows are looked for: intervals would be of another mechanism's reports."""
 
 MOST_BITS = 200_000
 """Bits of unlike vectors up to which they are: 10,000 of 20 bits took 8 s, 48,842 of 100 bits over a minute."""
@@ -159,7 +160,7 @@ def _why_slow(answer: Estimate) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """Findings on a mechanism and, where there are any, on reports; print it for all of it in words.
 
     Attributes
@@ -184,8 +185,8 @@ class Diagnosis:
         reports, or where that rules out no value.
     name
         What a value is called in sentences.
-    error, level
-        The error within which shares are to be known, and how often intervals hold the truth.
+    level
+        How often intervals hold the truth.
     shape
         What is taken for granted of the distribution in all that the reports tell; None where nothing is. What any
         number of reports would reveal is said of all distributions.
@@ -203,7 +204,6 @@ class Diagnosis:
     known_maximum: MaximumSet | None = None
     considered: LikelySubset | None = None
     name: str = "value"
-    error: float = ERROR
     level: float = 0.95
     shape: Shape | None = None
 
@@ -256,52 +256,37 @@ class Diagnosis:
         """Whether the reports speak against the shape; None without reports or a shape."""
         return None if self.shape is None or not self.has_reports else self.estimate.shape_fit
 
-    @cached_property
-    def resolution(self) -> Resolution | None:
-        """The narrowest windows whose shares the reports tell; None where :attr:`why_unresolved` says why.
+    @property
+    def windows(self) -> Windows | None:
+        """All values in windows that the reports tell in proportion; None where :attr:`why_no_windows` says why.
 
         >>> import confide as cf
         >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
-        >>> diagnose(cf.tally(["yes", "no"], [6000, 4000]), mechanism).resolution.windows
-        'single values'
+        >>> len(diagnose(cf.tally(["yes", "no"], [6000, 4000]), mechanism).windows)
+        2
         """
-        return self._resolved if isinstance(self._resolved, Resolution) else None
-
-    @cached_property
-    def windows(self) -> Windows | None:
-        """All values in windows that the reports tell in proportion; None without a resolution, or of many values."""
-        if self.resolution is None or self.estimate.alphabet.size > MOST_UNBIDDEN:
-            return None
-        return self.estimate.windows(level=self.level, name=self.name)
+        return self._divided if isinstance(self._divided, Windows) else None
 
     @property
-    def why_unresolved(self) -> str:
-        """Why there is no resolution although there are reports; empty where there is one."""
-        return self._resolved if isinstance(self._resolved, str) else ""
+    def why_no_windows(self) -> str:
+        """Why there are no windows although there are reports; empty where there are some."""
+        return self._divided if isinstance(self._divided, str) else ""
 
     @cached_property
-    def _resolved(self) -> Resolution | str:
+    def _divided(self) -> Windows | str:
+        """The windows, or why they are not looked for."""
         if self.fit is None:
             return ""
-        if why := self._why_not():
-            return why
-        try:
-            return self.estimate.resolution(self.error, self.level, name=self.name)
-        except SolverError as error:
-            return str(error)
-
-    def _why_not(self) -> str:
-        """Return why no resolution is looked for; nothing where it is."""
-        size = self.mechanism.alphabet.size if self.mechanism.alphabet.is_finite else 0
-        if self.fit is not None and self.fit.p_value < BEYOND_DOUBT:
-            return "It would rest on the mechanism, from which they do not come."
-        if size > 50_000:  # half a minute for a million, where all else takes three seconds
-            return f"{size:,} values take long; confide.estimate(...).resolution() finds out."
+        if self.fit.p_value < BEYOND_DOUBT:
+            return "They would rest on the mechanism, from which the reports do not come."
+        if self.alphabet.size > MOST_UNBIDDEN:
+            return f"{self.alphabet.size:,} values take long; confide.estimate(...).windows() finds out."
         if self.shape_fit is not None and self.shape_fit.p_value < BEYOND_DOUBT:
-            return "It would rest on the shape, against which they speak."
-        if self.shape is not None and self.estimate.is_many_shapes:
-            return f"It is not looked for under {self.shape}, which is many shapes in one; say where the peak is."
-        return ""
+            return "They would rest on the shape, against which the reports speak."
+        try:
+            return self.estimate.windows(level=self.level, name=self.name)
+        except (InvalidParameterError, SolverError) as error:  # many shapes in one, or more than is computed here
+            return str(error)
 
     @cached_property
     def class_shares(self) -> FloatArray | None:
@@ -351,7 +336,6 @@ def diagnose(
     mechanism: Mechanism,
     *,
     name: str = "value",
-    error: float = ERROR,
     level: float = 0.95,
     shape: str | Sequence[str] | Shape | None = None,
 ) -> Diagnosis:
@@ -365,9 +349,8 @@ def diagnose(
         The mechanism that they went through.
     name
         What a value is called in sentences, such as ``"age"``.
-    error, level
-        The error within which the shares of windows are to be told, five percentage points, and how often intervals
-        hold the truth.
+    level
+        How often intervals hold the truth.
     shape
         What is known of the distribution before any report is seen, as in :func:`confide.estimate`; what the reports
         tell is then told of distributions of this shape.
@@ -377,7 +360,6 @@ def diagnose(
     yes
     """
     require_mechanism("mechanism", mechanism)
-    check_level("error", error)
     check_level("level", level)
     if mechanism.alphabet.is_finite:
         mechanism.alphabet.require_listable()
@@ -403,7 +385,6 @@ def diagnose(
         known_maximum=best,
         considered=considered,
         name=name,
-        error=error,
         level=level,
         shape=form,
     )

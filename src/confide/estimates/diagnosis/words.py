@@ -27,19 +27,15 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
     >>> told_in_words(cf.diagnose(cf.tally([50], counts=[5000]), ages))[0][:50]
     'These reports do not come from this mechanism: 50 '
     """
-    fit, resolution = diagnosis.fit, diagnosis.resolution
+    fit, windows = diagnosis.fit, diagnosis.windows
     if fit is None:
         return []
     # Nothing else that is said of the reports means much if they do not come from the mechanism.
     doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
-    windows = [] if diagnosis.windows is None else [diagnosis.windows.headline]
-    told = (
-        [f"Which windows of values they tell is not known. {diagnosis.why_unresolved}"]
-        if resolution is None
-        else [*windows, *resolution.sentences]
-    )
+    why = f"Which windows of values these reports tell is not known. {diagnosis.why_no_windows}"
+    told = why if windows is None else windows.headline
     days = [] if diagnosis.counts is None or not diagnosis.counts.dependence else [diagnosis.counts.dependence]
-    return [str(fit), *doubt, *days, *_of_shape(diagnosis), *told, *_of_reports(diagnosis)]
+    return [str(fit), *doubt, *days, *_of_shape(diagnosis), told, *_of_reports(diagnosis)]
 
 
 def _of_shape(diagnosis: Diagnosis) -> list[str]:

@@ -3,18 +3,16 @@
 Two bases. The likelihood takes every answer that the reports allow, whatever the method, and assumes nothing of the
 truth; it is for questions over many values. The bootstrap draws new reports and solves them again by the method itself,
 through :meth:`confide.Method.solve_many`; it is for single values, where without a belief in smoothness almost nothing
-is known under strong noise. A new basis is one subclass of :class:`Basis`. The resolution says for which questions
-the likelihood is enough.
+is known under strong noise. A new basis is one subclass of :class:`Basis`. Windows say for which questions the
+likelihood is enough.
 """
 
-from confide.estimates.inference.answers import Band, CrossTable, Interval, Prospect, level_of_each, percent, points
+from confide.estimates.inference.answers import Band, CrossTable, Interval, Prospect, level_of_each, percent
 from confide.estimates.inference.bases import Basis, Bootstrap, Likelihood
 from confide.estimates.inference.division import PROPORTION, Windows
 from confide.estimates.inference.inference import Inference, check_level
-from confide.estimates.inference.windows import ERROR, Resolution
 
 __all__ = [
-    "ERROR",
     "PROPORTION",
     "Band",
     "Basis",
@@ -24,10 +22,8 @@ __all__ = [
     "Interval",
     "Likelihood",
     "Prospect",
-    "Resolution",
     "Windows",
     "check_level",
     "level_of_each",
     "percent",
-    "points",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -274,18 +273,6 @@ def percent(level: float) -> str:
     """
     texts = (f"{100 * level:.{digits}g}" for digits in range(6, 18))
     return f"{next((text for text in texts if float(text) < 100), '100')}%"
-
-
-def points(share: float) -> str:
-    """Return a share in percentage points, rounded up: an error is within it.
-
-    >>> points(0.05), points(0.01), points(0.00123), points(0.304)
-    ('5 points', '1 point', '0.13 points', '31 points')
-    """
-    digits = 1 - math.floor(math.log10(100 * share)) if share > 0 else 0
-    # A little less, so that 5 points, which float64 may hold as a little more, stay 5.
-    number = f"{math.ceil(100 * share * 10.0**digits * (1 - 1e-9)) / 10.0**digits:.3g}"
-    return f"{number} {'point' if number == '1' else 'points'}"
 
 
 def error_of(answer: Interval) -> float:

@@ -178,7 +178,7 @@ class Likelihood(Basis):
             if is_unbiased(inference.evidence):
                 found[place] = inference.unbiased(level).ends(weights[place])[0]
             elif inference.region.few_values is not None:
-                few = inference.region.few_values.lowest(weights[place], standard_errors(level))
+                few = inference.region.lowest_among_few(weights[place], standard_errors(level))
                 found[place] = min(found[place], few)
         return np.asarray(np.maximum(found, least))
 

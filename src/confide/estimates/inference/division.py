@@ -108,19 +108,23 @@ class Windows:
         return f"{self._finding} {self.remark}".rstrip()
 
     @property
+    def in_short(self) -> str:
+        """How many windows there are, as a noun."""
+        return "single values" if self.are_single else counted(len(self), self._noun)
+
+    @property
+    def _noun(self) -> str:
+        return "district" if isinstance(self.alphabet.geometry, PlaneGeometry) else "window"
+
+    @property
     def _finding(self) -> str:
         part = "half" if self.error == PROPORTION else percent(self.error)
         within = f"within {part} of it at {percent(self.level)}, or of an even share where that is more"
-        missed, noun = (
-            sum(not one for one in self.told),
-            "district" if isinstance(self.alphabet.geometry, PlaneGeometry) else "window",
-        )
-        if missed:
-            return f"Of {counted(len(self), noun)}, these reports leave {missed:,} not known {within}."
+        if missed := sum(not one for one in self.told):
+            return f"Of {counted(len(self), self._noun)}, these reports leave {missed:,} not known {within}."
         if len(self) == 1 < self.alphabet.size:
-            return f"These reports tell no two {plural(noun)} apart, each share {within}."
-        what = "single values" if self.are_single else counted(len(self), noun)
-        return f"As narrow as these reports tell: {what}, each share known {within}."
+            return f"These reports tell no two {plural(self._noun)} apart, each share {within}."
+        return f"As narrow as these reports tell: {self.in_short}, each share known {within}."
 
     def __str__(self) -> str:
         return f"{self.headline} {'; '.join(in_words(one) for one in self.answers)}."

@@ -597,11 +597,9 @@ def _width(inference: Inference, weights: FloatArray, level: float, people: floa
         region, values = inference.region.with_fewer_values
         ends.append(region.ends(weights[values], fall))
     lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
-    if inference.region.few_values is not None:
-        few, errors = inference.region.few_values, standard_errors(level)
-        lowest = max(min(lowest, few.lowest(weights, errors, people)), float(weights.min()))
-        highest = min(max(highest, -few.lowest(-weights, errors, people)), float(weights.max()))
-    return highest - lowest
+    few, errors = inference.region.lowest_among_few, standard_errors(level)
+    lowest = max(min(lowest, few(weights, errors, people)), float(weights.min()))
+    return min(max(highest, -few(-weights, errors, people)), float(weights.max())) - lowest
 
 
 def expected_region(channel: Channel, truth: FloatArray, people: float) -> Region:

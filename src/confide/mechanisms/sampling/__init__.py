@@ -14,7 +14,13 @@ from confide.mechanisms.sampling.bits import (
     SeededBits,
     as_bits,
     as_generator,
+    as_integers,
+    exponential_bounds,
+    log_of,
+    over_root_two,
     permutation,
+    power_bounds,
+    ratio_above,
     scatter,
     toss_all,
     uniform_below,
@@ -28,14 +34,6 @@ from confide.mechanisms.sampling.geometric import (
     TableNoise,
 )
 from confide.mechanisms.sampling.permanent import Permanent, PermanentBits, as_permanents
-from confide.mechanisms.sampling.ratios import (
-    as_integers,
-    exponential_bounds,
-    log_of,
-    over_root_two,
-    power_bounds,
-    ratio_above,
-)
 
 __all__ = [
     "BUCKETS",

@@ -21,16 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.mechanisms.sampling.bits import Bits, OddsCoin, PowerCoin, toss_all
-from confide.mechanisms.sampling.categorical import WeightRows
-from confide.mechanisms.sampling.ratios import (
+from confide.mechanisms.sampling.bits import (
+    Bits,
+    OddsCoin,
+    PowerCoin,
     as_integers,
     exponential_bounds,
     log_of,
     over_root_two,
     power_bounds,
     ratio_above,
+    toss_all,
 )
+from confide.mechanisms.sampling.categorical import WeightRows
 
 BATCH = 2**14
 """Draws at a time: what is worked on then stays in the processor's cache."""

@@ -15,7 +15,7 @@ from confide.estimates.inference.answers import error_of
 from confide.present.figures import palette, style
 from confide.present.figures.panels import FloatArray, Panel, Role
 from confide.values import Grid, Indices, Places
-from confide.values.circles import ground_distances
+from confide.values.distances import ground_distances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

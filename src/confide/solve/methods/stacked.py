@@ -14,7 +14,7 @@ import numpy as np
 
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
-from confide.channels.blocks import Blocks
+from confide.channels.mixed import Blocks
 from confide.evidence.evidence import Evidence
 from confide.solve.em import EM, Monitor, RowStack, Status, normalised, uniform
 from confide.solve.methods.base import Choice, Method, Progress, Solution

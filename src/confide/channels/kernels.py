@@ -87,7 +87,10 @@ def tail_sum_rule(start: int, decay: float, across: float = 0.0) -> Rule:
     """
     parts, begin, end = [], start, _reach(start, decay, across)
     while begin < end:
-        count = _doubled(min(begin, int(STEEPEST / decay)))
+        # NODES, 2 NODES, 4 NODES, ...: few blocks differ, so few rules are made.
+        count, most = NODES, min(begin, int(STEEPEST / decay))
+        while 2 * count <= most:
+            count *= 2
         parts.append(_shifted(sum_rule(count), begin))
         begin += count
     return _joined(parts)
@@ -108,14 +111,6 @@ def _reach(start: float, decay: float, across: float) -> float:
     # 45.0: e^-45 is 3e-20: a tail that far down adds nothing to a float64.
     reach = math.sqrt(start * start + across * across) + 45.0 / decay
     return math.sqrt(reach * reach - across * across)
-
-
-def _doubled(most: int) -> int:
-    """Return the largest of NODES, 2 NODES, 4 NODES, ... up to a count: few blocks differ, so few rules are made."""
-    count = NODES
-    while 2 * count <= most:
-        count *= 2
-    return count
 
 
 def _gauss_rule(centre: float, squares: FloatArray, mass: float) -> Rule:
@@ -205,12 +200,12 @@ def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKerne
     True
     """
     height, width = shape
-    points_down, points_along = _every(height), _every(width)
+    rows, columns = np.arange(float(height)), np.arange(float(width))
     down, along = tail_sum_rule(height, decay, width), tail_sum_rule(width, decay, height)
     return PlanarKernel.build(
-        _density(points_down.nodes, points_along.nodes, decay),
-        _floored(_weighed(_density(down.nodes, points_along.nodes, decay), down), decay),
-        _floored(_weighed(_density(along.nodes, points_down.nodes, decay), along), decay),
+        _density(rows, columns, decay),
+        _floored(_weighed(_density(down.nodes, columns, decay), down), decay),
+        _floored(_weighed(_density(along.nodes, rows, decay), along), decay),
         _floored_corner(down, along, decay),
     )
 
@@ -229,7 +224,9 @@ def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
     # Integrate the density over the cells of the quadrant: finely near the origin, where it has a kink.
     cells = np.full((height, width), FAINTEST)
     reach = math.ceil(DEEPEST / decay) + 1  # beyond it all exponents are cut off
-    visible = _smooth_integrals(min(height, reach), min(width, reach), _cell_rule(decay), decay)
+    # Over [-1/2, 1/2], as few nodes as leave an error on e^(-decay t) below 1e-16.
+    fine = _pieces(1, 6) if decay <= 1 else _pieces(math.ceil(decay / 4), 10)
+    visible = _smooth_integrals(min(height, reach), min(width, reach), fine, decay)
     cells[: visible.shape[0], : visible.shape[1]] = visible
     # 16: cells this close to the kink of the density at the origin take many nodes; smoothness makes few enough beyond.
     closest = min(16, reach)
@@ -258,10 +255,6 @@ def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
     )
 
 
-def _every(count: int) -> Rule:
-    return Rule(np.arange(float(count)), np.ones(count))
-
-
 def _density(rows: FloatArray, columns: FloatArray, decay: float) -> FloatArray:
     return exp_minus(np.minimum(decay * length(rows[:, None], columns[None, :]), DEEPEST))
 
@@ -280,13 +273,6 @@ def _floored_corner(down: Rule, along: Rule, decay: float) -> float:
     corner = float(_weighed(_weighed(_density(down.nodes, along.nodes, decay), down), along))
     rest = one_minus_exp_minus(decay)
     return max(corner, FAINTEST / (rest * rest))
-
-
-def _cell_rule(decay: float) -> Rule:
-    """Return a rule over [-1/2, 1/2] whose error on e^(-decay t) is below 1e-16, with as few nodes as that takes."""
-    if decay <= 1:
-        return _pieces(1, 6)
-    return _pieces(math.ceil(decay / 4), 10)
 
 
 def _pieces(count: int, nodes: int) -> Rule:
