@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio web reproduce test quick mutants lint types contracts vectors machines check bench client screenshots setup clean
+.PHONY: help demo studio web reproduce test quick mutants lint types contracts vectors machines check bench client screenshots docs setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -82,6 +82,10 @@ clients/javascript/node_modules: clients/javascript/package.json clients/javascr
 web/node_modules: web/package.json web/package-lock.json
 	@cd web && npm ci --silent --no-audit --no-fund && touch node_modules
 
+docs: $(VENV)/.installed-docs  ## Build the documentation site into build/site (a minute); warnings are errors
+	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/site
+	@echo "Wrote build/site/index.html"
+
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 
 clean:  ## Remove the environment and everything that was made
@@ -95,6 +99,10 @@ $(VENV)/.made:
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml

@@ -20,7 +20,13 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-DOCUMENTS = [README, ROOT / "reproduction" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WRITTEN = ("commands.md", "gallery/index", "api/index")  # by the build of the site
+DOCUMENTS = [
+    README,
+    ROOT / "reproduction" / "README.md",
+    *(one for one in sorted((ROOT / "docs").glob("*.md")) if one.name not in WRITTEN),
+    *sorted((ROOT / "docs" / "guides").glob("*.md")),
+]
 LINKED = [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 
@@ -84,7 +90,8 @@ def test_surveys_can_be_read(document: Path) -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8"))
     local = [target.partition("#")[0] for target in targets if not re.match(r"[a-z]+:", target)]
-    assert [target for target in local if target and not (document.parent / target).exists()] == []
+    there = [target for target in local if target and not target.endswith(WRITTEN)]
+    assert [target for target in there if not (document.parent / target).exists()] == []
 
 
 def test_make_targets_that_are_named_exist() -> None:

@@ -453,7 +453,7 @@ class Laplace(UnboundedLineMechanism):
     """Add Laplace noise to a whole number and report the real number that results.
 
     No computer draws a real number. Reports are multiples of a step/2^16, and the noise is exactly geometric among
-    these: P(z | x) is proportional to e^(-epsilon |z - x|) on that fine lattice with no rounding on the way, so the
+    these: P(z | x) is proportional to ``e^(-epsilon |z - x|)`` on that fine lattice with no rounding on the way, so the
     promise holds to the letter, which floating-point Laplace noise is known to break.
 
     >>> from confide import Integers
