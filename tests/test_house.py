@@ -22,20 +22,20 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_880,
-    "data": 4_350,
-    "mechanisms": 4_160,
-    "estimates": 3_591,
-    "present": 3_490,
-    "cli": 3_290,
-    "solve": 3_000,
-    "collector": 2_840,
-    "check": 1_890,
-    "channels": 1_740,
-    "plans": 1_650,
-    "theory": 1_480,
-    "studio": 1_470,
-    "evidence": 770,
+    "values": 4_520,
+    "data": 4_000,
+    "mechanisms": 3_700,
+    "estimates": 3_320,
+    "present": 3_390,
+    "cli": 2_960,
+    "solve": 2_970,
+    "collector": 2_720,
+    "check": 1_900,
+    "channels": 1_570,
+    "plans": 1_530,
+    "theory": 1_370,
+    "studio": 1_450,
+    "evidence": 740,
     "surveys": 600,
     "api.py": 200,
     "errors.py": 45,
@@ -45,13 +45,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 39_409,
-    "files": 236,
+    "code lines": 36_900,
+    "files": 186,
     "entries at the top": 20,
-    "functions": 4_282,
-    "functions of one statement": 1_326,
-    "constants": 602,
-    "options": 129,
+    "functions": 3_755,
+    "functions of one statement": 1_133,
+    "constants": 450,
+    "options": 90,
     "public names": 90,
 }
 """What the whole house may have."""
@@ -151,7 +151,13 @@ def test_what_is_counted() -> None:
         '"""Words."""\n\n# why\nLIMIT = 3\n\n\ndef one() -> int:\n    """More words."""\n    return LIMIT  # because\n'
     )
     assert measure(text) == Counter(
-        {"code lines": 3, "comments": 2, "functions": 1, "functions of one statement": 1, "constants": 1}
+        {
+            "code lines": 36_787,
+            "comments": 1_605,
+            "functions": 3_746,
+            "functions of one statement": 1_133,
+            "constants": 1,
+        }
     )
 
 
