@@ -12,7 +12,7 @@ import numpy as np
 
 from confide import __version__
 from confide.errors import ConfideError, InvalidParameterError, SolverError
-from confide.estimates.comparisons import Outcome, assess_pool
+from confide.estimates.estimate import Outcome, assess_pool
 from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.solve.methods import IBU, MLE, BitInversion, Inversion, Method, Monitor, Solution, Stacked, Status

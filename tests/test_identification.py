@@ -9,8 +9,7 @@ import pytest
 
 import confide as cf
 from confide.channels import Dense
-from confide.estimates.comparisons import assess_pool
-from confide.estimates.estimate import recover
+from confide.estimates.estimate import assess_pool, recover
 from confide.estimates.groups import recover_groups
 from confide.theory import identification as identification_module
 from confide.theory.identification import pool_identification

@@ -14,8 +14,7 @@ import confide as cf
 from confide.cli.failures import ExitCode
 from confide.cli.main import app
 from confide.data.files import SurveyGroups
-from confide.estimates.comparisons import assess_pool
-from confide.estimates.estimate import recover
+from confide.estimates.estimate import assess_pool, recover
 from confide.estimates.groups import recover_groups
 from confide.present.pages import diagnosis_page, estimate_page, groups_page
 

@@ -14,8 +14,7 @@ from confide.errors import (
     SimulatedReportsWarning,
     UniformReportsWarning,
 )
-from confide.estimates.comparisons import assess
-from confide.estimates.estimate import Estimate, estimate, estimate_pool
+from confide.estimates.estimate import Estimate, assess, estimate, estimate_pool
 from confide.estimates.groups import estimate_groups
 from confide.estimates.inference import Bootstrap, Likelihood
 from confide.evidence.counts import Accumulator, Counts, merge, tally

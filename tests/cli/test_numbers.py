@@ -7,7 +7,7 @@ import typer
 from tests.cases import each
 from tests.cli.conftest import Call, assert_refused
 
-from confide.cli.numbers import as_amount, as_count
+from confide.cli.usage import as_amount, as_count
 
 
 @each(

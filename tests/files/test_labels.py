@@ -12,7 +12,7 @@ import pytest
 
 import confide as cf
 from confide.data.files import estimate_csv, estimate_record
-from confide.estimates.comparisons import Outcome
+from confide.estimates.estimate import Outcome
 from confide.estimates.inference.division import windows_over
 from confide.plans import as_guess
 from confide.present.terminal import choose_bars

@@ -56,8 +56,8 @@ from confide.present import groups as group_summaries
 from confide.present import pictures
 from confide.present.diagnoses import around, joined_classes
 from confide.present.figures import draw_path, to_pdf
-from confide.present.figures.distributions import draw_sheet
 from confide.present.figures.panels import Panel, Role, share_label
+from confide.present.figures.shares import draw_sheet
 from confide.present.pages import render
 from confide.present.summary import Cell, Listing, Section
 from confide.present.surveys import summarise_plan
@@ -68,9 +68,8 @@ from confide.studio.looks import look
 from confide.studio.serving import Studio
 from confide.theory.verdicts import Verdict, all_of
 from confide.values import Selection
-from confide.values.checks import as_distribution
+from confide.values.checks import NumberFormat, as_distribution
 from confide.values.geojson import read_areas
-from confide.values.numerals import NumberFormat
 
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")
 

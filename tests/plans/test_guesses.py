@@ -10,7 +10,7 @@ import pytest
 import confide as cf
 from confide.data.files import estimate_csv, estimate_record, to_json
 from confide.errors import ConfideError, DataFileError, InvalidDistributionError, InvalidParameterError
-from confide.estimates.comparisons import assess
+from confide.estimates.estimate import assess
 from confide.plans import Guess, as_guess
 from confide.surveys.survey import Survey
 

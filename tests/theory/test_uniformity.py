@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.check.uniformity import LEVEL, Uniformity, uniformity_test
 from confide.cli.main import app
-from confide.estimates.comparisons import assess_pool
-from confide.estimates.estimate import observe_groups, recover
+from confide.estimates.estimate import assess_pool, observe_groups, recover
 from confide.evidence.evidence import Evidence
 from confide.present.pages import estimate_page
 

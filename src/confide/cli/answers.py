@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from confide.check.fit import GroupFits
-from confide.cli.numbers import Level
 from confide.cli.terminal import console, progress, progress_bar, say, say_exactly, show_json, warn
-from confide.cli.usage import USUAL_LEVEL, Questions, promise_line, repetition_record, split_names, warn_over_limit
+from confide.cli.usage import (
+    USUAL_LEVEL,
+    Level,
+    Questions,
+    promise_line,
+    repetition_record,
+    split_names,
+    warn_over_limit,
+)
 from confide.data import files
 from confide.data.counting import ReportInput
 from confide.data.files import CountsFile, GroupAnswers, Heading, to_json, write_text

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from confide.cli.numbers import as_count
 from confide.cli.terminal import progress_bar, say, say_exactly, show_pairs, warn
-from confide.cli.usage import Columns, Force, SurveyPath, check_outputs, split_names, take_reports
+from confide.cli.usage import Columns, Force, SurveyPath, as_count, check_outputs, split_names, take_reports
 from confide.data.counting import ReportInput
 from confide.data.files import CountsFile
 from confide.data.files.counts_files import write_counts_file

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli.collector import STORE, needs_server
-from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_pairs, warn
-from confide.cli.usage import check_outputs
+from confide.cli.usage import as_count, check_outputs
 from confide.data.files import whole_file
 from confide.errors import InvalidParameterError
 from confide.surveys.survey import load_survey

@@ -12,7 +12,7 @@ from confide.cli.terminal import progress, say, say_exactly, show, show_pairs, w
 from confide.data.datasets import Dataset, adult_ages
 from confide.data.files import check_writable, write_text
 from confide.errors import MissingExtraError
-from confide.estimates.comparisons import Outcome, assess
+from confide.estimates.estimate import Outcome, assess
 from confide.evidence.counts import Counts, tally
 from confide.mechanisms import TruncatedGeometric
 from confide.solve.methods import IBU, Inversion, Method, Stacked

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from confide.cli.collector import local_counts, name_reports, take_named
-from confide.cli.numbers import as_share
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
 from confide.cli.usage import (
     USUAL_LEVEL,
@@ -18,6 +17,7 @@ from confide.cli.usage import (
     ShapeWords,
     Strict,
     SurveyPath,
+    as_share,
     check_formats,
     check_outputs,
     check_queries,

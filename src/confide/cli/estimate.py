@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from confide.cli import answers
 from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.failures import NoAnswerError
-from confide.cli.numbers import Level, as_level
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
 from confide.cli.usage import (
     DEFAULT,
@@ -21,9 +20,11 @@ from confide.cli.usage import (
     AsJson,
     Cell,
     DifferentPeople,
+    Level,
     ShapeWords,
     Strict,
     SurveyPath,
+    as_level,
     check_formats,
     check_outputs,
     check_queries,
@@ -39,7 +40,7 @@ from confide.cli.usage import (
 )
 from confide.data.files import Heading, Rows, describe_left_out, is_counts_file, read_counts, read_values, write_text
 from confide.errors import InvalidParameterError
-from confide.estimates.comparisons import assess_pool
+from confide.estimates.estimate import assess_pool
 from confide.estimates.explanations import WHEN_ENDED_EARLY
 from confide.estimates.inference import check_level
 from confide.evidence.counts import Counts

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.cli.numbers import as_amount, as_count
 from confide.cli.terminal import console, say, say_exactly, show_json, ticker
 from confide.cli.usage import (
     AsJson,
     ShapeWords,
     SurveyPath,
+    as_amount,
+    as_count,
     check_formats,
     check_outputs,
     choose_shape,

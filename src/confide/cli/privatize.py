@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.numbers import as_count
 from confide.cli.terminal import say, show_json, show_pairs, warn
-from confide.cli.usage import AsJson, Columns, Force, SurveyPath, check_outputs, split_names
+from confide.cli.usage import AsJson, Columns, Force, SurveyPath, as_count, check_outputs, split_names
 from confide.data.files import Privatized, privatize_file
 from confide.data.files.rows import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand

@@ -24,8 +24,8 @@ from confide.collector.wire import LIMITS
 from confide.data.files import diagnosis_record, estimate_record, to_json
 from confide.data.files.records import plain
 from confide.errors import ConfideError
-from confide.estimates.comparisons import assess_pool
 from confide.estimates.diagnosis import diagnose
+from confide.estimates.estimate import assess_pool
 from confide.evidence.counts import Counts
 from confide.solve.methods import Stacked
 from confide.surveys.survey import Survey

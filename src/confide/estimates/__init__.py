@@ -1,6 +1,6 @@
 """Estimates: answers with their intervals, for one population or for groups, and what a mechanism allows to know."""
 
-from confide.estimates.comparisons import Outcome
+from confide.estimates.estimate import Outcome
 from confide.estimates.groups import GroupEstimates
 from confide.estimates.inference import Band, CrossTable, Interval, Prospect, Windows
 

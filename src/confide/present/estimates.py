@@ -15,9 +15,8 @@ import confide
 from confide.check.fit import IN_DOUBT
 from confide.check.shapes import AFTERWARDS, SHAPE_IN_DOUBT
 from confide.errors import InvalidParameterError
-from confide.estimates.comparisons import Outcome
 from confide.estimates.diagnosis import why_undivided
-from confide.estimates.estimate import Estimate
+from confide.estimates.estimate import Estimate, Outcome
 from confide.estimates.explanations import CERTIFICATE_MEANING, describe_certificate, describe_value, explain_choices
 from confide.estimates.inference import Band, CrossTable, Interval, Windows, percent
 from confide.evidence.counts import Counts

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.values.checks import refuse_masked
+from confide.values.checks import parse_integer, parse_real, refuse_masked
 from confide.values.columns import as_plain, outside_error, refuse_missing
 from confide.values.geometry import Geometry, Indices, LineGeometry, Values
 from confide.values.ground import Box
 from confide.values.kinds import Example
 from confide.values.limits import LARGEST_INTEGER
 from confide.values.metrics import Discrete, Metric, Value
-from confide.values.numerals import parse_integer, parse_real
 from confide.values.wording import label_value
 
 if TYPE_CHECKING:

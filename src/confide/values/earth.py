@@ -19,14 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
 from confide.values.base import Alphabet, as_values, joined, wide_floats
-from confide.values.checks import check_choice, check_count, check_positive, is_number, settle
+from confide.values.checks import check_choice, check_count, check_positive, is_number, parse_real, settle
 from confide.values.columns import outside_error
 from confide.values.geojson import Area, GeoJSON, read_areas
 from confide.values.geometry import LARGEST_LATTICE, Indices, Values
 from confide.values.ground import METRES, Box, ground_scales, kilometres
 from confide.values.kinds import Example
 from confide.values.metrics import Value
-from confide.values.numerals import parse_real
 from confide.values.planes import Grid, Lattice, Plane
 from confide.values.wording import counted, told_at_edges
 

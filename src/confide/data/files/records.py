@@ -16,9 +16,8 @@ from confide.data.files.counts_files import CountsFile, Key, label_group
 from confide.data.files.rows import LIMITS
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import DataFileError
-from confide.estimates.comparisons import Outcome
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer, told_in_words, verdict_in_words
-from confide.estimates.estimate import Estimate
+from confide.estimates.estimate import Estimate, Outcome
 from confide.estimates.explanations import describe_repetition
 from confide.estimates.groups import GroupEstimates, GroupReports, recover_pools
 from confide.estimates.inference import Band, CrossTable, Interval, Windows

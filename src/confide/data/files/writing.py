@@ -31,8 +31,7 @@ from confide.evidence.counts import Noise, noise_of
 from confide.mechanisms.sampling import SecureBits, permutation
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Values
-from confide.values.checks import require_kinds
-from confide.values.numerals import parse_real
+from confide.values.checks import parse_real, require_kinds
 
 FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r")
 """Spreadsheets take a text that begins with one of these for a formula, which may run commands or send data away

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from confide.data.files import GroupAnswers, SurveyGroups
 from confide.errors import ConfideError
-from confide.estimates.comparisons import Outcome
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
-from confide.estimates.estimate import Estimate
+from confide.estimates.estimate import Estimate, Outcome
 from confide.estimates.explanations import describe_mechanism
 from confide.estimates.groups import GroupEstimates
 from confide.estimates.inference import Band, CrossTable, Interval, Windows
