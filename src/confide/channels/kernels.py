@@ -109,18 +109,7 @@ def _gauss_rule(centre: float, squares: FloatArray, mass: float) -> Rule:
 
     The weight of a node is the mass over the sum of all p_j(node)^2.
     """
-    nodes, roots = _zeros(squares), np.sqrt(squares)
-    before, value = np.zeros(nodes.size), np.ones(nodes.size)
-    norms = value * value
-    for number, root in enumerate(roots):
-        back = roots[number - 1] * before if number else before
-        before, value = value, (nodes * value - back) / root
-        norms = norms + value * value
-    return Rule(read_only(centre + nodes), read_only(mass / norms))
-
-
-def _zeros(squares: FloatArray) -> FloatArray:
-    """Return all zeros of the last polynomial, by bisection: Sturm's sequence counts those below a point."""
+    # All zeros of the last polynomial, by bisection: Sturm's sequence counts those below a point.
     wanted = np.arange(squares.size + 1)
     high = np.full(wanted.size, 2 * math.sqrt(float(squares.max(initial=0.0))))
     low = -high
@@ -134,7 +123,14 @@ def _zeros(squares: FloatArray) -> FloatArray:
                 count += quotient < 0
         is_above = count > wanted
         low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
-    return low
+    nodes, roots = low, np.sqrt(squares)
+    before, value = np.zeros(nodes.size), np.ones(nodes.size)
+    norms = value * value
+    for number, root in enumerate(roots):
+        back = roots[number - 1] * before if number else before
+        before, value = value, (nodes * value - back) / root
+        norms = norms + value * value
+    return Rule(read_only(centre + nodes), read_only(mass / norms))
 
 
 DEEPEST = 650.0

@@ -251,10 +251,6 @@ def _test_values(evidence: Evidence, level: float) -> UniformityTest:
     return UniformityTest(min(single, together), people)
 
 
-LARGEST = 2000
-"""Values up to which it is looked for which epsilon would do: a second on a plane."""
-
-
 @dataclass(frozen=True, eq=False)
 class Uniformity:
     """Whether reports tell their people from a uniform population, in which every value is equally common.
@@ -362,7 +358,8 @@ def _test_parts(mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> Unifor
 def _can_vary(mechanism: Mechanism) -> bool:
     """Whether the same mechanism can be had with another epsilon, and its outputs be listed."""
     is_made_so = is_dataclass(mechanism) and any(one.name == "epsilon" for one in fields(mechanism))
-    return is_made_so and mechanism.alphabet.size <= LARGEST and mechanism.has_channel
+    # 2000: values up to which it is looked for which epsilon would do: a second on a plane.
+    return is_made_so and mechanism.alphabet.size <= 2000 and mechanism.has_channel
 
 
 def _largest_epsilon(mechanism: Mechanism) -> float:

@@ -42,7 +42,6 @@ SHAPE = """\
 # shape = {shape}
 """
 
-COLUMN = ", and the column of a file of values"
 
 LIMITS = """\
 # How many reports one person may make. The promise is for one report: those of several add up, and confide show says
@@ -97,7 +96,9 @@ def example_survey(alphabet: str, mechanism: str, path: Path) -> str:
     shown = "survey.toml" if str(path) == "-" else str(path)
     tables, mechanism_table = _alphabet_table(alphabet), mechanism_tables(mechanism, alphabet)[alphabet]
     example, kinds = ALPHABETS[alphabet].example or Example(alphabet, alphabet), exemplary()
-    column = COLUMN if parse_survey(tables + mechanism_table).alphabet.parts == 1 else ""
+    column = (
+        ", and the column of a file of values" if parse_survey(tables + mechanism_table).alphabet.parts == 1 else ""
+    )
     parts = (
         HEADER.format(path=shown, name=example.name, title=example.title, column=column)
         + (SHAPE.format(shape=example.shape) if example.shape else ""),

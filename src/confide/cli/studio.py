@@ -32,11 +32,6 @@ EXAMPLES = (
 
 PORT = 8000
 
-TRIED = 20
-"""Ports that are tried, from the usual one on, where no other is named."""
-
-PEOPLE = 10_000
-"""Made-up people who answer the survey of a store that is new."""
 
 TOKENS = re.compile(r"studio-\d+-[0-9a-f]{12}").fullmatch
 """The names of the studio's own tokens, which nobody else gives by chance: the process, and random digits."""
@@ -72,7 +67,8 @@ def _listen(host: str, port: int | None) -> socket.socket:
 
     if port is not None:
         return bind(host, port)
-    for place in range(PORT, PORT + TRIED):
+    # 20: ports that are tried, from the usual one on, where no other is named.
+    for place in range(PORT, PORT + 20):
         with contextlib.suppress(StoreError):
             return bind(host, place)
     return bind(host, 0)
@@ -101,7 +97,8 @@ def _run(contracts: list[Survey], url: str, place: tuple[str, int | None], *, is
 
     with contextlib.ExitStack() as closing:
         closing.callback(_revoke, url, name)
-        run(opened, listening, None, ready, lambda collector: Studio(collector, is_warm=True, people=PEOPLE * is_new))
+        # 10_000: made-up people who answer the survey of a store that is new.
+        run(opened, listening, None, ready, lambda collector: Studio(collector, is_warm=True, people=10_000 * is_new))
     say("Ended; all that was accepted is counted.")
 
 

@@ -144,10 +144,6 @@ def _planned(
     return record | {"expected": expected, "is_reached": is_reached, "repeats": repeats}
 
 
-MOST_WINDOWED = 400
-"""Values of a draft up to which windows are looked for: 280 cells take seven seconds."""
-
-
 def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Return one simulated survey of a draft: truth, reports, estimate, and the windows that it would tell."""
     draft, seed = read_draft(work.get("draft")), _seed(work.get("seed"))
@@ -169,7 +165,8 @@ def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "words": _expected_words(draft, outcome),
         "fewest": None if estimate.is_told or estimate.uniformity is None else estimate.uniformity.cure,
     }
-    if not estimate.is_told or estimate.alphabet.size > MOST_WINDOWED or why_undivided(estimate, is_bidden=True):
+    # 400: values of a draft up to which windows are looked for: 280 cells take seven seconds.
+    if not estimate.is_told or estimate.alphabet.size > 400 or why_undivided(estimate, is_bidden=True):
         return found
     tell(2, 3, "Looking for windows that can be told", found)  # the picture is there; these take as long again
     windows = estimate.windows(name=draft.survey.name)
@@ -274,9 +271,13 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     check_choice("dataset", name, tuple(datasets.names()))
     check_choice("mechanism", kind, tuple(MECHANISMS))
     dataset = datasets.load(str(name))
+    # The values of a bundled dataset as a survey's file says them.
+    from confide.surveys.declarations import declaration_of, json_of
+
+    table: dict[str, Any] = json_of(declaration_of(datasets.load(dataset.name).alphabet))
     draft = read_draft(
         {
-            "survey": {"name": "value", "title": dataset.title, "alphabet": alphabet_table(dataset.name)},
+            "survey": {"name": "value", "title": dataset.title, "alphabet": table},
             "mechanism": kind,
             "epsilon": work.get("epsilon"),
             "people": work.get("people"),
@@ -318,14 +319,6 @@ def _within(milliseconds: object) -> float:
     if type(milliseconds) not in (int, float) or not 0 <= milliseconds <= 10_000:  # type: ignore[operator]
         raise InvalidParameterError(f"within must be milliseconds, from 0 to 10,000; got {milliseconds!r:.60}.")
     return float(milliseconds) / 1000  # type: ignore[arg-type]  # a number, as was asked
-
-
-def alphabet_table(dataset: str) -> dict[str, Any]:
-    """Return the values of a bundled dataset as a survey's file says them."""
-    from confide.surveys.declarations import declaration_of, json_of
-
-    table: dict[str, Any] = json_of(declaration_of(datasets.load(dataset).alphabet))
-    return table
 
 
 def method_shown(

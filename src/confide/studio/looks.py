@@ -37,10 +37,6 @@ KEPT = 4
 """Estimates that a process remembers, so that one more question costs no more than itself."""
 
 
-MOST_BANDED = 1000
-"""Values up to which each gets an interval: a bootstrap of a hundred takes three seconds."""
-
-
 class Kept:
     """Estimates that were made last, by survey and version of the counts."""
 
@@ -217,7 +213,8 @@ def _more(
         found["methods"].append(reading.find(f"method {method}", made))
     if work.get("band"):
         steps.next("Finding an interval for every value")
-        if not reading.why_not and reading.estimate.alphabet.size <= MOST_BANDED:
+        # 1000: values up to which each gets an interval: a bootstrap of a hundred takes three seconds.
+        if not reading.why_not and reading.estimate.alphabet.size <= 1000:
             band = reading.find("band", lambda: reading.estimate.interval(LEVEL))
             found["band"] = {"low": band.low.tolist(), "high": band.high.tolist()}
     if work.get("groups") and reading.survey.groups:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # More steps than this cannot be told apart in a panel of 3.6 inches; neighbours are averaged instead.
-MOST_STEPS = 600
+
 # More bars than this make a panel taller than a screen; only the largest are shown, and the rest as one.
 MOST_BARS = 20
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
@@ -109,17 +109,7 @@ class LineScene(AxesScene):
         style.show_percent(axes.yaxis)
         axes.set_xlabel(self._value_label())
         axes.set_ylabel(share_label(panel.role))
-        self._remark(axes, panel)
-
-    def _add_windows(self, axes: Axes, windows: Windows, color: str) -> None:
-        """Draw a box for each window, from the lower to the upper end of its share, spread evenly over its values."""
-        edges = np.append([float(one[0]) for one in windows.members], self.alphabet.size) + self._first - 0.5
-        low, high = (windows.heights(end) for end in ("low", "high"))
-        axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
-        axes.vlines(edges[1:-1], 0, np.minimum(high[:-1], high[1:]), color=style.CARD, linewidth=1)
-
-    def _remark(self, axes: Axes, panel: Panel) -> None:
-        """Say what does not meet the eye: an axis unlike the others', peaks that were cut."""
+        # Say what does not meet the eye: an axis unlike the others', peaks that were cut.
         if panel.trough < 0:
             axes.axhline(0, color=style.INK, linewidth=0.8)
         if not self._fits(panel):
@@ -127,6 +117,13 @@ class LineScene(AxesScene):
                 0.99, 1.0, "an axis of its own", transform=axes.transAxes, ha="right", va="bottom", color=style.FAINT
             )
         self._label_cut_peaks(axes, self._average(panel.distribution))
+
+    def _add_windows(self, axes: Axes, windows: Windows, color: str) -> None:
+        """Draw a box for each window, from the lower to the upper end of its share, spread evenly over its values."""
+        edges = np.append([float(one[0]) for one in windows.members], self.alphabet.size) + self._first - 0.5
+        low, high = (windows.heights(end) for end in ("low", "high"))
+        axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
+        axes.vlines(edges[1:-1], 0, np.minimum(high[:-1], high[1:]), color=style.CARD, linewidth=1)
 
     def _label_cut_peaks(self, axes: Axes, heights: FloatArray) -> None:
         top = axes.get_ylim()[1]
@@ -179,7 +176,7 @@ class LineScene(AxesScene):
     @property
     def _width(self) -> int:
         """Values that one step covers."""
-        return -(-self.alphabet.size // MOST_STEPS)
+        return -(-self.alphabet.size // 600)
 
     @cached_property
     def _edges(self) -> FloatArray:

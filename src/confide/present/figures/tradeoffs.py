@@ -46,7 +46,8 @@ def draw_tradeoff(plan: Plan, *, width: float = style.WIDE) -> Figure:
         figure = style.new_figure(width if across == 1 else min(width, 4.6 * across), down * tall)
         rows = figure.add_gridspec(down, across)
         first = _draw_curves(figure, rows, plan, curves, is_narrow=is_narrow)
-        first.set_ylabel(_error_label(plan))
+        unit = plan.measure.unit
+        first.set_ylabel(f"expected {plan.measure.name}" + (f" ({plural(unit)})" if unit else ""))
         first.legend(loc="lower left", fontsize=style.SMALL)  # errors fall, so nothing is there
     return figure
 
@@ -121,11 +122,6 @@ def _color(plan: Plan) -> str:
 def _below(predictions: tuple[Prediction, ...]) -> list[float]:
     """Return how far error bars reach down; none reaches zero, which a logarithmic axis does not have."""
     return [min(one.margin, 0.9 * one.mean) for one in predictions]
-
-
-def _error_label(plan: Plan) -> str:
-    unit = plan.measure.unit
-    return f"expected {plan.measure.name}" + (f" ({plural(unit)})" if unit else "")
 
 
 def draw_path(
