@@ -183,6 +183,7 @@ def test_another_mechanism_is_chosen(page: Page, studio: RunningStudio) -> None:
     page.get_by_label("Answers, one a line").fill("yes\nno")
     page.get_by_label("Answers, one a line").press("Tab")
     wait_for_words(page, ".take-it pre", '"no"]')
+    page.get_by_text("Choose epsilon yourself").click()
     page.get_by_label("Mechanism").select_option("rappor")
     wait_for_words(page, ".take-it pre", 'kind = "rappor"')
 

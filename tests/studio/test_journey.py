@@ -68,7 +68,7 @@ def test_the_whole_way_of_a_survey(studio: RunningStudio, page: Page, browser: B
     asked: list[str] = []
     page.on("request", lambda one: asked.append(one.url))
     look_at(page, studio, fingerprint)
-    assert page.get_by_role("heading", level=1).inner_text() == "How <b>old</b> & wise?"
+    page.get_by_role("heading", level=1, name="How <b>old</b> & wise?", exact=True).wait_for()
     page.get_by_role("heading", name="No report has come yet").wait_for()
     address = page.locator(".empty .invitation a").inner_text()
 
