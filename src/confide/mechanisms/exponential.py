@@ -55,7 +55,7 @@ class Exponential(MetricMechanism):
 
         The normaliser N(x) differs from value to value, so a nearer value need not make a report likelier: between
         two sides of it, or on a plane, nothing is known. On one side of a report z on a line it does, though: moving
-        from y to x, farther out, N shrinks by e^(-rate |x - y|) at most, by the triangle inequality, while the
+        from y to x, farther out, N shrinks by ``e^(-rate |x - y|)`` at most, by the triangle inequality, while the
         weight shrinks by just that. Categories are all at distance one, as in k-RR.
         """
         rescaled = Proof(
