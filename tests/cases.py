@@ -35,14 +35,17 @@ def each(
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def run(*arguments: Any, **fixtures: Any) -> None:
-            for row, title in zip(rows[: 1 if Extent.is_first_enough else None], titles, strict=False):
+            chosen, skipped = rows[: 1 if Extent.is_first_enough else None], []
+            for row, title in zip(chosen, titles, strict=False):
                 try:
                     test(*arguments, **dict(zip(split, row, strict=True)), **fixtures)
-                except pytest.skip.Exception:
-                    continue
+                except pytest.skip.Exception as skip:
+                    skipped.append(skip)
                 except BaseException as failure:
                     failure.add_note(f"In the case {title}.")
                     raise
+            if len(skipped) == len(chosen):  # nothing was tried, which must not look like a pass
+                raise skipped[0]
 
         signature = inspect.signature(test)
         kept = [one for name, one in signature.parameters.items() if name not in split]

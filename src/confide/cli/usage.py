@@ -118,8 +118,10 @@ def as_level(typed: str) -> Level:
     >>> as_level("95%"), as_level("0.9 joint")
     (Level(share=0.95, is_joint=False), Level(share=0.9, is_joint=True))
     """
-    share = typed.strip().removesuffix("joint")
-    return Level(as_share(share), share != typed.strip())
+    share, *words = typed.split() or [""]
+    if words not in ([], ["joint"]):
+        raise _refusal(typed, 'a level is needed, such as 0.95, 95% or "95% joint"')
+    return Level(as_share(share), words == ["joint"])
 
 
 def _refusal(typed: object, why: str) -> typer.BadParameter:
