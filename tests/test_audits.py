@@ -146,7 +146,8 @@ def test_the_worst_pair_is_named_with_its_output() -> None:
 def test_cells_are_named_by_row_and_column() -> None:
     found = audit(TruncatedTaxicab(Grid(3, 4), 1.0), reports=FEW)
     assert found.left.startswith("(")
-    assert f"output {found.output} tells {found.left} from {found.right} by e^" in str(found)
+    times = f"e^{found.worst.log_ratio:.6g} times as likely"
+    assert f"output {found.output} is {times} under {found.left} as under {found.right}" in str(found)
 
 
 def test_border_columns_are_audited_too() -> None:
@@ -295,7 +296,7 @@ def test_zeros_are_no_small_probabilities() -> None:
     found = audit(Weighted(Integers(0, 1), ((1, 0), (1, 1)), LocalDP(100.0)), reports=FEW)
     assert not found.holds
     assert math.isinf(found.worst.log_ratio)
-    assert "by e^inf" in str(found)
+    assert "output 1 is e^inf times as likely under 1 as under 0" in str(found)
 
 
 @pytest.mark.parametrize("rows", [((1, -1), (1, 1)), ((0, 0), (1, 1)), ((1, 2, 3), (1, 1, 1))])
@@ -684,13 +685,14 @@ def test_a_matrix_that_keeps_its_promise_is_taken(promise: MetricPrivacy | Local
 @pytest.mark.parametrize("promise", [MetricPrivacy(0.49), MetricPrivacy(0.05), LocalDP(1.99)], ids=str)
 def test_a_matrix_that_breaks_its_promise_is_refused(promise: MetricPrivacy | LocalDP) -> None:
     with pytest.raises(
-        BrokenPromiseError, match=r"breaks the promise of .*output number \d tells \d from \d by e\^.*Promise more"
+        BrokenPromiseError,
+        match=r"breaks the promise of .*output number \d is e\^.* under \d as under \d; .*larger epsilon",
     ):
         FromMatrix(Integers(0, 4), MATRIX, promise=promise)
 
 
 def test_a_matrix_that_rules_values_out_cannot_promise() -> None:
-    with pytest.raises(BrokenPromiseError, match=r"by e\^inf, where e\^50 is promised"):
+    with pytest.raises(BrokenPromiseError, match=r"e\^inf times as likely .* at most e\^50 is promised"):
         FromMatrix(Integers(0, 1), [[1.0, 0.0], [0.5, 0.5]], promise=LocalDP(50.0))
 
 
@@ -699,7 +701,7 @@ def test_a_promise_is_checked_on_planes() -> None:
     matrix = TruncatedPlanarGeometric(grid, 1.0).channel.dense()
     assert audit(FromMatrix(grid, matrix, promise=MetricPrivacy(1.0, grid.metric)), reports=FEW).holds
     normalised = Exponential(grid, 2.0).channel.dense()
-    with pytest.raises(BrokenPromiseError, match=r"tells \(\d, \d\) from \(\d, \d\)"):
+    with pytest.raises(BrokenPromiseError, match=r"under \(\d, \d\) as under \(\d, \d\)"):
         FromMatrix(grid, normalised, promise=MetricPrivacy(1.0, grid.metric))
 
 

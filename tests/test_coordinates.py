@@ -184,7 +184,7 @@ def test_what_coordinates_do_not_serve_is_refused() -> None:
         cf.estimate(cf.tally(MECHANISM.privatize([(40.75, -73.98)] * 3, rng=1)), MECHANISM)
     with pytest.raises(InvalidParameterError, match="needs cells, and coordinates have none"):
         cf.PlanarGeometric(COORDINATES, epsilon=1.0)
-    with pytest.raises(InvalidParameterError, match="has them already"):
+    with pytest.raises(InvalidParameterError, match="has cells already"):
         cf.PlanarLaplace(cf.Places(*BOX, cell="1 km"), epsilon=1.0).on("1 km")
     with pytest.raises(InvalidParameterError, match=r'between "0\.1 m" and "100 m"'):
         cf.Coordinates(*BOX, step="1 km")

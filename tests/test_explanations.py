@@ -30,11 +30,10 @@ def survey(mechanism: cf.Mechanism, name: str = "value") -> cf.Survey:
 
 def test_ages_get_neighbours_a_middling_and_a_far_pair() -> None:
     sentences = explain_guarantee(survey(cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), 0.05), "age"))
-    told = "are told apart by a factor of at most"
     assert sentences == [
-        f"Age 30 and age 31, 1 year apart, {told} 1.05: even odds become 51 to 49 at most.",
-        f"Age 30 and age 35, 5 years apart, {told} 1.28: even odds become 56 to 44 at most.",
-        f"Age 30 and age 80, 50 years apart, {told} 12.2: even odds become 92 to 8 at most.",
+        "An observer who thought age 30 and age 31 (1 year apart) equally likely would shift to at most 51:49.",
+        "An observer who thought age 30 and age 35 (5 years apart) equally likely would shift to at most 56:44.",
+        "An observer who thought age 30 and age 80 (50 years apart) equally likely would shift to at most 92:8.",
     ]
 
 
@@ -46,9 +45,11 @@ def test_pairs_lie_in_the_alphabet_and_state_its_factor(low: int, high: int) -> 
     for sentence in sentences:
         left, right = (int(number) for number in re.findall(r"value (-?\d+)", sentence, flags=re.IGNORECASE))
         assert low <= left < right <= high
-        stated = re.search(r"at most (1[.\d]*|\d+[.\d]*):", sentence)
+        stated = re.search(r"at most ([.\d]+):([.\d]+)\.$", sentence)
+        assert stated or "almost certain" in sentence
         if stated:
-            assert float(stated[1]) == pytest.approx(mechanism.guarantee.factor(left, right), rel=0.01)
+            assert float(stated[1]) == pytest.approx(100 / (1 + 1 / mechanism.guarantee.factor(left, right)), abs=0.51)
+            assert float(stated[1]) + float(stated[2]) == pytest.approx(100)
 
 
 def test_spacing_and_unit_are_in_the_distance() -> None:
@@ -58,22 +59,22 @@ def test_spacing_and_unit_are_in_the_distance() -> None:
 
 def test_a_huge_factor_stays_short_and_a_tiny_one_is_not_one() -> None:
     strong = explain_guarantee(survey(cf.TruncatedGeometric(cf.Integers(0, 99), 2.0)))
-    assert strong[-1].endswith("by a factor of at most 10^44: a report may all but tell which of the two it is.")
+    assert strong[-1].endswith("could become almost certain: one may make a report up to 10^44 times as likely.")
     weak = explain_guarantee(survey(cf.RandomizedResponse(cf.Integers(0, 9), 1e-5)))
-    assert "at most 1.00001: even odds stay all but even" in weak[0]
+    assert "would still think so: neither makes a report more than 1.00001 times as likely" in weak[0]
 
 
 def test_local_differential_privacy_gets_one_example() -> None:
     grid = cf.datasets.manhattan().alphabet
     (sentence,) = explain_guarantee(survey(cf.RandomizedResponse(grid, 4.0)))
-    assert sentence.startswith("Cell (row 6, column 7) and cell (row 16, column 7), 5 km apart, are told apart")
-    assert "at most 54.6" in sentence
+    assert "thought cell (row 6, column 7) and cell (row 16, column 7) (5 km apart) equally likely" in sentence
+    assert "at most 98:2" in sentence
     assert sentence.endswith("The same holds for any other two values, however near or far.")
 
 
 def test_categories_are_quoted_and_shortened() -> None:
     (sentence,) = explain_guarantee(survey(cf.RandomizedResponse(cf.Categories(["no", "y" * 99, "?"]), 1.0), "answer"))
-    assert sentence.startswith(f'Answer "no" and answer "{"y" * 39}…" are told apart by a factor of at most 2.72')
+    assert f'thought answer "no" and answer "{"y" * 39}…" equally likely would shift to at most 73:27' in sentence
 
 
 def test_an_infinite_epsilon_names_a_report_that_gives_someone_away() -> None:
@@ -86,7 +87,7 @@ def test_an_infinite_epsilon_names_a_report_that_gives_someone_away() -> None:
 
 def test_reports_that_say_nothing_are_said_to_say_nothing() -> None:
     (sentence,) = explain_guarantee(survey(cf.FromMatrix(cf.Integers(1, 3), np.full((3, 2), 0.5))))
-    assert "not told apart at all" in sentence
+    assert sentence.startswith("No report distinguishes value 2 and value 3")
     (sentence,) = explain_guarantee(survey(cf.FromMatrix(cf.Integers(1, 1), [[0.5, 0.5]])))
     assert "only one value" in sentence
 
@@ -101,7 +102,7 @@ def test_metric_privacy_on_a_grid_speaks_of_cells() -> None:
 
     sentences = explain_guarantee(survey(Planar(grid, np.full((280, 2), 0.5))))
     assert [re.findall(r"([\d.]+) km apart", sentence) for sentence in sentences] == [["0.5"], ["5"]]
-    assert "at most 1.65" in sentences[0]
+    assert "at most 62:38" in sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -178,8 +179,8 @@ def test_on_a_grid_with_holes_pairs_are_cells(seed: int) -> None:
 def test_neighbours_come_first_on_a_grid_with_holes() -> None:
     grid = cf.Grid(4, 5, holes=((2, 2), (1, 1)))
     sentences = explain_guarantee(survey(cf.TruncatedTaxicab(grid, 1.0)))
-    assert ", 1 apart," in sentences[0]
-    assert ", 2 apart," in sentences[1]
+    assert "(1 apart)" in sentences[0]
+    assert "(2 apart)" in sentences[1]
 
 
 def test_pairs_differ_in_one_part_and_in_both() -> None:
@@ -193,23 +194,25 @@ def test_pairs_differ_in_one_part_and_in_both() -> None:
         [],
     ]
     told = [re.search(r"at most ([\d.]+):", sentence)[1] for sentence in sentences]  # type: ignore[index]
-    assert told == ["1.28", "2.72", "3.49", "384"]  # the last: e^(0.05 x 99 + 1)
-    assert sentences[-1].startswith("Both together: any two people are told apart")
+    assert told == ["56", "73", "78", "99.7"]  # the last: 1 / (1 + e^-(0.05 x 99 + 1))
+    assert sentences[-1].startswith("Both together: an observer who thought any two people equally likely")
 
 
 def test_pairs_with_an_unprotected_part() -> None:
     age = cf.TruncatedGeometric(cf.Integers(0, 9), 0.5)
     known = cf.FromMatrix(cf.Categories(["f", "m"]), np.eye(2))
     sentences = explain_guarantee(survey(cf.Product(first=age, second=known)))
-    assert "told apart by a factor" in sentences[0]
-    assert "rule one of the two out" in sentences[1]
+    assert "would shift to at most" in sentences[0]
+    assert sentences[1].startswith("Some reports rule out one of")
 
 
 def test_an_unbounded_line_and_an_unbounded_plane() -> None:
     line = explain_guarantee(survey(cf.Geometric(cf.Integers(unit="year"), 0.05), "age"))
-    assert line[1].startswith("Age 0 and age 5, 5 years apart, are told apart by a factor of at most 1.28")
+    assert line[1].endswith("thought age 0 and age 5 (5 years apart) equally likely would shift to at most 56:44.")
     plane = explain_guarantee(survey(cf.PlanarGeometric(cf.Lattice(0.5, "km"), 1.0)))
-    assert plane[0].startswith("Cell (row 0, column 0) and cell (row 0, column 1), 0.5 km apart")
+    assert plane[0].startswith(
+        "An observer who thought cell (row 0, column 0) and cell (row 0, column 1) (0.5 km apart)"
+    )
 
 
 def test_remapping_may_take_away_what_gave_someone_away() -> None:

@@ -44,7 +44,7 @@ def test_five_thousand_reports_that_all_say_50_warn() -> None:
 
 
 def test_reports_made_at_one_epsilon_and_read_at_another_warn() -> None:
-    with pytest.warns(cf.PoorFitWarning, match="made at about 0.(18|19|2|21), not 0.05"):
+    with pytest.warns(cf.PoorFitWarning, match="fit about 0.(18|19|2|21), not 0.05"):
         cf.estimate(survey(0.2), LINE, cf.IBU())
 
 
@@ -123,8 +123,8 @@ def test_a_diagnosis_has_the_fit_and_begins_with_a_bad_one() -> None:
     assert str(found).startswith("These reports do not come from this mechanism: 50 was reported 4,875 times")
     assert "Fit: does not fit: p = 0" in str(found)
     good = str(cf.diagnose(survey(people=50_000), LINE))
-    assert good.startswith("These reports fit the mechanism")
-    assert "These reports fit the mechanism" in good
+    assert good.startswith("Goodness of fit: OK")
+    assert "Goodness of fit: OK" in good
 
 
 # ---- pages ---------------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_bad_fit_is_shown_and_with_strict_ends_with_a_code_of_its_own(
     well = CliRunner().invoke(app, [command, path, good, "--strict"])
     assert well.exit_code == 0
     assert "Poor fit" not in well.output
-    assert "These reports fit the mechanism" in well.output
+    assert "Goodness of fit: OK" in well.output
 
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
@@ -230,7 +230,7 @@ def test_answers_of_a_bad_fit_are_marked_in_the_terminal_and_on_the_page(
     files: tuple[str, str, str], tmp_path: Path
 ) -> None:
     path, bad, good = files
-    doubt = "hold only as far as the reports come from this mechanism"
+    doubt = "assume that the reports come from this mechanism"
     for reports, is_doubted in ((bad, True), (good, False)):
         page = tmp_path / "e.html"
         options = ["--method", "mle", "--query", "age >= 65", "-o", str(page)]

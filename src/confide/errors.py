@@ -1,4 +1,4 @@
-"""Errors and warnings; every message says what was expected, what came, and the cure."""
+"""Errors and warnings: what is wrong, what we got, the fix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class InvalidInputError(ConfideError, ValueError):
 
 
 class ValueOutsideAlphabetError(InvalidInputError):
-    """Values or reports that are not in the alphabet they should come from.
+    """Values or reports outside their alphabet.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class ValueOutsideAlphabetError(InvalidInputError):
 
 
 class InvalidParameterError(InvalidInputError):
-    """A parameter of a mechanism, an alphabet or a method that makes no sense."""
+    """Invalid parameter of a mechanism, an alphabet or a method."""
 
 
 class TooLargeError(InvalidParameterError):
@@ -34,7 +34,7 @@ class TooLargeError(InvalidParameterError):
 
 
 class BrokenPromiseError(InvalidParameterError):
-    """A mechanism that does not keep the guarantee it is meant to give."""
+    """A mechanism that breaks its stated guarantee."""
 
 
 class InvalidCountsError(InvalidInputError):
@@ -42,7 +42,7 @@ class InvalidCountsError(InvalidInputError):
 
 
 class InvalidDistributionError(InvalidInputError):
-    """A vector that should be a probability distribution over an alphabet and is not."""
+    """A vector that is not a probability distribution over the alphabet."""
 
 
 class SurveyError(InvalidInputError):
@@ -54,7 +54,7 @@ class DataFileError(InvalidInputError):
 
 
 class ImpossibleReportError(InvalidInputError):
-    """A report that no value of the alphabet can produce under the mechanism."""
+    """A report that has probability zero for every value."""
 
 
 class NotInvertibleError(ConfideError):
@@ -62,19 +62,22 @@ class NotInvertibleError(ConfideError):
 
 
 class NotIdentifiedWarning(UserWarning):
-    """An estimate through a mechanism that gives the same reports for different distributions: it is one of many."""
+    """The distribution is not identifiable through this mechanism."""
 
 
 class PoorFitWarning(UserWarning):
-    """An estimate from reports that do not come from the mechanism, whoever the people are."""
+    """The reports do not fit the mechanism, for any true distribution."""
 
 
 class UniformReportsWarning(UserWarning):
-    """An estimate from reports that cannot be told from those of a uniform population: its shape may be chance."""
+    """The reports are consistent with a uniform population.
+
+    The shape of the estimate may be chance.
+    """
 
 
 class SimulatedReportsWarning(UserWarning):
-    """Reports with noise from a seed are about to leave for a file: they protect nobody."""
+    """Seeded reports are about to be written: they protect nobody."""
 
 
 class SolverError(ConfideError):
@@ -82,11 +85,11 @@ class SolverError(ConfideError):
 
 
 class LimitError(ConfideError):
-    """A report that the survey's limits do not allow any more, or that cannot be counted."""
+    """A report beyond the survey's limits, or that cannot be counted."""
 
 
 class UnreachableTargetError(ConfideError):
-    """A plan was asked for an error that no number of people, or no epsilon, brings about.
+    """No number of people, or no epsilon, reaches the target error.
 
     Attributes
     ----------
@@ -103,6 +106,8 @@ EXTRAS = {
     "figures": ("matplotlib>=3.8",),
     "planar": ("POT>=0.9.5",),
     "counting": ("duckdb>=1.2", "pyarrow>=16"),
+    "pandas": ("pandas>=2.0",),
+    "polars": ("polars>=1.0",),
     "spark": ("pyspark>=3.5",),
     "collector": ("orjson>=3.10", "uvicorn>=0.30", "httptools>=0.6", "uvloop>=0.19; sys_platform != 'win32'"),
     "postgresql": ("psycopg[binary]>=3.1",),

@@ -139,7 +139,7 @@ def test_the_promise_is_shown_for_each_attribute_and_for_all(call: Call, folder:
     words = " ".join(call("show", "s.toml").out.split())
     for told in ("for age metric privacy, 2 per year", "for home metric privacy", "for sex local differential privacy"):
         assert told in words
-    assert "All three together: any two people are told apart by a factor of at most" in words
+    assert "All three together: an observer who thought any two people equally likely would shift to at most" in words
     assert "3 attributes (30 combinations); age: 3 whole numbers, 18 to 20" in words
 
 

@@ -59,7 +59,7 @@ def test_demo(call: Call, folder: Path) -> None:
         "65 or older",
         "EMD",
         "variation",
-        "1.28",
+        "56:44",
         "demo.html",
         "confide init",
     ):

@@ -36,7 +36,7 @@ def test_show_says_what_is_given_away(call: Call) -> None:
     words = " ".join(call("show", "city.toml").out.split())
     assert "Fine print Distances in the plane are never more than on the ground" in words
     assert "two people in one cell are not told apart at all" in words
-    assert "For example The cell at 40." in words
+    assert "For example An observer who thought the cell at 40." in words
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_coordinates_are_estimated_on_cells_chosen_later(call: Call, folder: Pat
     asked = ("--cell", "4 km", "--json", "--truth", "people.csv", "-o", "free.html")
     answer = call("estimate", "free.toml", "counts.parquet", *asked)
     page = (folder / "free.html").read_text()
-    assert "which is given away. In each cell people are taken to be spread evenly." in page
+    assert "which is given away. The estimate assumes that people are spread evenly in each cell." in page
     assert answer.code == 0
     assert answer.record["alphabet"]["kind"] == "places"
     assert answer.record["emd"] < 2
@@ -58,4 +58,4 @@ def test_coordinates_are_estimated_on_cells_chosen_later(call: Call, folder: Pat
     assert_refused(call("estimate", "survey.toml", "reports.csv", "--cell", "1 km"), 2, "has its values already")
     words = " ".join(call("show", "free.toml").out.split())
     assert "a latitude and a longitude, on a lattice of 0.001 km" in words
-    assert "1 km apart, are told apart by a factor of at most 2.72" in words
+    assert "(1 km apart) equally likely would shift to at most 73:27" in words

@@ -86,9 +86,9 @@ def test_a_large_one_never_makes_its_matrix(monkeypatch: pytest.MonkeyPatch) -> 
     assert pushed.sum() == pytest.approx(1)
     found = cf.audit(large, reports=100)
     assert (found.holds, found.extent) == (True, Extent.STRUCTURE)
-    assert "follows from what both rounds promise" in found.compared
+    assert "follows from the promises of both rounds" in found.compared
     assert not found.worst.is_measured
-    assert str(found).startswith("The promise holds, by a theorem. What one report promises follows")
+    assert str(found).startswith("The promise holds, by a theorem. The promise of one report follows")
 
 
 def test_an_audit_of_two_rounds_states_what_it_computed() -> None:
@@ -193,7 +193,7 @@ def test_without_a_secret_nothing_is_drawn() -> None:
     ("permanent", "fresh", "words"),
     [
         (cf.RandomizedResponse(COLOURS, 1.0), cf.RandomizedResponse(AGES, 1.0), "fresh must take"),
-        (cf.Rappor(COLOURS, 1.0), cf.RandomizedResponse(COLOURS, 1.0), "bit by bit"),
+        (cf.Rappor(COLOURS, 1.0), cf.RandomizedResponse(COLOURS, 1.0), "A unary encoding reports bits"),
         (cf.Rappor(COLOURS, 1.0), cf.Rappor(AGES, 1.0), "fresh must take"),
         (cf.Geometric(AGES, 1.0), cf.RandomizedResponse(AGES, 1.0), "finite"),
         (cf.TruncatedGeometric(AGES, 1.0), cf.Geometric(AGES, 1.0), "finite"),

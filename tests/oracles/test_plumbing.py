@@ -25,7 +25,6 @@ import confide as cf
 from confide.cli import demo
 from confide.cli.datasets import dataset_record
 from confide.cli.main import app
-from confide.cli.show import audit_record
 from confide.cli.usage import repetition_record
 from confide.collector import client
 from confide.collector.client import Receipt
@@ -60,7 +59,7 @@ from confide.present.figures.panels import Panel, Role, share_label
 from confide.present.figures.shares import draw_sheet
 from confide.present.pages import render
 from confide.present.summary import Cell, Listing, Section
-from confide.present.surveys import summarise_plan
+from confide.present.surveys import audit_record, summarise_plan
 from confide.studio import answers, jobs, looks, previews, workers
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
 from confide.studio.jobs import Job

@@ -18,7 +18,7 @@ from tests.plans.test_records import LINE, SHARES, expect, given
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli import answers, show
+from confide.cli import answers
 from confide.cli.main import app
 from confide.collector.stores import open_store
 from confide.estimates import groups as grouping
@@ -33,6 +33,7 @@ from confide.present.figures import draw_ranges, draw_residuals
 from confide.present.figures.maps import MapScene
 from confide.present.figures.panels import Panel, Role
 from confide.present.summary import Summary
+from confide.present.surveys import audit_record
 from confide.present.terminal import show_summary
 from confide.solve.em import Status
 
@@ -178,7 +179,7 @@ def test_an_audit_has_ratio_and_bound_of_the_permanent_round() -> None:
     lasting = some(worst=worst, holds=True, faults=(), extent=some(value="every pair"))
     yes = cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)
     found = replace(cf.audit(yes), lasting=lasting)
-    record = show.audit_record(cf.Survey(yes, "answer", "A question"), found)["any_number_of_reports"]
+    record = audit_record(cf.Survey(yes, "answer", "A question"), found)["any_number_of_reports"]
     assert (record["holds"], record["log_ratio"], record["bound"]) == (True, 0.4, 0.5)
 
 

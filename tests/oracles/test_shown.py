@@ -294,7 +294,7 @@ def test_answers_of_reports_that_do_not_fit_are_doubted_wherever_they_stand(is_g
         said = CliRunner().invoke(app, [*asked, "-o", "page.html"]).stdout
         record = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
     assert (record["fit"]["p_value"] > 0.01) == is_good
-    doubt = "hold only as far as the reports come from this mechanism"
+    doubt = "assume that the reports come from this mechanism"
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert ((doubt in " ".join(said.split())), (doubt in page)) == (not is_good, not is_good)
 

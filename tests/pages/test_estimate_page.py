@@ -104,7 +104,7 @@ def test_a_page_tells_the_whole_story(kind: str, knows_truth: bool) -> None:
     page = Reader(whole_page(kind, knows_truth=knows_truth))
     for words in (
         "2,100 reports",
-        "told apart by a factor",
+        "equally likely would shift to at most",
         "IBU",
         "INV-N",
         "INV-P",

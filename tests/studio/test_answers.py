@@ -67,7 +67,8 @@ def test_every_mechanism_that_suits_can_be_previewed(kind: str) -> None:
         spread = np.sqrt(np.maximum(1000 * chances * (1 - chances), 1))
         assert (np.abs(drawn - 1000 * chances) <= 5 * spread).all(), one
         assert found["epsilon"]["low"] < found["epsilon"]["usual"] < found["epsilon"]["high"]
-        assert found["promise"][0].startswith(("X ", "Cell ", "The cell ")), found["promise"][0]
+        start = tuple(f"An observer who thought {what} " for what in ("x", "cell", "the cell"))
+        assert found["promise"][0].startswith(start), found["promise"][0]
 
 
 def test_values_say_where_they_lie() -> None:
@@ -83,7 +84,7 @@ def test_values_say_where_they_lie() -> None:
 
 def test_the_promise_is_in_odds() -> None:
     found = previewed(AGES)
-    assert found["promise"][0].endswith("even odds become 51 to 49 at most.")
+    assert found["promise"][0].endswith("equally likely would shift to at most 51:49.")
     assert (found["odds"][0]["from"], found["odds"][0]["to"]) == ("30", "31")
     assert found["odds"][0]["odds"] == pytest.approx(100 / (1 + np.exp(-0.05)), abs=0.01)
     assert found["epsilon"] == {"value": 0.05, "low": 0.001, "high": 2.0, "usual": 0.05, "per": "year"}

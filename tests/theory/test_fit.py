@@ -106,16 +106,16 @@ def test_reports_of_the_mechanism_fit_and_what_would_have_shown_is_said(case: st
     assert not answer.outliers
     assert not answer.causes
     seen = " ".join(one.alternative for one in answer.sights if one.is_seen)
-    assert seen.startswith("1% of bots at ")
+    assert seen.startswith("1% bots at ")
     # Only the law of bit vectors does not depend on who the people are.
-    assert ("times the epsilon" in seen) is (case == "bit vectors")
+    assert ("a wrong epsilon" in seen) is (case == "bit vectors")
 
 
 def test_faults_that_would_not_show_are_named() -> None:
-    hidden = "5% of reports that came twice and 5% of devices that send the truth would not show."
-    assert str(fit(survey(LINE), LINE)).endswith(f"1% of bots at 0 or 99, {hidden}")
+    hidden = "5% duplicate reports, or 5% of devices sending true values."
+    assert str(fit(survey(LINE), LINE)).endswith(f"It cannot see 1% bots at 0 or 99, {hidden}")
     laplace = cf.TruncatedLaplace(YEARS, 0.2)
-    assert str(fit(survey(laplace), laplace)).endswith(f"Devices at 0.8 times the epsilon, {hidden}")
+    assert str(fit(survey(laplace), laplace)).endswith(f"It cannot see a wrong epsilon (0.8x), {hidden}")
 
 
 def test_another_epsilon_is_not_said_to_show_where_it_does_not() -> None:
@@ -126,7 +126,7 @@ def test_another_epsilon_is_not_said_to_show_where_it_does_not() -> None:
     counts = survey(replace(laplace, epsilon=0.24), seed=3, truth=heaped / heaped.sum())
     answer = fit(counts, laplace)
     assert not answer.is_bad
-    assert "1.2 times the epsilon would have shown" not in str(answer)
+    assert "a wrong epsilon (1.2x)" not in str(answer)
     assert not any(one.is_seen for one in answer.sights if "epsilon" in one.alternative)
 
 
@@ -153,8 +153,8 @@ def test_a_mechanism_that_leaves_nothing_to_see_never_fits(mechanism: cf.Mechani
         answer = fit(reports, mechanism)
         assert answer.verdict is FitVerdict.CANNOT_BE_TESTED
         assert "cannot be tested here" in str(answer)
-        assert "1% of bots at one value" in str(answer)
-        assert "would not show" in str(answer)
+        assert "1% bots at one value" in str(answer)
+        assert "cannot see" in str(answer)
 
 
 @pytest.mark.slow
@@ -232,14 +232,14 @@ def test_the_conditional_law_of_the_ratio_is_right_and_that_of_another_rank_is_n
 @pytest.mark.parametrize("made", [0.06, 0.1, 0.2])
 def test_the_epsilon_that_fits_is_named(made: float) -> None:
     answer = fit(survey(cf.TruncatedGeometric(YEARS, made)), LINE)
-    (named,) = [float(part.split(",")[0]) for cause in answer.causes for part in cause.split("at about ")[1:]]
+    (named,) = [float(part.split(",")[0]) for cause in answer.causes for part in cause.split("fit about ")[1:]]
     assert named == pytest.approx(made, rel=0.15)
     assert answer.causes[0].endswith("not 0.05.")
 
 
 def test_the_epsilon_of_bit_vectors_is_named() -> None:
     answer = fit(survey(cf.Rappor(YEARS, 3.0), 5000), cf.Rappor(YEARS, 2.0))
-    assert "made at about 3" in answer.causes[0] or "made at about 2.9" in answer.causes[0]
+    assert "fit about 3" in answer.causes[0] or "fit about 2.9" in answer.causes[0]
 
 
 def test_bots_are_named_with_their_output_and_their_number() -> None:
@@ -254,22 +254,22 @@ def test_bots_where_noise_piles_up_are_not_said_to_show() -> None:
     found = fit(survey(LINE, 48_842), LINE)
     assert found.verdict is FitVerdict.FITS
     assert [(one.alternative, one.is_seen) for one in found.sights[:2]] == [
-        ("1% of bots at most values", True),
-        ("1% of bots at 0 or 99", False),
+        ("1% bots at most values", True),
+        ("1% bots at 0 or 99", False),
     ]
-    assert "1% of bots at most values would have shown. 1% of bots at 0 or 99, " in str(found)
+    assert "The test would have caught 1% bots at most values. It cannot see 1% bots at 0 or 99, " in str(found)
 
 
 def test_what_could_be_seen_of_few_reports_is_said() -> None:
     bits = cf.Rappor(YEARS, 2.0)
     found = fit(survey(bits, 600), bits)
     assert found.verdict is FitVerdict.CANNOT_BE_TESTED
-    assert str(found).startswith("Nothing speaks against these reports (p = ")
-    assert "cannot be tested here in full" in found.headline
-    assert "5% of reports that came twice and 5% of devices that send the truth would have shown." in str(found)
+    assert str(found).startswith("Goodness of fit: nothing suspicious (p = ")
+    assert "the test has little power here" in found.headline
+    assert "5% duplicate reports, or 5% of devices sending true values." in str(found)
     response = cf.RandomizedResponse(YEARS, 3.0)
     assert fit(survey(response, truth=np.full(100, 0.01)), response).headline == (
-        "Whether these reports come from this mechanism cannot be tested here."
+        "Goodness of fit: cannot be tested here."
     )
 
 
@@ -277,12 +277,12 @@ def test_rounding_is_named_with_its_step() -> None:
     counts = survey(LINE)
     for step in (2, 10):
         answer = fit(cf.tally(counts.reports // step * step, counts.counts), LINE)
-        assert answer.causes == (f"100% of the reports are multiples of {step}: a likely cause is rounding.",)
+        assert answer.causes == (f"Likely cause: rounding. 100% of the reports are multiples of {step}.",)
 
 
 def test_one_round_report_again_and_again_is_no_rounding() -> None:
     answer = fit(cf.tally([50], counts=[5000]), LINE)
-    assert answer.causes == ("A likely cause is bots, or a broken device, that send 50 again and again.",)
+    assert answer.causes == ("Likely cause: bots, or a broken device, sending 50 again and again.",)
 
 
 def test_reports_that_were_filtered_out_are_not_called_clipped() -> None:
@@ -304,7 +304,7 @@ def test_lost_reports_are_not_read_as_another_epsilon() -> None:
         answer = fit(
             cf.tally(counts.reports, np.where(counts.reports == value, counts.counts // 2, counts.counts)), mechanism
         )
-        assert answer.causes == (f"A likely cause is lost reports: many that say {value} are missing.",)
+        assert answer.causes == (f"Likely cause: lost reports. Many that say {value} are missing.",)
 
 
 def test_what_stands_out_is_sorted_by_its_size_and_not_by_its_sign() -> None:
@@ -331,7 +331,7 @@ def test_one_vector_again_and_again_is_named() -> None:
     good = survey(rappor, 3000)
     answer = fit(good + cf.tally(good.reports[:1], counts=[12]), rappor)
     assert answer.is_bad
-    assert "one vector came 13 times" in answer.causes[0]
+    assert "One vector came 13 times" in answer.causes[0]
 
 
 def test_bits_that_stand_together_or_are_never_set_are_seen() -> None:
@@ -523,17 +523,15 @@ def test_randomized_response_is_tested_on_blocks_of_values_and_loses_nothing() -
 
 
 def test_what_chance_may_explain_is_called_poor_and_what_it_cannot_is_not_a_fit() -> None:
-    found = Fit(
-        FitVerdict.CANNOT_BE_TESTED, 0.04, outliers=(Outlier("94", 140, 99),), causes=("A likely cause is bots.",)
-    )
+    found = Fit(FitVerdict.CANNOT_BE_TESTED, 0.04, outliers=(Outlier("94", 140, 99),), causes=("Likely cause: bots.",))
     poor, bad = found.judged(), replace(found, p_value=1e-4).judged()
     assert (poor.verdict, bad.verdict) == (FitVerdict.FITS_POORLY, FitVerdict.DOES_NOT_FIT)
     assert poor.is_bad
     assert bad.is_bad
     assert str(poor) == (
         "These reports fit this mechanism poorly: 94 was reported 41 times too often (seen 140, at most about 99 "
-        "expected). A fit as bad comes by chance in 4 of 100 surveys. With more reports, or other ones, chance goes "
-        "away and a fault stays. If it is not chance: a likely cause is bots."
+        "expected). A fit this bad happens by chance in 4 of 100 surveys. More reports would show whether it is "
+        "chance or a fault. Likely cause: bots."
     )
     assert str(bad).startswith("These reports do not come from this mechanism: 94 was reported 41 times too often")
     assert not replace(found, p_value=0.06).judged().is_bad

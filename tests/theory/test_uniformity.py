@@ -85,7 +85,9 @@ def test_scaled_columns_change_nothing() -> None:
 
 def test_weak_reports_warn_and_their_estimate_says_so_first() -> None:
     counts = drawn(WEAK, 100_000, 1)
-    with pytest.warns(cf.UniformReportsWarning, match="cannot be told from those of a uniform population") as caught:
+    with pytest.warns(
+        cf.UniformReportsWarning, match="cannot be distinguished from those of a uniform population"
+    ) as caught:
         answer = cf.estimate(counts, WEAK, cf.IBU())
     assert caught[0].filename == __file__
     found = answer.uniformity
@@ -125,7 +127,7 @@ def test_nothing_is_said_where_reports_tell_and_where_there_is_no_uniform_popula
     told = recover([(line.simulate_counts(ages.histogram, rng=1), line)], cf.IBU())
     assert told.is_told
     assert told.uniformity is not None
-    assert str(told.uniformity).startswith("The reports tell their people")
+    assert str(told.uniformity).startswith("The population is not uniform")
     assert "uniform" not in told.explanation
     unbounded = cf.Geometric(cf.Integers(), 0.5)
     assert recover([(cf.tally(unbounded.privatize([3, 4, 5] * 30, rng=1)), unbounded)], cf.MLE()).uniformity is None
@@ -144,7 +146,7 @@ def test_page_terminal_and_json_say_it_first(tmp_path: Path) -> None:
     counts = drawn(WEAK, 100_000, 1)
     outcome = assess_pool([(counts, WEAK)], cf.IBU())
     page = estimate_page(survey, counts, [outcome])
-    assert page.index("cannot be told from those of a uniform population") < page.index("recovered how")
+    assert page.index("cannot be distinguished from those of a uniform population") < page.index("recovered how")
     assert "These reports say next to nothing" in page
     (tmp_path / "survey.toml").write_text(
         'name = "age"\n[alphabet]\nkind = "integers"\nlow = 0\nhigh = 99\n'
@@ -155,13 +157,13 @@ def test_page_terminal_and_json_say_it_first(tmp_path: Path) -> None:
     command = ["estimate", str(tmp_path / "survey.toml"), str(tmp_path / "reports.csv"), "--method", "ibu"]
     said = CliRunner().invoke(app, command)
     assert said.exit_code == 0, said.output
-    assert "cannot be told from those of a uniform population" in said.stdout.splitlines()[0]
+    assert "cannot be distinguished from those of a uniform population" in said.stdout.splitlines()[0]
     as_json = CliRunner().invoke(app, [*command, "--json"])
     record = json.loads(as_json.stdout)
     assert next(iter(record)) == "uniformity"
     assert record["uniformity"]["is_weak"]
     assert record["uniformity"]["people"] == pytest.approx(2.46e6, rel=0.05)
-    assert "cannot be told" in as_json.stderr
+    assert "cannot be distinguished" in as_json.stderr
 
 
 @pytest.mark.parametrize("tiny", [2e-257, 1e-160, 1e-140])

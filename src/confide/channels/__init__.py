@@ -1,4 +1,4 @@
-"""P(report | value) as an operator: push, pull, dense. Operators of one form stand in one file."""
+"""P(report | value) as an operator: push, pull, dense."""
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout, Rescaled
 from confide.channels.bits import BitChannel

@@ -1,4 +1,4 @@
-"""P(report | value) as an operator: what every channel can do, and what some can do better."""
+"""P(report | value) as an operator: the contract of every channel."""
 
 from __future__ import annotations
 
@@ -23,34 +23,36 @@ FloatArray = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 UNIT = 2.0**-53
-"""The unit roundoff of float64: one operation is wrong by at most this share of its result."""
+"""Unit roundoff of float64: the relative error of one operation is at most this."""
 
 COMPUTED = 64 * float(np.finfo(np.float64).eps)
-"""Relative error of an entry that is computed, some as sums; no mechanism has rows that differ, but by so little."""
+"""Relative error of computed entries, some of which are sums. Different rows of any mechanism differ by more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Arrangement of the values on a line, of shape (length,), or on a plane, of shape (rows, columns).
+    """Arrangement of the values on a line or a plane.
 
     Attributes
     ----------
     shape
-        The line or the box.
+        (length,) of a line, or (rows, columns) of a plane.
     places
-        Where each value stands in it, row by row; all places in order if left out.
+        Place of each value in it, row by row. Optional. Default: all places in order.
     """
 
     shape: tuple[int, ...]
     places: Indices | None = None
 
     def part(self, values: Indices) -> Layout:
-        """Return how some of the values lie."""
+        """Return the layout of some of the values."""
         return Layout(self.shape, values if self.places is None else self.places[values])
 
     @classmethod
     def of(cls, alphabet: Alphabet) -> Layout | None:
-        """Return how the values of an alphabet lie; None where neighbours mean nothing, or not on both axes.
+        """Return the layout of an alphabet's values.
+
+        `None` if neighbours mean nothing, or not on both axes.
 
         >>> from confide import Categories, Grid
         >>> Layout.of(Grid(2, 3)).shape, Layout.of(Categories(["a", "b"]))
@@ -67,7 +69,9 @@ class Layout:
 
     @classmethod
     def side_by_side(cls, layouts: Sequence[Layout | None]) -> Layout | None:
-        """Return how values of several parts lie: two lines make a plane, and nothing else is known to make anything.
+        """Return the layout of several parts: two lines make a plane.
+
+        `None` for anything else.
 
         >>> Layout.side_by_side([Layout((3,)), Layout((4,))])
         Layout(shape=(3, 4), places=None)
@@ -77,16 +81,16 @@ class Layout:
 
 
 class Channel(ABC):
-    """A stochastic matrix M, one row a value and one column an output, known through two products.
+    """A stochastic matrix M, values by outputs, known through two products.
 
-    Both products take a vector, or a stack of vectors along the leading axes, so that many problems can be solved
-    in one call. A new channel needs `shape`, `push`, `pull` and `select`. Whatever else it can do in closed form it
-    says by overriding a method further down; nobody asks for its class.
+    Both products take a vector, or a stack of vectors along the leading axes, so that one call can solve many problems.
+    A new channel needs `shape`, `push`, `pull` and `select`. If it can do more in closed form, it overrides a method
+    further down; no code asks for its class.
     """
 
     @property
     def layout(self) -> Layout | None:
-        """Arrangement of the values, where neighbours mean something; None where nothing is known of that."""
+        """Arrangement of the values; `None` if neighbours mean nothing."""
         return Layout((self.shape[0],)) if self._is_line else None
 
     @property
@@ -96,61 +100,76 @@ class Channel(ABC):
 
     @property
     def identity(self) -> Hashable:
-        """What a channel has in common with itself alone, as long as it lives: a stack, with one of the same parts."""
+        """Cache key: identity of the channel object.
+
+        Stacks of the same parts share a key.
+        """
         return id(self)
 
     @abstractmethod
     def push(self, distribution: FloatArray) -> FloatArray:
-        """Take a distribution over values to the distribution over outputs: theta M."""
+        """Map a distribution over values to one over outputs: theta M."""
 
     @abstractmethod
     def pull(self, weights: FloatArray) -> FloatArray:
-        """Take a weight per output back to values: M r."""
+        """Map a weight per output to a weight per value: M r."""
 
     @abstractmethod
     def select(self, values: Indices) -> FloatArray:
-        """Return these rows of M, computed entry by entry rather than through push."""
+        """Return these rows of M, computed entry by entry, not by push."""
 
     def in_blocks(self, side: int) -> Channel | None:  # noqa: ARG002 (for those that can)
-        """Return the channel from square blocks of cells to such blocks, with people spread evenly in each.
+        """Return the channel between square blocks of cells.
 
-        None where it has no closed form.
+        It assumes that people are spread evenly in each block. `None` without a closed form.
         """
         return None
 
     @property
     def entry_error(self) -> float:
-        """Relative error of the entries that `select` returns, seen against the ideal matrix.
+        """Relative error of the entries that `select` returns.
 
-        The default covers entries that a few operations compute; a channel that stores its matrix has none.
+        The default covers entries computed by a few operations; a stored matrix has no error.
         """
         return 1.2e-15  # 1.1e-15 was the most that exact arithmetic showed on lines, at n = 1e9
 
     def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """Bound on the rounding error of each entry of push, for a non-negative input and what push made of it."""
+        """Bound the rounding error of each entry of push.
+
+        `distribution` must be non-negative, and `pushed` its product.
+        """
         return self._error(0, distribution, pushed)
 
     def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """Bound on the rounding error of each entry of pull; see :meth:`push_error`."""
+        """Bound the rounding error of each entry of pull.
+
+        `weights` must be non-negative, and `pulled` their product.
+        """
         return self._error(1, weights, pulled)
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (for others)
-        """Bound the error of a push (side 0) or a pull (side 1).
+        """Bound the rounding error of push (side 0) or pull (side 1).
 
-        The default holds for sums of products in any order: with m terms of one sign they are wrong by at most
-        m + 3 units (Higham, Accuracy and Stability, 2002, section 3.1). A channel that computes its products in
-        another way, as by recursions or transforms, overrides it.
+        The default is for sums of products in any order: with m terms of one sign the relative error is at most m + 3
+        units (Higham, Accuracy and Stability, 2002, section 3.1). A channel with other algorithms, such as recursions
+        or transforms, overrides it.
         """
         # Terms that are zero add no rounding.
         error: FloatArray = (np.count_nonzero(given, axis=-1, keepdims=True) + 3) * UNIT * product
         return error
 
     def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
-        """Bound on the sum of all errors of push, each times a weight; transforms know a better one than this."""
+        """Bound the sum of all errors of push, times weights.
+
+        Channels with transforms override this with a better bound.
+        """
         return float(weights @ self.push_error(distribution, pushed))
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """Return the entries of M in these rows and columns; a channel with large rows overrides this."""
+        """Return the entries of M in these rows and columns.
+
+        A channel with large rows overrides this.
+        """
         return self.select(values)[:, outputs]
 
     def dense(self) -> FloatArray:
@@ -158,9 +177,9 @@ class Channel(ABC):
         return self.select(np.arange(self.shape[0]))
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """Return the w with w M = frequencies, or say why there is none.
+        """Return the w with w M = frequencies.
 
-        A channel with a closed form overrides this; the others solve the dense system while it fits.
+        A channel with a closed form overrides this; others solve the dense system if it fits.
 
         Raises
         ------
@@ -176,7 +195,9 @@ class Channel(ABC):
         return frequencies @ self._inverse
 
     def inverse_lengths(self) -> FloatArray:
-        """Return the squared length of each row of M^-1; a channel with structure overrides this.
+        """Return the squared length of each row of M^-1.
+
+        A channel with structure overrides this.
 
         Raises
         ------
@@ -194,12 +215,14 @@ class Channel(ABC):
         return np.asarray((self.unpush(np.eye(size)) ** 2).sum(axis=1))
 
     def unbit(self, frequencies: FloatArray) -> FloatArray:  # noqa: ARG002 (for channels over bit vectors)
-        """Return the share of each value that explains how often its bit was set; for channels over bit vectors.
+        """Return each value's share, from how often its bit was set.
+
+        Only channels over bit vectors have it.
 
         Raises
         ------
         NotInvertibleError
-            If reports are no bit vectors, or their bits say nothing.
+            If reports are not bit vectors, or their bits reveal nothing.
         """
         raise NotInvertibleError(
             "Inverting each bit needs reports that are bit vectors, such as RAPPOR's. Use IBU() or Inversion() for "
@@ -208,25 +231,31 @@ class Channel(ABC):
 
     @property
     def bit_vectors(self) -> NDArray[np.uint8] | None:
-        """Bits b of each output, packed, where columns are a + c b_x with c not 0; None elsewhere."""
+        """Packed bits of each output, if its column depends on them.
+
+        Column entries are a + c b_x, with c not 0. `None` for all other channels.
+        """
         return None
 
     @property
     def keep_and_other(self) -> tuple[float, float] | None:
-        """Probabilities of the value itself and of each other one, where they are the same for all; None elsewhere.
+        """Probabilities of the value itself and of each other one.
 
-        Then the maximum of the likelihood has a closed form.
+        `None` unless they are the same for all values. If they are, the maximum of the likelihood has a closed form.
         """
         return None
 
     @property
     def line(self) -> TwoSidedExponential | None:
-        """The channel itself where its inverse is tridiagonal, so that systems with it take O(k); None elsewhere."""
+        """The channel itself if its inverse is tridiagonal, else `None`.
+
+        Systems with a tridiagonal inverse take O(k).
+        """
         return None
 
     @property
     def is_stored(self) -> bool:
-        """Whether entries are numbers that were given, rather than computed."""
+        """Whether entries were given, not computed."""
         return False
 
     @property
@@ -235,7 +264,7 @@ class Channel(ABC):
         return COMPUTED
 
     def rescaled(self, factors: FloatArray) -> Channel:
-        """Return the channel with its rows multiplied by one factor each."""
+        """Return the channel with each row multiplied by a factor."""
         return Rescaled(self, factors)
 
     @cached_property
@@ -251,7 +280,10 @@ class Channel(ABC):
         return np.linalg.inv(matrix).astype(np.float64)
 
     def check_length(self, vectors: object, axis: int) -> None:
-        """Refuse vectors that have not one entry for each value (axis 0), or for each output (axis 1)."""
+        """Reject vectors of the wrong length.
+
+        They need one entry per value (axis 0) or per output (axis 1).
+        """
         # A vector of another length would broadcast, and a wrong product look right.
         if not isinstance(vectors, np.ndarray) or vectors.shape[-1:] != (self.shape[axis],):
             shape = f"shape {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
@@ -270,10 +302,10 @@ class Channel(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rescaled(Channel):
-    """A channel whose rows are multiplied by one factor each, which tilts the likelihood.
+    """A channel with each row multiplied by its own factor.
 
-    With factors 1 / w, the best phi of this channel gives theta = phi / w, which maximises q . log(theta M) less what
-    theta pays: w . theta. Rows no longer sum to one; solvers and certificates do not ask for that.
+    With factors 1 / w, the best phi of this channel gives theta = phi / w, which maximizes q . log(theta M) - w .
+    theta: a tilted likelihood. Rows no longer sum to 1; solvers and certificates do not need that.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> Rescaled(RandomizedResponseChannel(2, 0.75, 0.25), np.array([1.0, 2.0])).dense()
@@ -324,7 +356,7 @@ class Rescaled(Channel):
 
 
 def require_square(shape: tuple[int, int]) -> None:
-    """Refuse to invert a matrix that is not square."""
+    """Raise unless a matrix is square."""
     values, outputs = shape
     if values != outputs:
         raise NotInvertibleError(

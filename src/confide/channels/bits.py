@@ -1,10 +1,9 @@
-"""Unary encoding over the bit vectors that were seen, through their packed bytes.
+"""Unary encoding over the bit vectors seen, by their packed bytes.
 
-The bit of the value x is 1 with probability p, *keep*, and every other bit with probability q, *flip*: RAPPOR, where
-q = 1 - p, optimized unary encoding, where p = 1/2, and any other pair. The probability of a bit vector then depends on
-x only through its bit x (paper, lemma probrappor, for RAPPOR), so a column of the channel, rescaled, is 1 + lift bit_x
-with 1 + lift = p (1 - q) / (q (1 - p)). Sums over the bits of a vector are looked up byte by byte: for each byte
-position a table of 256 partial sums, made from the distribution once a product.
+The bit of the value x is 1 with probability p (*keep*), every other bit with probability q (*flip*). RAPPOR has q = 1 -
+p, optimized unary encoding p = 1/2. The probability of a bit vector depends on x only through its bit x (paper, lemma
+probrappor, for RAPPOR). So a column of the channel, rescaled, is 1 + lift bit_x with 1 + lift = p (1 - q) / (q (1 -
+p)). Sums over the bits of a vector use lookup tables: for each byte position, 256 partial sums made once per product.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from confide.channels.base import UNIT, Channel, FloatArray, Indices
 from confide.errors import NotInvertibleError
 
 _BITS_OF_BYTES = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.float64)
-"""Bits of each byte, one row a byte, lowest first."""
+"""Bits of each byte, one row per byte, lowest first."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,13 +29,13 @@ class BitChannel(Channel):
     Parameters
     ----------
     size
-        How many values, hence bits, there are.
+        Number of values, hence of bits.
     keep
         P(bit x is 1 | value x), above 0 and below 1.
     flip
-        P(bit x is 1 | another value), above 0 and below 1. As fractions both keep their digits next to 0 and 1.
+        P(bit x is 1 | another value), above 0 and below 1. Fractions keep their digits next to 0 and 1.
     packed
-        One row of bytes a vector, lowest bit first.
+        One row of bytes per vector, lowest bit first.
 
     >>> packed = np.array([[0b01], [0b11]], dtype=np.uint8)
     >>> BitChannel(2, 0.5, 0.2, packed).dense()
@@ -54,7 +53,7 @@ class BitChannel(Channel):
 
     @cached_property
     def lift(self) -> float:
-        """Odds of a set bit for those who have its value, relative to the odds for the others, less 1."""
+        """Odds ratio of a set bit under its own value, minus 1."""
         return float(self.keep * (1 - self.flip) / (self.flip * (1 - self.keep)) - 1)
 
     @property
@@ -68,7 +67,7 @@ class BitChannel(Channel):
         return self.packed if self.lift else None
 
     def unbit(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unbit`; a bit is set with probability q + (p - q) theta_x."""
+        """See :meth:`Channel.unbit`; P(bit x) = q + (p - q) theta_x."""
         if not self.lift:
             raise NotInvertibleError(
                 f"Bits are set with probability {float(self.keep):g} whatever the value, so they say nothing."
@@ -80,7 +79,7 @@ class BitChannel(Channel):
 
     @cached_property
     def _by_position(self) -> NDArray[np.uint8]:
-        """The same bytes, one contiguous row a byte position."""
+        """The same bytes, one contiguous row per byte position."""
         return np.ascontiguousarray(self.packed.T)
 
     def push(self, distribution: FloatArray) -> FloatArray:

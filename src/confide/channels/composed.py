@@ -1,4 +1,4 @@
-"""Channels made of others: one after another, a part of a larger one, several side by side or stacked."""
+"""Channels made of others: composed, embedded, in parallel or stacked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout, re
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Composed(Channel):
-    """The product of two channels, through two steps each way; its matrix is never made.
+    """The product of two channels, without its matrix.
 
     >>> import numpy as np
     >>> from confide.channels import RandomizedResponseChannel
@@ -53,7 +53,7 @@ class Composed(Channel):
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`; an entry is a sum over what stands between the two."""
+        """See :attr:`Channel.entry_error`; an entry is a sum over intermediate outputs."""
         return self.first.entry_error + self.second.entry_error + (self.first.shape[1] + 3) * UNIT
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
@@ -79,18 +79,18 @@ class Composed(Channel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embedded(Channel):
-    """A channel on a box, restricted to the values that exist and followed by any remap of its outputs.
+    """A channel restricted to some values, with its outputs remapped.
 
     Parameters
     ----------
     base
         The larger channel.
     values
-        Which of its values are the values of this one.
+        Its values that this channel has.
     remap
-        For each of its outputs, the output of this channel that it is reported as; -1 if it never is.
+        For each of its outputs, the output of this channel that it is reported as; -1 if never.
     outputs
-        How many outputs this channel has.
+        Number of outputs of this channel.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> base = RandomizedResponseChannel(3, 0.5, 0.25)
@@ -165,18 +165,18 @@ class Embedded(Channel):
         return np.array(merged, dtype=np.float64).reshape(values.size, asked.size)[:, again]
 
     def _spread(self, distribution: FloatArray) -> FloatArray:
-        """Lay a distribution out over the values of the base."""
+        """Lay out a distribution over the values of the base."""
         # Values that do not exist have nobody.
         full = np.zeros((*distribution.shape[:-1], self.base.shape[0]))
         full[..., self.values] = distribution
         return full
 
     def _unmerge(self, weights: FloatArray) -> FloatArray:
-        """Give each output of the base the weight of what it is reported as."""
+        """Give each output of the base the weight of its report."""
         return np.where(self.remap < 0, 0.0, weights[..., self.remap])
 
     def _merge(self, outputs: FloatArray) -> FloatArray:
-        """Add up what is reported as the same output."""
+        """Add up the outputs of the base that share a report."""
         flat = outputs.reshape(-1, outputs.shape[-1])
         # The -1 of what is never reported becomes a bin of its own, in front, which is then cut off.
         merged = [np.bincount(self.remap + 1, row, minlength=self.outputs + 1)[1:] for row in flat]
@@ -185,9 +185,10 @@ class Embedded(Channel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kronecker(Channel):
-    """Channel of values of several parts that are blurred independently; the last part's number runs fastest.
+    """Channel of values of several parts with independent noise.
 
-    A product takes one step along each axis of the table of all values, and the matrix of them is never made.
+    The last part's number runs fastest. A product takes one step along each axis of the table of all values, without
+    the matrix of all values.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> part = RandomizedResponseChannel(2, 0.75, 0.25)
@@ -227,7 +228,7 @@ class Kronecker(Channel):
         return self._along(1, frequencies, is_inverse=True)
 
     def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`; the inverse is the product of the inverses."""
+        """See :meth:`Channel.inverse_lengths`; the inverse is a Kronecker product too."""
         require_square(self.shape)
         lengths: FloatArray = np.ones(1)
         for part in self.parts:
@@ -251,14 +252,13 @@ class Kronecker(Channel):
         return reduce(np.multiply, blocks)
 
     def _sizes(self, side: int) -> list[int]:
-        """Return how many values (side 0) or outputs (side 1) each part has."""
+        """Return each part's number of values (side 0) or outputs (side 1)."""
         return [part.shape[side] for part in self.parts]
 
     def _along(self, side: int, vectors: FloatArray, *, is_inverse: bool = False) -> FloatArray:
-        """Take one step along each axis of the table on the last axis: a product, or what undoes a push.
+        """Multiply, or undo a push, along each axis of the table.
 
-        The last axis is always the one that a step works on; then it becomes the first, so that the axes stand as
-        they stood once every one has had its turn.
+        Each step works on the last axis and then moves it to the front, so that the axes are back in order at the end.
         """
         lead = vectors.shape[:-1]
         table = vectors.reshape(*lead, *self._sizes(side))
@@ -282,7 +282,10 @@ class Kronecker(Channel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Stack(Channel):
-    """Channels of which one side is joined, outputs or values, and the other is the same for all."""
+    """Channels joined on one side, values or outputs.
+
+    The other side is the same for all.
+    """
 
     channels: tuple[Channel, ...]
 
@@ -311,12 +314,12 @@ class _Stack(Channel):
 
     @property
     def _starts(self) -> list[int]:
-        """Where each channel but the first begins, on the side that is joined."""
+        """Start of each channel but the first, on the joined side."""
         ends: list[int] = np.cumsum([channel.shape[self._joined] for channel in self.channels])[:-1].tolist()
         return ends
 
     def _of_all(self, side: int, given: FloatArray) -> FloatArray:
-        """Return a product: sums over the parts of what is joined, or what all make of the same one after the other."""
+        """Return a product: a sum over the joined side, or a concatenation."""
         multiply = [(channel.push, channel.pull)[side] for channel in self.channels]
         if side != self._joined:
             return np.concatenate([one(given) for one in multiply], axis=-1)
@@ -336,9 +339,9 @@ class _Stack(Channel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnStack(_Stack):
-    """Column stack: outputs of the first channel, then those of the second, and so on.
+    """The outputs of several channels, one after the other.
 
-    Rows need not sum to one: reports that a mechanism treats in two ways are two groups of columns of one channel.
+    Rows need not sum to 1: reports that a mechanism treats in two ways are two groups of columns of one channel.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> part = RandomizedResponseChannel(2, 0.75, 0.25)
@@ -365,7 +368,7 @@ class ColumnStack(_Stack):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerticalStack(_Stack):
-    """Vertical stack: values of the first channel, then those of the second, and so on.
+    """The values of several channels, one after the other.
 
     >>> from confide.channels import Dense
     >>> VerticalStack((Dense(np.array([[0.5, 0.5]])), Dense(np.array([[0.2, 0.8]])))).push(np.array([1.0, 1.0]))

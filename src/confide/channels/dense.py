@@ -1,4 +1,4 @@
-"""Any stochastic matrix, stored; and k-RR's, which two numbers make, in O(k)."""
+"""A stored stochastic matrix, and k-RR's matrix in O(k)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
 from confide.values.checks import as_floats, read_only, settle
 
 GIVEN = 2 * float(np.finfo(np.float64).eps)
-"""Relative error of an entry that was given as a number: it was divided by its row's sum."""
+"""Relative error of a given entry, which was divided by its row's sum."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dense(Channel):
-    """A matrix with one row a value and one column an output.
+    """A stored matrix, values by outputs.
 
     >>> channel = Dense(np.array([[0.9, 0.1], [0.2, 0.8]]))
     >>> channel.push(np.array([0.5, 0.5])), channel.pull(np.array([1.0, 0.0]))
@@ -61,7 +61,9 @@ class Dense(Channel):
 
 @dataclass(frozen=True, repr=False)
 class RandomizedResponseChannel(Channel):
-    """The matrix with `keep` on its diagonal and `other` beside it (paper, eq. krr).
+    """The matrix with `keep` on its diagonal and `other` elsewhere.
+
+    Paper, eq. krr.
 
     >>> RandomizedResponseChannel(3, keep=0.5, other=0.25).push(np.array([1.0, 0.0, 0.0]))
     array([0.5 , 0.25, 0.25])
@@ -99,7 +101,10 @@ class RandomizedResponseChannel(Channel):
         return np.where(values[:, None] == np.arange(self.size), self.keep, self.other)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`; solve (keep - other) w + other sum(w) = q, where sum(w) = sum(q)."""
+        """See :meth:`Channel.unpush`.
+
+        Solves (keep - other) w + other sum(w) = q, where sum(w) = sum(q).
+        """
         total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
         return (frequencies - self.other * total) / (self.keep - self.other)
 

@@ -1,24 +1,21 @@
-"""Probabilities of displacements on the plane, with the infinite tails that clamping piles up on the border.
+"""Probabilities of displacements on the plane, and their infinite tails.
 
-A planar kernel is even in both directions, so a quadrant says it all. For displacements (i, j), i rows and j columns:
+Clamping piles the tails up on the border. A planar kernel is even in both directions, so one quadrant determines it.
+For displacements (i, j), i rows and j columns:
 
     cells[i, j]    the probability of (i, j) itself
-    rows[i, j]     of all (i', j) with i' >= i: what a border row collects
-    columns[i, j]  of all (i, j') with j' >= j: what a border column collects
-    corners[i, j]  of all (i', j') with i' >= i and j' >= j: what a corner collects
+    rows[i, j]     of all (i', j) with i' >= i: collected by a border row
+    columns[i, j]  of all (i, j') with j' >= j: collected by a border column
+    corners[i, j]  of all (i', j') with i' >= i and j' >= j: collected by a corner
 
-The tails beyond the quadrant are computed once along its far rim, by Gauss rules; everything nearer is a running sum of
-positive terms, so every entry has full relative accuracy. All of it is + - * / and sqrt in a fixed order
-(:mod:`confide.values.portable`): devices draw from these numbers, and they are the same on every machine.
-
-Gauss rules for integrals and for sums over integers, and their use for infinite tails.
+Gauss rules compute the tails beyond the quadrant once, along its far rim. Everything nearer is a running sum of
+positive terms, so every entry has full relative accuracy. Everything is + - * / and sqrt in a fixed order
+(:mod:`confide.values.portable`), because devices draw from these numbers: they are the same bits on every machine.
 
 A Gauss rule with m nodes is exact for polynomials of degree 2m - 1. For the *sum* over 0, 1, ..., N - 1 the orthogonal
-polynomials are the discrete Chebyshev ones, whose recurrence is b_j = j^2 (N^2 - j^2) / (4 (4 j^2 - 1)) around the
-centre (N - 1) / 2. Dropping the j^2 beside N^2 gives the Legendre recurrence, hence the integral over an interval of
-length N. So one construction serves lattices and continuous planes alike.
-
-Tables of weights rest on these rules, so they are made of + - * / and sqrt alone: the same bits on every machine.
+polynomials are the discrete Chebyshev ones, with recurrence b_j = j^2 (N^2 - j^2) / (4 (4 j^2 - 1)) around the centre
+(N - 1) / 2. Dropping the j^2 beside N^2 gives the Legendre recurrence, hence the integral over an interval of length N.
+So one construction serves lattices and continuous planes.
 """
 
 from __future__ import annotations
@@ -36,12 +33,15 @@ from confide.values.portable import exp_minus, length, one_minus_exp_minus, tota
 FloatArray = NDArray[np.float64]
 
 NODES = 24
-"""Nodes of a rule, unless few terms need none."""
+"""Nodes of a rule; shorter sums use every term."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """Nodes and weights: the sum (or integral) of f is about the sum of weight times f(node)."""
+    """Nodes and weights of a sum or integral.
+
+    The sum or integral of f is about the sum of weight times f(node).
+    """
 
     nodes: FloatArray
     weights: FloatArray
@@ -66,7 +66,9 @@ def _unit_rule(nodes: int) -> Rule:
 
 @cache
 def sum_rule(count: int, nodes: int = NODES) -> Rule:
-    """Return the rule for the sum over 0, 1, ..., count - 1; every term itself where there are few.
+    """Return the rule for a sum over 0, ..., count - 1.
+
+    For few terms, every term itself.
 
     >>> rule = sum_rule(1000)
     >>> bool(abs(rule.weights @ rule.nodes**2 / 332833500 - 1) < 1e-13)
@@ -79,11 +81,11 @@ def sum_rule(count: int, nodes: int = NODES) -> Rule:
 
 
 def tail_rule(start: float, decay: float, across: float = 0.0, *, is_sum: bool) -> Rule:
-    """Return the rule for functions like e^(-decay hypot(t, j)), j <= across, of t from start > 0 on.
+    """Return the rule for the tail of e^(-decay hypot(t, j)).
 
-    It is for their sum over the whole numbers from a whole start on, or for their integral. Blocks double in length
-    while that is gentle on functions of the distance from 0, and stop doubling where the decay within one block would
-    be steep.
+    It is for t from start > 0 on and j <= across, and for the sum over whole numbers from a whole start, or for the
+    integral. Blocks double in length while functions of the distance from 0 stay smooth on them, and stop doubling once
+    the decay within one block would be steep.
     """
     # 45.0: e^-45 is 3e-20. Where decay (hypot(t, across) - hypot(start, across)) has grown so far, the tail adds
     # nothing to a float64.
@@ -105,9 +107,10 @@ def tail_rule(start: float, decay: float, across: float = 0.0, *, is_sum: bool) 
 
 
 def _gauss_rule(centre: float, squares: FloatArray, mass: float) -> Rule:
-    """Return the rule of a symmetric measure from its recurrence p_j+1 = (x p_j - b_j p_j-1) / b_j+1, b^2 = squares.
+    """Return the Gauss rule of a symmetric measure from its recurrence.
 
-    The weight of a node is the mass over the sum of all p_j(node)^2.
+    The recurrence is p_j+1 = (x p_j - b_j p_j-1) / b_j+1 with b^2 = squares. The weight of a node is the mass divided
+    by the sum of all p_j(node)^2.
     """
     # All zeros of the last polynomial, by bisection: Sturm's sequence counts those below a point.
     wanted = np.arange(squares.size + 1)
@@ -134,14 +137,14 @@ def _gauss_rule(centre: float, squares: FloatArray, mass: float) -> Rule:
 
 
 DEEPEST = 650.0
-"""Exponents are cut off here, before float64 ends: a cut keeps neighbours within e^decay, a zero would not."""
+"""Exponents are cut off here, before float64 underflows: a cut keeps neighbours within e^decay, a zero would not."""
 
 FAINTEST = float(exp_minus(DEEPEST))
 
 
 @dataclass(frozen=True, eq=False)
 class PlanarKernel:
-    """Probabilities of displacements over one quadrant, and of the tails beyond each of them."""
+    """Probabilities of displacements over one quadrant, and their tails."""
 
     cells: FloatArray
     rows: FloatArray
@@ -150,7 +153,7 @@ class PlanarKernel:
 
     @classmethod
     def build(cls, cells: FloatArray, far_rows: FloatArray, far_columns: FloatArray, far_corner: float) -> PlanarKernel:
-        """Accumulate tails inwards from the far rim, and normalise by the total over the plane."""
+        """Accumulate tails inwards from the far rim, and normalize over the plane."""
         # From the faintest inwards, so that small terms are added before large ones.
         rows = np.cumsum(np.vstack([far_rows, cells[::-1]]), axis=0)[:0:-1]
         columns = np.cumsum(np.hstack([far_columns[:, None], cells[:, ::-1]]), axis=1)[:, :0:-1]
@@ -161,7 +164,10 @@ class PlanarKernel:
 
     @property
     def quadrant(self) -> FloatArray:
-        """Displacements up to the table's size; the rim stands for all beyond it, which is clamped alike."""
+        """Displacements up to the table's size.
+
+        The rim includes everything beyond it, because clamping treats it the same.
+        """
         quadrant = self.cells.copy()
         quadrant[-1, :] = self.rows[-1, :]
         quadrant[:, -1] = self.columns[:, -1]
@@ -170,7 +176,9 @@ class PlanarKernel:
 
 
 def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
-    """Return probabilities proportional to e^(-decay hypot(i, j)) over the integer lattice (paper, eq. pg).
+    """Return probabilities proportional to e^(-decay hypot(i, j)) over the lattice.
+
+    Paper, eq. pg.
 
     >>> kernel = planar_geometric_kernel((3, 3), 1.0)
     >>> bool(abs(kernel.cells[1, 1] / kernel.cells[0, 0] - np.exp(-np.sqrt(2))) < 1e-15)
@@ -188,7 +196,9 @@ def planar_geometric_kernel(shape: tuple[int, int], decay: float) -> PlanarKerne
 
 
 def planar_laplace_kernel(shape: tuple[int, int], decay: float) -> PlanarKernel:
-    """Return the integrals of a density proportional to e^(-decay r) over unit cells centred on the integer lattice.
+    """Return the planar Laplace density, integrated over unit cells.
+
+    The density is proportional to e^(-decay r), and cells are centred on the integer lattice.
 
     >>> kernel = planar_laplace_kernel((3, 3), 1.0)
     >>> total = 4 * kernel.corners[0, 0] - 2 * kernel.rows[0, 0] - 2 * kernel.columns[0, 0] + kernel.cells[0, 0]
@@ -241,7 +251,10 @@ def _weighed(values: FloatArray, rule: Rule) -> FloatArray:
 
 
 def _floored(tails: FloatArray, decay: float) -> FloatArray:
-    """Keep a tail of cut-off cells in proportion to them, so that neighbours still differ by e^decay at most."""
+    """Bound tails of cut-off cells from below.
+
+    Neighbours then still differ by at most e^decay.
+    """
     return np.maximum(tails, FAINTEST / one_minus_exp_minus(decay))
 
 
@@ -268,7 +281,7 @@ def _smooth_integrals(height: int, width: int, rule: Rule, decay: float) -> Floa
 
 
 def _across_cells(tail: Rule, count: int, decay: float) -> FloatArray:
-    """Integrate the density over a half-infinite strip for each of `count` cells across."""
+    """Integrate the density over half-infinite strips, one per cell across."""
     cell = _pieces(max(1, math.ceil(decay / 4)), 24)
     strips = [
         _weighed(_density(tail.nodes, position + cell.nodes, decay), tail) for position in np.arange(float(count))

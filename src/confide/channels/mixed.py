@@ -1,8 +1,8 @@
-"""Mixtures of given distributions, and a channel over their shares in place of those of single values.
+"""Mixtures of given distributions, and a channel over their weights.
 
-A declared shape is a set of mixtures: theta = phi G, where phi is any distribution over the rows of G, which are
-distributions over the values. Seen through a channel M, phi goes through G M. So whatever estimates, proves or bounds
-theta does the same for phi, and says it of the distributions of that shape.
+A declared shape is a set of mixtures: theta = phi G, where phi is any distribution over the rows of G, and the rows are
+distributions over the values. Through a channel M, phi goes through G M. So all estimates, proofs and bounds for theta
+apply to phi, and thus to the distributions of that shape.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from confide.values import Attributes
 from confide.values.checks import read_only, settle
 
 SMALL = 512
-"""Components, values and outputs up to which G M is stored: one product in place of two."""
+"""Most components, values and outputs for which G M is stored: one product instead of two."""
 
 
 class Block(Protocol):
-    """Components over some of the values, by their two products with G."""
+    """Components over some of the values, by their products with G."""
 
     @property
     def count(self) -> int:
@@ -32,24 +32,25 @@ class Block(Protocol):
 
     @property
     def values(self) -> Indices:
-        """Numbers of the values that they are over."""
+        """Numbers of the values that they cover."""
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Take the shares of the components to those of the values: phi G."""
+        """Map the components' shares to the values' shares: phi G."""
 
     def gather(self, weights: FloatArray) -> FloatArray:
-        """Take a weight per value to the mean weight of each component: G c."""
+        """Map a weight per value to each component's mean weight: G c."""
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:
-        """Take shares of the values to those of the nearest mixture's components; None without a closed form.
+        """Map the values' shares to the components of the nearest mixture.
 
-        Nearest is of the least Kullback-Leibler divergence, from rows of shares that need not sum to one.
+        Nearest in Kullback-Leibler divergence, from rows of shares that need not sum to 1. `None` without a closed
+        form.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Point masses: some values, each by itself, so that nothing is said of them."""
+    """Point masses: single values, without any assumption."""
 
     values: Indices
 
@@ -73,7 +74,10 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Combinations of all attributes, each a point mass on what it has of some of them: what sums the others away."""
+    """Point masses on some attributes, for all combinations of attributes.
+
+    The other attributes are summed out.
+    """
 
     whole: Attributes
     names: tuple[str, ...]
@@ -103,10 +107,11 @@ class Margins:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Uniform distributions on runs of values that share an end, from which on shares fall, or up to which they rise.
+    """Uniform distributions on runs of values that share an end.
 
-    A falling sequence is a mixture of the runs first..first, first..first + 1 and so on, and of these in one way alone:
-    the share of first..j is its length times the step down after j. Sums of one sign: nothing cancels.
+    Their mixtures are the falling sequences (`is_rising`: the rising ones). A falling sequence is a mixture of the runs
+    first..first, first..first + 1 and so on in exactly one way: the share of first..j is its length times the step down
+    after j. All sums have one sign, so nothing cancels.
 
     >>> Runs(0, 3).spread(np.array([0.0, 0.4, 0.6]))
     array([0.4, 0.4, 0.2])
@@ -140,7 +145,7 @@ class Runs:
         return np.cumsum(weights, axis=-1) / self._lengths
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:
-        """See :meth:`Block.nearest`: means of pooled neighbours, of which each is at most the one before."""
+        """See :meth:`Block.nearest`; pools adjacent violators."""
         falling = shares[..., ::-1] if self.is_rising else shares
         rows = np.array([_pooled(row) for row in falling])
         # The share of a run is its length times the step down after it; after the last one comes nothing.
@@ -150,7 +155,9 @@ class Runs:
 
 
 def _pooled(shares: FloatArray) -> FloatArray:
-    """Return the nearest falling sequence: neighbours that rise are pooled (Ayer and others, 1955).
+    """Return the nearest falling sequence, by pooling adjacent violators.
+
+    Ayer and others, 1955.
 
     >>> _pooled(np.array([0.1, 0.4, 0.3, 0.2]))
     array([0.26666667, 0.26666667, 0.26666667, 0.2       ])
@@ -170,7 +177,7 @@ def _pooled(shares: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Any distributions over some of the values, stored: one row each."""
+    """Any stored distributions over some of the values, one per row."""
 
     values: Indices
     matrix: FloatArray
@@ -199,9 +206,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Uniform distributions on square blocks of cells, `side` cells each way; those at the far rims may be smaller.
+    """Uniform distributions on square blocks of cells.
 
-    A million cells of a plane are solved by them, with people spread evenly in each.
+    A block has `side` cells each way; those at the far rims may be smaller. They make a plane of a million cells
+    solvable, by assuming that people are spread evenly in each block.
 
     >>> Blocks((2, 3), 2).spread(np.array([0.4, 0.6]))
     array([0.1, 0.1, 0.3, 0.1, 0.1, 0.3])
@@ -212,7 +220,7 @@ class Blocks:
 
     @classmethod
     def of(cls, shape: tuple[int, int], most: int) -> Blocks:
-        """Return the smallest blocks of which there are at most so many."""
+        """Return the smallest blocks of which there are at most `most`."""
         side = math.isqrt(max(1, math.prod(shape) // most))
         while math.prod(cls(shape, side).grid) > most:
             side += 1
@@ -249,7 +257,7 @@ class Blocks:
         return tables.reshape(*shares.shape[:-1], -1)
 
     def smooth(self, shares: FloatArray) -> FloatArray:
-        """Take the shares of blocks to cells by straight lines between their middles, so that no steps are left."""
+        """Interpolate the blocks' shares to cells, linearly between block centres."""
         table = (shares / self._sizes).reshape(self.grid)
         down, along = (_between(cells, self.side) for cells in self.shape)
         cells = (down @ table @ along.T).reshape(-1)
@@ -266,7 +274,7 @@ class Blocks:
 
 
 def _between(cells: int, side: int) -> FloatArray:
-    """Return how much of each block is in each cell, along one axis: a line from middle to middle."""
+    """Return the weights of linear interpolation between blocks, along one axis."""
     places = np.clip((np.arange(cells) + 0.5) / side - 0.5, 0, -(-cells // side) - 1)
     before = np.floor(places).astype(np.int64)
     weights = np.zeros((cells, -(-cells // side)))
@@ -277,16 +285,16 @@ def _between(cells: int, side: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """All mixtures of some distributions over the values: the matrix G, by its products.
+    """All mixtures of some distributions: the matrix G, by its products.
 
     Attributes
     ----------
     size
-        How many values there are.
+        Number of values.
     blocks
-        The components; values that are in none of them nobody has.
+        The components. Values in none of them have share 0.
     layout
-        How the components lie, where neighbours are much alike; None where that means nothing.
+        Layout of the components, if neighbours are similar; otherwise `None`.
 
     >>> halves = Mixture(4, (Points(np.array([0])), Runs(1, 3)))
     >>> halves.dense().round(2)
@@ -306,27 +314,27 @@ class Mixture:
         return sum(block.count for block in self.blocks)
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Take the shares of the components to those of the values: theta = phi G."""
+        """Map the components' shares to the values' shares: theta = phi G."""
         theta = np.zeros((*shares.shape[:-1], self.size))
         for block, part in zip(self.blocks, np.split(shares, self._ends, axis=-1), strict=True):
             theta[..., block.values] += block.spread(part)
         return theta
 
     def gather(self, weights: FloatArray) -> FloatArray:
-        """Take a weight per value to the mean weight of each component: G c."""
+        """Map a weight per value to each component's mean weight: G c."""
         return np.concatenate([block.gather(weights[..., block.values]) for block in self.blocks], axis=-1)
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:
-        """Take rows of shares of the values to those of the nearest mixture's components; see :meth:`Block.nearest`.
+        """Map rows of shares to the nearest mixtures' components.
 
-        Values are in one block each, so that blocks keep their totals, and are looked at one by one.
+        See :meth:`Block.nearest`. Each value is in one block, so blocks keep their totals and are solved separately.
         """
         parts = [block.nearest(shares[:, block.values]) for block in self.blocks]
         found = [part for part in parts if part is not None]
         return np.concatenate(found, axis=1) if len(found) == len(parts) else None
 
     def dense(self) -> FloatArray:
-        """Return the matrix G, one row a component."""
+        """Return the matrix G, one row per component."""
         return self.spread(np.eye(self.count))
 
     @cached_property
@@ -382,7 +390,7 @@ class Mixed(Channel):
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`; an entry is a sum over the values, of terms that are not negative."""
+        """See :attr:`Channel.entry_error`; an entry is a sum over values."""
         return self.base.entry_error + (self.base.shape[0] + 3) * UNIT
 
     @property

@@ -1,12 +1,12 @@
 """A planar kernel as an operator, in O(k log k) by FFT.
 
-Without a border this is a plain convolution. Clamped to the grid, everything that leaves it is reported as the nearest
-cell of it, so border cells collect infinite tails of the kernel. That is exact and needs no padding to infinity: the
-first and the last row are two rows of one more convolution, with the kernel's row tails; so are the columns, and the
-four corners. Two rows of a convolution are far cheaper than all of it, and reuse the transforms.
+Without a border this is a plain convolution. With clamping, everything that leaves the grid is reported as its nearest
+cell, so border cells collect infinite tails of the kernel. This is exact without padding to infinity: the first and the
+last row are two rows of another convolution, with the kernel's row tails. The same holds for columns and corners. Two
+rows of a convolution are far cheaper than all of it, and reuse the transforms.
 
-Tables are transformed along their rows, as a whole, and then down their columns, a block of frequencies at a time: a
-block is turned, so that what is transformed lies together in memory, and stays in the processor's cache until done.
+Tables are transformed along their rows as a whole, and then down their columns, a block of frequencies at a time. A
+block is transposed, so that columns are contiguous, and stays in the processor's cache.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from confide.values.checks import read_only
 Spectrum = NDArray[np.complex128]
 
 NEGLIGIBLE = 1e-25
-"""Left out of transforms, whose own rounding is far larger; so a steep kernel needs little padding."""
+"""Left out of transforms, whose rounding is far larger; so a steep kernel needs little padding."""
 
 CACHED = 2**16
-"""Complex numbers in one block: 1 MB, which a core's own cache holds."""
+"""Complex numbers in one block: 1 MB, which fits a core's own cache."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlaneConvolution(Channel):
-    """Base of both planar channels: the grid, the kernel's transform and the transforms along each axis."""
+    """Base of both planar channels: grid, kernel and transforms."""
 
     kernel: PlanarKernel
 
@@ -60,14 +60,14 @@ class PlaneConvolution(Channel):
 
     @cached_property
     def _reach(self) -> tuple[int, int]:
-        """Rows and columns within which the kernel is more than negligible, counting its own."""
+        """Rows and columns within which the kernel is not negligible."""
         # Padding is as long as the kernel is seen, not as it is stored: steep noise needs little.
         visible = self.kernel.cells > NEGLIGIBLE
         return int(np.count_nonzero(visible.any(axis=1))), int(np.count_nonzero(visible.any(axis=0)))
 
     @cached_property
     def _padded(self) -> tuple[int, int]:
-        """The lengths of the transforms: what the kernel reaches beyond one end must not come in at the other."""
+        """Lengths of the transforms, padded so that the kernel does not wrap."""
         (height, width), (down, along) = self.grid, self._reach
         return (
             fft_module().next_fast_len(height + down - 1, real=False),
@@ -79,7 +79,10 @@ class PlaneConvolution(Channel):
         return self._even_spectrum(self.kernel.cells)
 
     def _even_spectrum(self, quadrant: FloatArray) -> FloatArray:
-        """Return the transform of an even table, one row a frequency along the rows; real, because it is even."""
+        """Return the transform of an even table, one row per frequency.
+
+        It is real because the table is even.
+        """
         (down, along), (rows, columns) = self._padded, self._reach
         turned = even_table(even_table(quadrant[:rows, :columns], down, 0), along, 1).T
         return np.ascontiguousarray(fft_module().fft(fft_module().rfft(turned, axis=0), axis=1).real)
@@ -90,22 +93,22 @@ class PlaneConvolution(Channel):
         return spectra
 
     def _back(self, spectra: Spectrum) -> FloatArray:
-        """Undo the transform along the rows, and cut off the padding."""
+        """Undo the transform along the rows, and remove the padding."""
         tables: FloatArray = fft_module().irfft(spectra, self._padded[1], axis=-1, overwrite_x=True)
         return tables[..., : self.grid[1]]
 
     def _down(self, columns: Spectrum | FloatArray) -> Spectrum:
-        """Transform columns that lie along the last axis."""
+        """Transform columns stored along the last axis."""
         spectra: Spectrum = fft_module().fft(columns, self._padded[0], axis=-1)
         return spectra
 
     def _up(self, spectra: Spectrum) -> Spectrum:
-        """Undo the transform of columns, and cut off the padding."""
+        """Undo the transform of columns, and remove the padding."""
         columns: Spectrum = fft_module().ifft(spectra, axis=-1, overwrite_x=True)
         return columns[..., : self.grid[0]]
 
     def _blocks(self, spectra: Spectrum) -> list[slice]:
-        """Cut the frequencies into blocks whose padded columns fit into the processor's cache."""
+        """Cut frequencies into blocks whose padded columns fit the cache."""
         stacked = spectra.size // (spectra.shape[-1] * spectra.shape[-2])
         step = max(1, CACHED // max(1, stacked * self._padded[0]))
         return [slice(start, start + step) for start in range(0, spectra.shape[-1], step)]
@@ -115,15 +118,18 @@ class PlaneConvolution(Channel):
 
     @cached_property
     def _transform_error(self) -> float:
-        """Relative error of a transform, in the Euclidean norm: 8 units a level (Higham, 2002, theorem 24.2)."""
+        """Relative error of a transform, in the Euclidean norm.
+
+        8 units per level (Higham, 2002, theorem 24.2).
+        """
         return 8 * UNIT * math.log2(self._padded[0] * self._padded[1])
 
     def _smear_error(self, vectors: FloatArray) -> FloatArray:
-        """Bound the error of a convolution with the kernel, the same for every cell.
+        """Bound the error of a convolution with the kernel, for every cell.
 
-        The transforms of the vector v and of the kernel K are wrong by r in norm, which their product carries into
-        every cell as at most r |K| |v| each (Cauchy and Schwarz, Parseval); the way back adds r times the norm of what
-        comes out, which is at most |v| times the sum of K, and at most |K| times the sum of v.
+        The transforms of the vector v and of the kernel K have relative error r in norm. Their product carries at most
+        r |K| |v| of each into every cell (Cauchy-Schwarz, Parseval). The inverse transform adds r times the norm of the
+        result, which is at most |v| times the sum of K, and at most |K| times the sum of v.
         """
         norm, total = norms_of(vectors)
         kernel, mass = norm_of_even(self.kernel.cells), 4 * float(self.kernel.cells.sum())
@@ -131,11 +137,11 @@ class PlaneConvolution(Channel):
         return self._transform_error * (2 * kernel * norm + back) + NEGLIGIBLE * total
 
     def _split(self, vectors: FloatArray) -> tuple[Indices, FloatArray | None]:
-        """Return the atoms that stand out, to be taken one by one, and what is left; None if nothing is.
+        """Return outlying entries, to multiply exactly, and the rest.
 
-        The FFT errs by a share of the norm of all that goes in, in every cell. A report far from all others has a
-        weight q / y that is huge, and would drown the digits of every value; so would a value that has nearly all
-        the weight those of outputs that it hardly reaches.
+        The rest is `None` if nothing is left. The FFT's error in every cell is a share of the norm of the whole input.
+        A report far from all others has a huge weight q / y, which would swamp the digits of every value. A value with
+        nearly all the weight would swamp outputs that it hardly reaches.
         """
         atoms: Indices = np.zeros(0, dtype=np.int64)
         if vectors.ndim > 1:
@@ -158,7 +164,7 @@ class PlaneConvolution(Channel):
     def _in_two(
         self, vectors: FloatArray, rows: Callable[[Indices], FloatArray], transform: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
-        """Return a product: atoms that stand out by rows of a matrix, one by one, and what is left by transforms."""
+        """Return a product: outlying entries by matrix rows, the rest by FFT."""
         atoms, rest = self._split(vectors)
         if not atoms.size:
             return transform(vectors)
@@ -172,20 +178,20 @@ class PlaneConvolution(Channel):
 
     @abstractmethod
     def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
-        """Bound the error of what goes through transforms."""
+        """Bound the error of the part that goes through transforms."""
 
     def _around(self, cells: Indices, table: FloatArray) -> FloatArray:
-        """Return, for each of these cells, what the table says of every cell's distance to it."""
+        """Return the table's entries for all displacements from these cells."""
         down, along = self._displacements(cells)
         return table[down[:, :, None], along[:, None, :]].reshape(cells.size, self.shape[1])
 
     def _between(self, values: Indices, outputs: Indices) -> tuple[Indices, Indices]:
-        """Return how many rows and columns apart these values and outputs are, in absolute numbers."""
+        """Return absolute row and column differences of values and outputs."""
         (row, column), (other_row, other_column) = np.divmod(values, self.grid[1]), np.divmod(outputs, self.grid[1])
         return np.abs(row[:, None] - other_row), np.abs(column[:, None] - other_column)
 
     def _displacements(self, values: Indices) -> tuple[Indices, Indices]:
-        """Return how many rows and columns away every cell is from these, in absolute numbers."""
+        """Return absolute row and column differences to every row and column."""
         height, width = self.grid
         row, column = np.divmod(values, width)
         return np.abs(row[:, None] - np.arange(height)), np.abs(column[:, None] - np.arange(width))
@@ -193,9 +199,9 @@ class PlaneConvolution(Channel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlanarConvolution(PlaneConvolution):
-    """M_xz = row(x) kernel(z - x): what leaves the grid is not reported at all.
+    """M_xz = row(x) kernel(z - x), without clamping.
 
-    With `rows` one over the mass that stays inside, this is the exponential mechanism on a grid.
+    With `rows` 1 over the mass that stays inside the grid, this is the exponential mechanism on a grid.
     """
 
     rows: FloatArray
@@ -239,7 +245,7 @@ NEGLIGIBLE_TAIL = 1000 * NEGLIGIBLE
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClampedPlanarConvolution(PlaneConvolution):
-    """M_xz = the kernel's probability of every displacement from x whose nearest cell of the grid is z."""
+    """M_xz = P(displacement from x whose nearest grid cell is z)."""
 
     def push(self, distribution: FloatArray) -> FloatArray:
         """See :meth:`Channel.push`."""
@@ -274,7 +280,7 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return drop_signs(result, distribution).reshape(distribution.shape)
 
     def _pull(self, weights: FloatArray) -> FloatArray:
-        """Run a push's steps transposed."""
+        """Run the steps of a push, transposed."""
         tables = self._as_tables(weights)
         border = swap_axes(tables[..., ENDS])
         corners = self._phases @ border[..., ENDS]
@@ -294,7 +300,7 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return drop_signs(self._back(spectra), weights).reshape(weights.shape)
 
     def in_blocks(self, side: int) -> ClampedPlanarConvolution:
-        """See :meth:`Channel.in_blocks`; blocks at the far rims that do not fit are taken for whole."""
+        """See :meth:`Channel.in_blocks`; partial blocks at far rims count as whole."""
         return ClampedPlanarConvolution(kernel_in_blocks(self.kernel, side))
 
     def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
@@ -317,7 +323,10 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return error.reshape(rest.shape)
 
     def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
-        """See :meth:`Channel.weighted_push_error`, by Cauchy and Schwarz: the errors of transforms have a norm."""
+        """See :meth:`Channel.weighted_push_error`.
+
+        By Cauchy-Schwarz, because the errors of transforms are bounded in norm.
+        """
         atoms, rest = self._split(distribution)
         one_by_one = (atoms.size + 4) * UNIT * float(weights @ pushed)
         if rest is None:
@@ -332,25 +341,31 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return inner * inside + rim * edges + corners * corner + cut + one_by_one
 
     def _inner_rim_corners(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what lies inside, on the rim with its corners, and in the corners."""
+        """Return the inner part, the rim with its corners, and the corners."""
         tables, stack = self._as_tables(vectors), vectors.shape[:-1]
         inner, corners = _without_rim(tables), tables[..., ENDS, :][..., ENDS]
         return inner.reshape(*stack, -1), (tables - inner).reshape(*stack, -1), corners.reshape(*stack, -1)
 
     @cached_property
     def _border_error(self) -> float:
-        """Relative error of a push to the border: of transforms, and of sums over rows and blocks of frequencies."""
+        """Relative error of a push to the border.
+
+        It has errors of transforms, and of sums over rows and blocks of frequencies.
+        """
         blocks = CACHED // self._padded[0] + self._padded[1] * self._padded[0] // CACHED + 2
         return self._transform_error + UNIT * (self.grid[0] + 2 * blocks)
 
     @cached_property
     def _edge_norm(self) -> float:
-        """The larger Euclidean norm of the tails of an edge."""
+        """The larger Euclidean norm of an edge's tails."""
         return max(norm_of_even(self.kernel.rows), norm_of_even(self.kernel.columns))
 
     @cached_property
     def _edge_map_norm(self) -> float:
-        """Bound on the norm of the map to all four edges: at each distance a convolution, of the norm of its sum."""
+        """Bound on the norm of the map to all four edges.
+
+        At each distance it is a convolution, whose norm is at most its sum.
+        """
         sums = (2 * self.kernel.rows.sum(axis=1), 2 * self.kernel.columns.sum(axis=0))
         return 2 * max(float(np.linalg.norm(one)) for one in sums)
 
@@ -378,14 +393,14 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return entries
 
     def _columns(self, outputs: Indices) -> FloatArray:
-        """Return these columns of M, one a row."""
+        """Return these columns of M, one per row."""
         result = np.empty((outputs.size, self.shape[0]))
         for table, where in self._tables(outputs):
             result[where] = self._around(outputs[where], table)
         return result
 
     def _tables(self, outputs: Indices) -> list[tuple[FloatArray, NDArray[np.bool_]]]:
-        """Pair each of the kernel's tables with the outputs that it holds for: inside, on an edge or in a corner."""
+        """Pair the kernel's tables with their outputs: inside, edges, corners."""
         (rows, columns), (height, width) = np.divmod(outputs, self.grid[1]), self.grid
         in_end_row, in_end_column = (rows == 0) | (rows == height - 1), (columns == 0) | (columns == width - 1)
         return [
@@ -397,7 +412,10 @@ class ClampedPlanarConvolution(PlaneConvolution):
 
     @cached_property
     def _row_tails(self) -> FloatArray:
-        """Tails that the first row, the last row and the corners in each collect: frequency along, which, from row."""
+        """Tails collected by the first row, the last row and their corners.
+
+        Axes: frequency along the row, which of the four, source row.
+        """
         tables = (self.kernel.rows, self.kernel.rows[::-1], self.kernel.corners, self.kernel.corners[::-1])
         reached = (table[:, : self._reach[1]] for table in tables)
         tails = [fft_module().rfft(even_table(table, self._padded[1], 1), axis=1).real.T for table in reached]
@@ -409,7 +427,10 @@ class ClampedPlanarConvolution(PlaneConvolution):
 
     @cached_property
     def _phases(self) -> Spectrum:
-        """Per frequency along the rows, what moving to the first column and to the last multiplies a transform by."""
+        """Factors that shift a transform to the first and the last column.
+
+        One row per frequency along the rows.
+        """
         along = self._padded[1]
         places = np.array([0, self.grid[1] - 1])
         # Reduced before the exponential, whose argument then stays accurate.
@@ -419,10 +440,10 @@ class ClampedPlanarConvolution(PlaneConvolution):
 
     @cached_property
     def _first_and_last(self) -> Spectrum:
-        """The first and the last column of the inverse transform along the rows, as a product with two rows.
+        """Inverse transform along the rows, for the first and last column only.
 
-        The frequencies left out of a real transform mirror the others, hence the factor 2 for those that have a mirror
-        image, and the real part in the end.
+        A real transform leaves out mirrored frequencies. Hence the factor 2 for those with a mirror image, and the real
+        part at the end.
         """
         along = self._padded[1]
         mirrored = np.full(along // 2 + 1, 2.0)
@@ -446,7 +467,9 @@ def _without_ends(vectors: FloatArray) -> FloatArray:
 
 
 def kernel_in_blocks(kernel: PlanarKernel, side: int) -> PlanarKernel:
-    """Return the kernel between square blocks of cells, from a place that may be anywhere in its block alike.
+    """Return the kernel between square blocks of cells.
+
+    The starting place is uniform in its block.
 
     >>> from confide.channels.kernels import planar_geometric_kernel
     >>> kernel = kernel_in_blocks(planar_geometric_kernel((4, 4), 1.0), 2)
@@ -464,11 +487,12 @@ def kernel_in_blocks(kernel: PlanarKernel, side: int) -> PlanarKernel:
 
 
 def _between_blocks(count: int, side: int) -> tuple[FloatArray, FloatArray]:
-    """Return what takes displacements of cells to those of blocks, along one axis: itself, and the tails from it on.
+    """Return the maps from cell to block displacements, along one axis.
 
-    From place u of a block to place v of the one d further it is d side + v - u; on average over u, summed over v. The
-    tail from block d on begins, for d >= 1, (d - 1) side + u + 1 cells away, where u counts from the nearer end; that
-    from its own block on is all but what leaves it backwards. Displacements beyond the table are taken for its last.
+    One map is for displacements, one for tails. From place u of a block to place v of the block d further on, the
+    displacement is d side + v - u; average over u, sum over v. The tail from block d >= 1 on begins (d - 1) side + u +
+    1 cells away, with u counted from the nearer end. The tail from the own block on is everything except what leaves it
+    backwards. Displacements beyond the table count as its last.
     """
     steps, last = np.arange(-(-count // side)), count - 1
     cells, tails = np.zeros((2, steps.size, count))
@@ -488,22 +512,25 @@ def swap_axes(tables: NDArray[Any]) -> NDArray[Any]:
 
 
 def norms_of(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the Euclidean norm and the sum of absolute values, along a last axis of one."""
+    """Return Euclidean norm and sum of absolute values, keeping the axis."""
     return np.linalg.norm(vectors, axis=-1, keepdims=True), np.abs(vectors).sum(axis=-1, keepdims=True)
 
 
 def norm_of_even(quadrant: FloatArray) -> float:
-    """Bound the Euclidean norm of an even table from its quadrant of 0, 1, ...: four copies of it."""
+    """Bound the Euclidean norm of an even table by four quadrants."""
     return 2 * float(np.linalg.norm(quadrant))
 
 
 def drop_signs(products: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Lift to zero what rounding has left at -1e-17, where all that went in was non-negative; else it stays linear."""
+    """Raise rounding noise such as -1e-17 to 0, for non-negative input.
+
+    Other inputs keep the product linear.
+    """
     return products if vectors.min(initial=0.0) < 0 else np.maximum(products, 0.0)
 
 
 def even_table(quadrant: FloatArray, length: int, axis: int) -> FloatArray:
-    """Lay an even function, known for 0, 1, ..., around a circle of the given length."""
+    """Lay an even function, given for 0, 1, ..., around a circle."""
     count = quadrant.shape[axis]
     shape = list(quadrant.shape)
     shape[axis] = length
@@ -515,7 +542,7 @@ def even_table(quadrant: FloatArray, length: int, axis: int) -> FloatArray:
 
 
 def fft_module() -> Any:
-    """Return scipy.fft, which takes a while to import and only planes need."""
+    """Return scipy.fft, imported late: it is slow, and only planes need it."""
     import scipy.fft
 
     module: ModuleType = scipy.fft

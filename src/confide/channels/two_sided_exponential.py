@@ -4,9 +4,9 @@ The matrix T = [alpha^|z - x|] is the covariance of a first-order autoregression
 
     (1 - alpha^2) T^-1 = L D L',    L = 1 on the diagonal and -alpha below it,    D = diag(1, ..., 1, 1 - alpha^2).
 
-A product with T is therefore one tridiagonal solve with known factors: a forward recursion f_i = b_i + alpha f_(i-1)
-and a backward one. On non-negative input both only add, so every entry has full relative accuracy. LAPACK's pttrs runs
-them compiled, without a copy of T and without building any factor.
+So a product with T is one tridiagonal solve with known factors: a forward recursion f_i = b_i + alpha f_(i-1) and a
+backward one. On non-negative input both only add, so every entry has full relative accuracy. LAPACK's pttrs runs them
+compiled, without a copy of T or any factor.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from confide.errors import NotInvertibleError
 from confide.values.checks import read_only, settle
 
 FAINT = 1e-290
-"""Added to whatever is smeared, so that no running sum fades into subnormal numbers: they take 20 times as long."""
+"""Added to inputs so that running sums never become subnormal, which takes 20 times as long."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSidedExponential(Channel):
-    """M_xz = row(x) alpha^|z - x| column(z), or diagonal(x) where z = x if that is given; square.
+    """M_xz = row(x) alpha^|z - x| column(z), with an optional diagonal; square.
 
-    The geometric mechanism has column factors alone (paper, eq. TLinearGeometric), the exponential mechanism row
-    factors alone, and the Laplace mechanism a diagonal of its own, where its cell holds the peak of the density.
+    The geometric mechanism has column factors only (paper, eq. TLinearGeometric), the exponential mechanism row factors
+    only. The Laplace mechanism has its own diagonal, because its cell contains the peak of the density.
 
     Parameters
     ----------
     ratio
         alpha, the ratio between the probabilities of neighbouring outputs.
     complement
-        1 - alpha, given apart because it cancels when alpha is close to one.
+        1 - alpha, separate because it cancels if alpha is close to 1.
     columns
-        One factor an output.
+        One factor per output.
     rows
-        One factor a value; 1 if left out.
+        One factor per value. Optional. Default: 1.
     diagonal
-        What stands on the diagonal; row(x) column(x) if left out.
+        The diagonal. Optional. Default: row(x) column(x).
 
     >>> channel = TwoSidedExponential(0.5, 0.5, np.array([2, 1, 2]) / 3)
     >>> channel.push(np.array([1.0, 0.0, 0.0])).round(4)
@@ -79,7 +79,7 @@ class TwoSidedExponential(Channel):
         return self.columns.size, self.columns.size
 
     def piece(self, start: int, stop: int) -> TwoSidedExponential:
-        """Return the rows and columns from `start` up to, and not with, `stop`.
+        """Return the rows and columns from `start` up to `stop` (exclusive).
 
         >>> TwoSidedExponential(0.5, 0.5, np.array([2, 1, 2]) / 3).piece(1, 3).dense().round(4)
         array([[0.3333, 0.3333],
@@ -138,20 +138,23 @@ class TwoSidedExponential(Channel):
 
     @property
     def line(self) -> TwoSidedExponential | None:
-        """See :attr:`Channel.line`: where M can be written through the tridiagonal T^-1 without cancellation.
+        """See :attr:`Channel.line`; itself if T^-1 gives M without cancellation.
 
-        A diagonal of its own is then a small correction to that of T; where alpha is tiny it would be a huge one.
+        A diagonal is then a small correction to that of T; for a tiny alpha it would be huge.
         """
         # e^-12: the smallest ratio for which a diagonal of its own is a correction of less than 1,000 times itself.
         return self if self.diagonal is None or self.ratio > math.exp(-12) else None
 
     def rescaled(self, factors: FloatArray) -> TwoSidedExponential:
-        """See :meth:`Channel.rescaled`; a line stays a line, for long ones are solved as nothing else is."""
+        """See :meth:`Channel.rescaled`; a line stays a line, which solves fast."""
         rows = factors if self.rows is None else self.rows * factors
         return replace(self, rows=rows, diagonal=None if self.diagonal is None else self.diagonal * factors)
 
     def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`; row z of the inverse has entries at z - 1, z and z + 1 alone."""
+        """See :meth:`Channel.inverse_lengths`.
+
+        Row z of the inverse has entries only at z - 1, z and z + 1.
+        """
         if self.diagonal is not None:
             return super().inverse_lengths()
         size = self.shape[0]
@@ -168,7 +171,7 @@ class TwoSidedExponential(Channel):
     def _stands_apart(self) -> bool:
         """Whether the diagonal is kept out of the recursions, which is slower.
 
-        It need not be where at most half of the recursions' own diagonal is taken off again: that costs no digits.
+        It is not if at most half of the recursions' own diagonal is subtracted again: that costs no digits.
         """
         return self.diagonal is not None and bool((self.extra < -0.5 * self.columns).any())
 
@@ -181,7 +184,7 @@ class TwoSidedExponential(Channel):
 
     @cached_property
     def extra(self) -> FloatArray:
-        """By how much the diagonal exceeds that of row(x) alpha^|z - x| column(z), divided by row(x)."""
+        """Excess of the diagonal over row(x) column(x), divided by row(x)."""
         if self.diagonal is None:
             return np.zeros(self.columns.size)
         return (self.diagonal if self.rows is None else self.diagonal / self.rows) - self.columns
@@ -219,7 +222,10 @@ class TwoSidedExponential(Channel):
         return result if self.rows is None else result / self.rows
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
-        """Return vectors T, along the last axis, in memory of their own; less the diagonal if that stands apart."""
+        """Return vectors T, along the last axis, in new memory.
+
+        Without the diagonal if it is kept apart.
+        """
         size = self.columns.size
         if self._stands_apart:
             return sums_of_others(vectors, self.ratio)
@@ -248,11 +254,11 @@ class TwoSidedExponential(Channel):
         return sums.T.reshape(vectors.shape)
 
     def _smear_error(self, vectors: FloatArray) -> FloatArray:
-        """Bound the error of a smear by running it again on its own partial sums.
+        """Bound a smear's error by running it on its partial sums.
 
-        A step f_i = b_i + alpha f_(i-1) is wrong by a rounding each of the product, the sum and alpha: 3 units of f at
-        most, which then fades as f does. So the forward sums f err by 3 units of L^-1 f, which comes to 3 units of T f
-        at the end, and the backward sums x by 3 units of L'^-1 x, and a few more for the factors.
+        A step f_i = b_i + alpha f_(i-1) has a rounding each of the product, the sum and alpha: at most 3 units of f,
+        which then decay as f does. So the forward sums f have an error of 3 units of L^-1 f, which becomes 3 units of T
+        f at the end. The backward sums x have 3 units of L'^-1 x, plus a few more for the factors.
         """
         forward = running_sums(vectors, self.ratio)
         if self._stands_apart:
@@ -265,9 +271,10 @@ class TwoSidedExponential(Channel):
 
 
 def running_sums(vectors: FloatArray, ratio: float | FloatArray) -> FloatArray:
-    """Return the fading sums from the left, along the last axis; on non-negative input fully accurate.
+    """Return decaying sums from the left, along the last axis.
 
-    One ratio serves every step; an array has one for each step from an entry to the next.
+    They are fully accurate on non-negative input. One ratio applies to every step; an array has one for each step from
+    an entry to the next.
 
     >>> running_sums(np.array([1.0, 0.0, 2.0]), 0.5)
     array([1.  , 0.5 , 2.25])
@@ -287,7 +294,9 @@ def running_sums(vectors: FloatArray, ratio: float | FloatArray) -> FloatArray:
 
 
 def sums_of_others(vectors: FloatArray, ratio: float) -> FloatArray:
-    """Return sum over j != i of ratio^|i - j| b_j, without the cancellation of subtracting b_i from the whole sum.
+    """Return sum over j != i of ratio^|i - j| b_j.
+
+    Subtracting b_i from the whole sum would cancel.
 
     >>> sums_of_others(np.array([1.0, 0.0, 2.0]), 0.5)
     array([0.5 , 1.5 , 0.25])
@@ -301,21 +310,21 @@ def sums_of_others(vectors: FloatArray, ratio: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScatteredExponential(Channel):
-    """Columns proportional to alpha^|z - x|, for values x in a row and distinct reports z between them.
+    """Columns alpha^|z - x| for reports z between values on a line.
 
-    The part of a push that comes from values up to f, the last one below z, is alpha^(z - f) times a running sum from
-    the left, the rest likewise from the right, so one recursion each way serves all reports.
+    The part of a push from values up to f, the last one below z, is alpha^(z - f) times a running sum from the left.
+    The rest comes from the right in the same way, so one recursion each way serves all reports.
 
     Parameters
     ----------
     size
-        How many values there are.
+        Number of values.
     decay
         -log alpha.
     positions
-        Where the reports lie, between the first and the last value.
+        Positions of the distinct reports, between the first and the last value.
     places
-        Where the values lie, in increasing order; 0 .. size - 1 if left out.
+        Positions of the values, increasing. Optional. Default: 0 .. size - 1.
 
     >>> channel = ScatteredExponential(2, np.log(2), np.array([0.0, 1.0]))
     >>> channel.dense()
@@ -346,13 +355,13 @@ class ScatteredExponential(Channel):
 
     @cached_property
     def _from_left(self) -> FloatArray:
-        """alpha^(z - f): how a running sum from the left fades on the way from the last value f to z."""
+        """Decay alpha^(z - f) from the last value f before z."""
         faded: FloatArray = np.exp(-self.decay * (self.positions - self._place_of(self._floor)))
         return faded
 
     @cached_property
     def _from_right(self) -> FloatArray:
-        """alpha^(c - z) for the next value c, or nothing where no value lies to the right."""
+        """Decay alpha^(c - z) from the next value c; 0 without one."""
         faded: FloatArray = np.exp(-self.decay * (self._place_of(self._next) - self.positions))
         return np.where(self._floor + 1 < self.size, faded, 0.0)
 
@@ -403,7 +412,7 @@ class ScatteredExponential(Channel):
 
     @cached_property
     def _ratios(self) -> float | FloatArray:
-        """Ratios by which a sum fades from a value to the next."""
+        """Decay of a sum from each value to the next."""
         if self.places is None:
             return math.exp(-self.decay)
         ratios: FloatArray = np.exp(-self.decay * np.diff(self.places))
@@ -424,18 +433,21 @@ class ScatteredExponential(Channel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WrappedExponential(Channel):
-    """M_xz = c (alpha^d + alpha^(k - d)) / (1 - alpha^k), d being the steps from x to z on a circle of k values.
+    """Geometric noise alpha^d that wraps around a circle.
+
+    M_xz = c (alpha^d + alpha^(k - d)) / (1 - alpha^k), where d is the number of steps from x to z, and k the number of
+    values.
 
     Parameters
     ----------
     size
-        How many values there are.
+        Number of values.
     ratio
         alpha, the ratio between the probabilities of neighbours on a line.
     complement
-        1 - alpha, given apart because it cancels when alpha is close to one.
+        1 - alpha, separate because it cancels if alpha is close to 1.
     around
-        1 - alpha^size, given apart for the same reason.
+        1 - alpha^size, separate for the same reason.
 
     >>> WrappedExponential(3, 0.5, 0.5, 0.875).push(np.array([1.0, 0.0, 0.0])).round(4)
     array([0.4286, 0.2857, 0.2857])
@@ -497,7 +509,7 @@ class WrappedExponential(Channel):
 
     @cached_property
     def _powers(self) -> FloatArray:
-        """What of the last sum comes back around to each value."""
+        """Part of the last sum that wraps around to each value."""
         return self.ratio ** np.arange(1.0, self.size + 1) / self.around
 
     @cached_property
@@ -506,11 +518,14 @@ class WrappedExponential(Channel):
         return self._peak * (self.ratio**steps + self.ratio ** (self.size - steps)) / self.around
 
     def _fading(self, vectors: FloatArray) -> FloatArray:
-        """Return the fading sums from the left, gone around for ever: sum over j >= 0 of alpha^j b_(i - j)."""
+        """Return decaying sums from the left around the circle, endlessly.
+
+        The sum over j >= 0 of alpha^j b_(i - j).
+        """
         sums = running_sums(vectors, self.ratio)
         return sums + sums[..., -1:] * self._powers
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
-        """Return sums over both directions, what stays where it is being counted once."""
+        """Return sums over both directions, counting the own entry once."""
         backward = self._fading(vectors[..., ::-1])[..., ::-1]
         return self._fading(vectors) + self.ratio * np.roll(backward, -1, axis=-1)

@@ -1,4 +1,4 @@
-"""Checks: whether reports, shapes and groups are what they are taken to be."""
+"""Checks of reports, shapes and groups."""
 
 from confide.check.differences import Difference, Differences
 from confide.check.fit import Fit, FitVerdict, GroupFits

@@ -1,12 +1,12 @@
-"""Whether reports tell their people from a uniform population, in which every value is equally common.
+"""Test of reports against a uniform population.
 
-Under a uniform population u a report z has the probability y_z = (u M)_z, and for every direction d that sums to zero
-the score (d M)_z / y_z of a report has mean zero. So every direction has a test, through push alone and however columns
-are scaled: the mean score of all reports over its spread. Three kinds are looked at:
+Under a uniform population u a report z has probability y_z = (u M)_z. For every direction d that sums to zero, the
+score (d M)_z / y_z of a report has mean zero. So every direction has a test, through push alone and however columns are
+scaled: the mean score over its spread. We use three kinds:
 
 - where neighbours mean something, long waves: cosines over the values, from one half wave on;
-- single values: the gain g_x - 1 of each, with g = M (q / y), by Bernstein's inequality, good for few reports too;
-- all values together: the sum of the squared gains, less what each report adds to it by itself.
+- single values: the gain g_x - 1 of each, with g = M (q / y), by Bernstein's inequality, valid for few reports too;
+- all values together: the sum of the squared gains, less what each report contributes alone.
 
 The smallest p-value counts, times the number of tests (Bonferroni).
 """
@@ -27,32 +27,32 @@ from confide.mechanisms.base import Mechanism
 from confide.values.checks import read_only
 
 LEVEL = 0.01
-"""How often a uniform population is told to be none."""
+"""Significance level of the uniformity test."""
 
 WAVES = (1, 2, 4, 8)
 """Half waves along a line that are tested together: the first, the first two, ..."""
 
 SURELY = 1.2816
-"""Standard deviations below which nine in ten lie: how surely a population is told that is called told."""
+"""Normal quantile of the power (90%) at which a population counts as distinguishable."""
 
 ENOUGH = 20
-"""Reports for each wave from which on their law is near enough: with five, 8 waves rejected ten times too often."""
+"""Reports per wave at which the chi-squared law is good enough: with five, 8 waves rejected ten times too often."""
 
 NOTHING = 1e-150
-"""Sum of all gains up to which reports say nothing: its square is nothing in float64."""
+"""Traces up to this carry no information: their square underflows in float64."""
 
 
 @dataclass(frozen=True)
 class UniformityTest:
-    """How far reports are from those of a uniform population.
+    """Result of a test against a uniform population.
 
     Attributes
     ----------
     p_value
-        How often reports of a uniform population are at least as far from what is expected of them.
+        How often reports of a uniform population are at least as far from their expectation.
     people
-        How many people would show, nine times in ten, that half of the values are three times as common as the other
-        half; infinite where no number would.
+        How many people would show, with power 90%, that half of the values are three times as common as the other half;
+        infinite if no number would.
     """
 
     p_value: float
@@ -60,14 +60,14 @@ class UniformityTest:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the people are told from a uniform population."""
+        """Whether the reports reject a uniform population."""
         return self.p_value < LEVEL
 
 
 def uniformity_test(evidence: Evidence, tests: int = 1) -> UniformityTest:
-    """Test reports against a uniform population; the evidence is over all values that a person may have.
+    """Test reports against a uniform population over all values.
 
-    It may be one of several tests of the same people, of which one is enough: then each must see more.
+    `tests` is the number of tests of the same people: the level is divided among them.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> channel = RandomizedResponseChannel(10, 0.55, 0.05)
@@ -93,7 +93,7 @@ def _both(one: UniformityTest, other: UniformityTest) -> UniformityTest:
 
 @lru_cache(maxsize=4)
 def _waves(shape: tuple[int, ...]) -> tuple[tuple[int, ...], FloatArray]:
-    """Return the waves over a box, one a row, long ones first, and how many of them each test takes."""
+    """Return how many waves each test takes, and the waves over a box."""
     most = WAVES[-1] if len(shape) == 1 else 3  # half waves along all axes together
     boxes = product(*(range(min(most + 1, side)) for side in shape))
     numbers = sorted((one for one in boxes if 1 <= sum(one) <= most), key=sum)
@@ -135,15 +135,15 @@ def _test_waves(evidence: Evidence, levels: tuple[int, ...], waves: FloatArray, 
 
 
 def _halves(size: int) -> FloatArray:
-    """Return by how much each value is more common where the first half is three times as common as the second."""
+    """Return the contrast whose first half is three times as common."""
     half: FloatArray = np.where(np.arange(size) < size / 2, 0.5, -0.5)
     return half - float(half.mean())
 
 
 def _needed(freedom: float, level: float) -> float:
-    """Return by how much a chi-squared variable must be off centre to exceed its quantile nine times in ten.
+    """Return the noncentrality that a chi-squared test needs for power 90%.
 
-    It then has the mean f + c and the variance 2 f + 4 c, so c solves f + c - s sqrt(2 f + 4 c) = quantile.
+    The variable then has mean f + c and variance 2 f + 4 c, so c solves f + c - s sqrt(2 f + 4 c) = quantile.
     """
     from scipy.special import chdtri
 
@@ -153,20 +153,20 @@ def _needed(freedom: float, level: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Gains of all values, and what one report of a uniform population does to them.
+    """Gains of all values, and the effect of one uniform report on them.
 
     Attributes
     ----------
     gain
         g_x - 1, the mean over all reports.
     spread, most
-        Variance and largest amount of one report's.
+        Variance and largest value of one report's contribution.
     own
-        Mean over all reports of the squared length of what one adds.
+        Mean over all reports of the squared length of one contribution.
     trace, square
-        Traces of the covariance of one report and of its square; the latter not a number where it would take long.
+        Traces of the covariance of one report and of its square; the latter is NaN if it would take long.
     told
-        Squared length of what one person adds where half of the values are three times as common as the others.
+        Squared length of one person's contribution if half of the values are three times as common as the others.
     """
 
     gain: FloatArray
@@ -179,7 +179,7 @@ class _Gains:
 
     @classmethod
     def of(cls, evidence: Evidence) -> _Gains | None:
-        """Compute them; None where the matrix is too large."""
+        """Compute them; `None` if the matrix is too large."""
         size, outputs = evidence.channel.shape
         if evidence.channel.keep_and_other is not None:
             return cls._of_response(evidence, *evidence.channel.keep_and_other)
@@ -212,7 +212,10 @@ class _Gains:
 
     @classmethod
     def _of_response(cls, evidence: Evidence, keep: float, other: float) -> _Gains:
-        """Compute them for randomized response: one report adds (keep - other) k (e_z - 1 / k)."""
+        """Compute them for randomized response.
+
+        One report adds (keep - other) k (e_z - 1 / k).
+        """
         size = evidence.channel.shape[0]
         lift = (keep - other) * size
         every = np.ones(size)
@@ -253,19 +256,19 @@ def _test_values(evidence: Evidence, level: float) -> UniformityTest:
 
 @dataclass(frozen=True, eq=False)
 class Uniformity:
-    """Whether reports tell their people from a uniform population, in which every value is equally common.
+    """Test against a uniform population, in which all values are equally common.
 
     Attributes
     ----------
     p_value
-        How often reports of a uniform population are at least as far from what is expected of them.
+        How often reports of a uniform population are at least as far from their expectation.
     is_rejected
-        Whether the reports speak against it, at a level of one in a hundred.
+        Whether the reports reject a uniform population, at a level of 1%.
     reports
-        How many there are.
+        The number of reports.
     people
-        How many would show, nine times in ten, a population in which the first half of the values is three times as
-        common as the second; infinite where no number would.
+        How many people would show, with power 90%, a population whose first half of values is three times as common as
+        the second; infinite if no number would.
     """
 
     p_value: float
@@ -276,7 +279,7 @@ class Uniformity:
 
     @classmethod
     def of(cls, mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> Uniformity | None:
-        """Test the reports; None where the evidence is over some of the values, or these have no uniform one."""
+        """Test the reports; `None` unless the evidence covers a finite alphabet."""
         alphabet = mechanisms[0].alphabet
         if not alphabet.is_finite or alphabet.size != evidence.channel.shape[0] or alphabet.size < 2:
             return None
@@ -286,12 +289,12 @@ class Uniformity:
 
     @property
     def is_weak(self) -> bool:
-        """Whether the reports are too few, or too noisy, to speak against it, so that an estimate may be chance."""
+        """Whether the reports are too few or too noisy to reject uniformity."""
         return not self.is_rejected and self.reports < self.people
 
     @cached_property
     def epsilon(self) -> float | None:
-        """The epsilon with which as many people would do; None where none is known to, or not looked for."""
+        """The epsilon that would suffice with as many people; `None` if unknown."""
         mechanism = self.mechanism
         if mechanism is None or not self.is_weak or not _can_vary(mechanism):
             return None
@@ -305,7 +308,7 @@ class Uniformity:
         return math.exp(high)
 
     def _needed_at(self, epsilon: float) -> float:
-        """Return how many people would do with another epsilon."""
+        """Return how many people another epsilon would need."""
         other = self.mechanism.at(epsilon)  # type: ignore[union-attr]  # see _can_vary
         channel = other.channel
         size = channel.shape[0]
@@ -314,25 +317,25 @@ class Uniformity:
 
     def __str__(self) -> str:
         if self.is_rejected:
-            return f"The reports tell their people from a uniform population{self._odds}."
+            return f"The population is not uniform{self._odds}."
         return f"{self.headline} {self.cure}"
 
     @property
     def headline(self) -> str:
         """The first line of an estimate from such reports."""
-        return f"These reports cannot be told from those of a uniform population, all values alike{self._odds}."
+        return f"These reports cannot be distinguished from those of a uniform population{self._odds}."
 
     @property
     def cure(self) -> str:
-        """What would tell them apart, or would have."""
-        reference = "a population in which the first half of the values is three times as common as the second"
+        """What would show another population, or would have shown it."""
+        reference = "a population whose first half of values is three times as common as the second"
         if not self.is_weak:
             return f"They would have shown, nine times in ten, {reference}."
         if math.isinf(self.people):
-            return f"What the estimate shows beyond that may be chance. No number of such reports shows {reference}."
+            return f"The shape of the estimate may be chance. No number of such reports would show {reference}."
         ways = f"about {_up(self.people):,.10g} people"
         ways += f", or epsilon {_up(self.epsilon):g}" if self.epsilon is not None else ""
-        return f"What the estimate shows beyond that may be chance. To show {reference} would take {ways}."
+        return f"The shape of the estimate may be chance. To show {reference} would take {ways}."
 
     @property
     def _odds(self) -> str:
@@ -340,7 +343,10 @@ class Uniformity:
 
 
 def _test_parts(mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> UniformityTest:
-    """Test the reports of all attributes, and of each alone: among a thousand combinations a peak of one drowns."""
+    """Test all attributes together, and each alone.
+
+    Among a thousand combinations a peak of one attribute drowns.
+    """
     parts = mechanisms[0].facts.parts if len(mechanisms) == 1 else None
     if parts is None:
         return uniformity_test(evidence)
@@ -356,7 +362,7 @@ def _test_parts(mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> Unifor
 
 
 def _can_vary(mechanism: Mechanism) -> bool:
-    """Whether the same mechanism can be had with another epsilon, and its outputs be listed."""
+    """Whether the mechanism takes another epsilon, and its outputs can be listed."""
     is_made_so = is_dataclass(mechanism) and any(one.name == "epsilon" for one in fields(mechanism))
     # 2000: values up to which it is looked for which epsilon would do: a second on a plane.
     return is_made_so and mechanism.alphabet.size <= 2000 and mechanism.has_channel

@@ -419,8 +419,8 @@ class Estimate(Shown):
             part = whole.attributes.part(name)
             rows = [Question("query", row) for row in whole.attributes.spread(np.eye(part.size), name)]
             found = inner._ask(rows, level_of_each(level, part.size) if joint else level, basis or Likelihood())
-            now, low, high = np.array([(one.estimate, one.low, one.high) for one in found]).T
-            totals[name] = Band(part, now, low, high, level, found[0].rests_on)
+            now, low, high, exact = np.array([(one.estimate, one.low, one.high, one.exact_width) for one in found]).T
+            totals[name] = Band(part, now, low, high, level, found[0].rests_on, exact_width=exact)
         return CrossTable(names, replace(entries, level=level), totals, whole.size if joint else 1)
 
     def _require_one_shape(self, what: str) -> None:

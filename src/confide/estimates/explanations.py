@@ -4,7 +4,7 @@
 >>> ages = cf.Integers(0, 99, unit="year")
 >>> survey = cf.Survey(cf.TruncatedGeometric(ages, epsilon=0.05), name="age")
 >>> print(explain_guarantee(survey)[1])
-Age 30 and age 35, 5 years apart, are told apart by a factor of at most 1.28: even odds become 56 to 44 at most.
+An observer who thought age 30 and age 35 (5 years apart) equally likely would shift to at most 56:44.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
 
     >>> import confide as cf
     >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
-    ['Answer "yes" and answer "no" are told apart by a factor of at most 2.72: even odds become 73 to 27 at most.']
+    ['An observer who thought answer "yes" and answer "no" equally likely would shift to at most 73:27.']
     """
     guarantee = survey.mechanism.guarantee
     if survey.alphabet.is_finite and survey.alphabet.size < 2:
@@ -64,7 +64,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
         if (parts := survey.mechanism.facts.parts) is not None:  # what a report of several attributes may tell in all
             most = largest_bound(guarantee, survey.alphabet)
             every = all_of(len(parts))
-            examples.append(f"{every[:1].upper()}{every[1:]} together: any two people are {_told_apart(most)}.")
+            examples.append(f"{every[:1].upper()}{every[1:]} together: {_shift(most, 'any two people')}.")
         return examples
     if math.isinf(guarantee.epsilon):
         return [_ruled_out(survey)]
@@ -328,19 +328,28 @@ def _example(survey: Survey, left: int, right: int) -> str:
     alphabet, name = survey.alphabet, survey.name
     bound = survey.mechanism.guarantee.bound(_value(alphabet, left), _value(alphabet, right))
     who = f"{describe_value(alphabet, left, name)} and {describe_value(alphabet, right, name)}"
-    apart = ""
     if not isinstance(alphabet.geometry, UnorderedGeometry | ProductGeometry):  # attributes may have different units
         distance = alphabet.distance(_value(alphabet, left), _value(alphabet, right))
-        apart = f", {with_unit(distance, alphabet.unit)} apart,"
-    return f"{who[:1].upper()}{who[1:]}{apart} are {_told_apart(bound)}."
+        who = f"{who} ({with_unit(distance, alphabet.unit)} apart)"
+    sentence = _shift(bound, who)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
-def _told_apart(bound: float) -> str:
+def _shift(bound: float, who: str) -> str:
+    """Return what a log-ratio of at most `bound` between two values lets an observer learn."""
     if math.isinf(bound):
-        return "not protected from each other: some reports may rule one of the two out"
+        return f"some reports rule out one of {who}"
     if bound == 0:
-        return "not told apart at all: every report is as likely under the one as under the other"
-    return f"told apart by a factor of at most {_factor(bound)}: {_odds(bound)}"
+        return f"no report distinguishes {who}"
+    observer = f"an observer who thought {who} equally likely"
+    # P = 1 / (1 + e^-bound): Bayes' rule for even prior odds and a likelihood ratio of e^bound.
+    likelier = 100 / (1 + math.exp(-bound))
+    if likelier > 99.95:
+        return f"{observer} could become almost certain: one may make a report up to {_factor(bound)} times as likely"
+    if likelier < 50.05:
+        return f"{observer} would still think so: neither makes a report more than {_factor(bound)} times as likely"
+    decimals = 0 if 50.5 <= likelier < 99 else 1
+    return f"{observer} would shift to at most {likelier:.{decimals}f}:{100 - likelier:.{decimals}f}"
 
 
 def _factor(bound: float) -> str:
@@ -351,17 +360,6 @@ def _factor(bound: float) -> str:
         return f"{1 + float(f'{math.expm1(bound):.2g}'):.12g}"
     factor = math.exp(bound)
     return f"{factor:.3g}" if factor < 1000 else f"{factor:,.0f}"
-
-
-def _odds(bound: float) -> str:
-    """Return what becomes of even odds when the likelihood ratio is e^bound."""
-    likelier = 100 / (1 + math.exp(-bound))
-    if likelier > 99.95:
-        return "a report may all but tell which of the two it is"
-    if likelier < 50.05:
-        return "even odds stay all but even"
-    decimals = 0 if 50.5 <= likelier < 99 else 1
-    return f"even odds become {likelier:.{decimals}f} to {100 - likelier:.{decimals}f} at most"
 
 
 def _ruled_out(survey: Survey) -> str:

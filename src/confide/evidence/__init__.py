@@ -1,4 +1,4 @@
-"""Evidence: reports as they were counted, laid against a channel, and certificates of how near the maximum is."""
+"""Evidence: counts with their channel, and certificates of the maximum."""
 
 from confide.evidence.counts import Noise, Origin
 from confide.evidence.evidence import Evidence

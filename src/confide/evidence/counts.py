@@ -1,4 +1,4 @@
-"""Counts of reports: the sufficient statistic of every estimate, tallied, added up and accumulated.
+"""Counts of reports: the sufficient statistic of every estimate.
 
 >>> morning, evening = tally([3, 3, 5]), tally([5, 7])
 >>> merge([morning, evening])
@@ -22,7 +22,7 @@ from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.values.base import plain_array
 from confide.values.checks import check_count, kind_of, read_only, refuse_masked, require_kinds
 from confide.values.limits import MOST_REPORTS
-from confide.values.wording import listed
+from confide.values.wording import Shown, listed
 
 
 class Noise(StrEnum):
@@ -36,7 +36,7 @@ class Noise(StrEnum):
 
 @dataclass(frozen=True)
 class Origin:
-    """Number of reports of each noise: what is stated of them, and how much is not known. Origins add, as counts do.
+    """Number of reports by source of noise, as stated. Origins add.
 
     It is stated by the metadata of a file, or by this process where it drew the reports itself. Whoever can write a
     file can also write metadata: they are no proof.
@@ -85,7 +85,7 @@ class Origin:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the noise of every report is stated to come from the secure generator, or from a person's secret."""
+        """Whether all noise is stated to be secure or permanent."""
         return self.total > 0 and not self.simulated and not self.unknown
 
     @property
@@ -147,7 +147,7 @@ _DRAWN: dict[int, tuple[weakref.ref[Any], Noise, tuple[int, int]]] = {}
 
 
 def mark(reports: Any, noise: Noise) -> None:
-    """Remember how an array of reports was drawn, for as long as it lives.
+    """Remember how an array was drawn while the array is alive.
 
     The mark is on this array and on views of it. A copy, a concatenation or a list made from it has none, and its
     origin is then not known. An array that is changed in place, other than in its order, no longer counts as secure;
@@ -164,7 +164,7 @@ def mark(reports: Any, noise: Noise) -> None:
 
 
 def noise_of(reports: Any) -> Noise:
-    """Return how an array was drawn, or a view of one; unknown for anything that :func:`mark` was not told of."""
+    """Return how an array or view was drawn; unknown without a mark."""
     place = reports
     while place is not None:
         known = _DRAWN.get(id(place))
@@ -178,7 +178,7 @@ def noise_of(reports: Any) -> Noise:
 
 
 def _sums(reports: Any) -> tuple[int, int]:
-    """Return the sums of an array's words and of their squares, as they wrap around: the same in any order."""
+    """Return an order-independent checksum: wrapping sums of words and squares."""
     array = np.asarray(reports)
     if array.dtype.hasobject:
         return 0, array.size
@@ -202,7 +202,7 @@ LEAST_PENDING = 2**16
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Shown):
     """Counts of the distinct reports.
 
     Use :func:`tally` to make them. Counts add: those of two days, or of two servers, are the counts of both.
@@ -256,13 +256,13 @@ class Counts:
         return self._with(origin=origin)
 
     def with_repeats(self, repeats: int) -> Counts:
-        """Return the same counts, of which one person may have made so many; 1 where all are of different people."""
+        """Return the counts with at most `repeats` reports per person."""
         check_count("repeats", repeats, 1)
         return self._with(repeats=repeats)
 
     @property
     def independent(self) -> Counts:
-        """As many reports as are independent for certain: with at most r of one person, an r-th of each count.
+        """Counts divided by `repeats`: a lower bound on independent reports.
 
         Reports of one person with permanent noise may be one report r times. With w of them from each person, n
         reports tell no less than (sum w)^2 / sum w^2 people do, and as no w is above r, that is n / r at least
@@ -276,7 +276,7 @@ class Counts:
         return self._with(counts=read_only(self.counts / self.repeats), is_thinned=True, _as_counted=self)
 
     def _with(self, **changes: object) -> Counts:
-        """Return the same with changes, without a second look at what was checked when these were made."""
+        """Return a copy with changes, without checking again."""
         found = copy.copy(self)
         for name, value in changes.items():
             object.__setattr__(found, name, value)
@@ -284,7 +284,7 @@ class Counts:
 
     @property
     def as_counted(self) -> Counts:
-        """The counts of which these are the :attr:`independent` ones; these themselves where they are not thinned.
+        """The counts before :attr:`independent` thinned them.
 
         >>> tally([3, 5, 5, 5]).with_repeats(2).independent.as_counted.counts
         array([1., 3.])
@@ -294,7 +294,7 @@ class Counts:
 
     @property
     def dependence(self) -> str:
-        """Sentence on reports that are not independent, and how many people they stand for at least; empty if none.
+        """Sentence on dependent reports; empty if all are independent.
 
         >>> tally([3, 5, 5, 5]).with_repeats(2).dependence[:68]
         'One person may have made 2 of these reports with permanent noise, wh'
@@ -343,7 +343,7 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
 
 
 def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
-    """Do as :func:`tally`, and take fractions too: expectations, and counts that were made independent."""
+    """Like :func:`tally`, but fractions are allowed, as in expectations."""
     array = _as_reports(reports)
     weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
@@ -354,7 +354,7 @@ def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
 
 
 def describe_dependence(repeats: int, people: float) -> str:
-    """Return a sentence on so many reports of one person, which are worth so many people; empty where one has one."""
+    """Explain dependent reports of one person; empty without repeats."""
     if repeats == 1:
         return ""
     return (
@@ -401,7 +401,7 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
 
 
 class Accumulator:
-    """A running tally: batches are added one after the other, in memory that grows with the distinct reports alone.
+    """Running tally of batches, in memory proportional to distinct reports.
 
     >>> running = Accumulator()
     >>> for batch in ([3, 3, 5], [5, 7]):
@@ -416,7 +416,7 @@ class Accumulator:
         self._waiting = 0
 
     def add(self, reports: ArrayLike | Counts, counts: ArrayLike | None = None) -> None:
-        """Add a batch of reports, with how often each was seen, or counts that were tallied elsewhere."""
+        """Add a batch of reports with optional counts, or a tally."""
         batch = reports if isinstance(reports, Counts) else tally(reports, counts)
         if not batch.reports.shape[0]:
             return
@@ -460,7 +460,7 @@ def require_counts(counts: object) -> None:
 
 
 def as_histogram(histogram: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Return whole, non-negative counts for each of `size` values, or say why they are none.
+    """Return whole, non-negative counts for each of `size` values, or raise.
 
     >>> as_histogram([3.0, 4.0], 2)
     array([3, 4])
@@ -476,7 +476,7 @@ def _kind(counts: Counts) -> tuple[str, tuple[int, ...]]:
 
 
 def _are_distinct(reports: Reports) -> bool:
-    """Whether no report stands twice: told in one pass where they are in order, which they nearly always are."""
+    """Whether all reports differ; one pass if they are sorted."""
     if reports.shape[0] < 2:
         return True
     if reports.dtype.kind == "O":
@@ -531,7 +531,7 @@ def _as_reports(reports: ArrayLike) -> Reports:
 
 
 def _as_array(reports: ArrayLike) -> Reports:
-    """Return reports as an array, without turning a number that stands beside a text into a text."""
+    """Return reports as an array; keep numbers beside texts as numbers."""
     given: Any = reports
     if isinstance(given, np.ndarray) and given.dtype.kind == "O" and given.size and isinstance(given.flat[0], tuple):
         given = given.tolist()  # a column of pairs, as a data frame has it

@@ -1,4 +1,4 @@
-"""Counts laid against a channel: what a method sees of a survey, and how it judges an answer.
+"""Counts with their channel: log-likelihood and certificate of an answer.
 
 The certificate bounds what any distribution could add to the likelihood, and is true in exact arithmetic. For any
 positive v over the reported outputs, and y = theta M with theta summing to one, duality says of every phi
@@ -36,7 +36,7 @@ BLOCK_OF_ENTRIES = 500_000
 
 
 def dual_bound(channel: Channel, counts: FloatArray, distribution: FloatArray, outputs: FloatArray) -> float:
-    """Return what any distribution could add to L at most, in nats of all reports.
+    """Bound what any distribution could add to L, in nats.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def dual_bound(channel: Channel, counts: FloatArray, distribution: FloatArray, o
 
 
 def _bound_by_entries(channel: Channel, counts: FloatArray, distribution: FloatArray, contenders: Indices) -> float:
-    """Return the bound per report from entries of M, but for the excess of theta."""
+    """Return the bound per report from single entries of M."""
     seen, atoms = np.flatnonzero(counts), np.flatnonzero(distribution)
     step = max(1, BLOCK_OF_ENTRIES // seen.size)
 
@@ -141,7 +141,7 @@ class Evidence:
 
     @classmethod
     def pool(cls, groups: Sequence[Evidence]) -> Evidence:
-        """Put groups side by side whose reports went through different channels over the same values.
+        """Pool groups with different channels over the same values.
 
         Their log-likelihoods add, and so every method, and the certificate, works on the pool as on one group.
         """
@@ -152,18 +152,18 @@ class Evidence:
         return cls(channel, counts, sum(group.log_offset for group in groups), groups[0].layout)
 
     def mixed(self, mixture: Mixture) -> Evidence:
-        """Return the same reports as evidence of the shares of a mixture's components."""
+        """Return evidence about the shares of a mixture's components."""
         return Evidence(Mixed(self.channel, mixture), self.counts, self.log_offset, mixture.layout)
 
     def in_blocks(self, blocks: Blocks) -> Evidence | None:
-        """Return the same reports, counted by blocks, as evidence of the shares of blocks; None where there is none."""
+        """Return evidence about blocks; `None` if the channel has no blocks."""
         channel = self.channel.in_blocks(blocks.side) if self.channel.shape[0] == self.channel.shape[1] else None
         if channel is None:
             return None
         return Evidence(channel, blocks.nearest(self.counts), self.log_offset, Layout(blocks.grid))
 
     def gathered(self, numbers: NDArray[np.int64]) -> Evidence:
-        """Return the same reports where outputs of the same number are one, as likely as they are on average.
+        """Merge outputs of the same number, averaging their likelihoods.
 
         Up to a factor of each output, that is, which no answer depends on.
 
@@ -190,7 +190,7 @@ class Evidence:
 
     @cached_property
     def seen(self) -> slice | NDArray[np.bool_]:
-        """The outputs that were reported; a slice where all were, which numpy follows without a copy."""
+        """Reported outputs; a slice if all were, which avoids a copy."""
         reported = self.counts > 0
         return slice(None) if reported.all() else reported
 
@@ -205,7 +205,7 @@ class Evidence:
         return self.total * self.mean_log_likelihood(outputs) + self.log_offset
 
     def mean_log_likelihood(self, outputs: FloatArray) -> float:
-        """Return q . log y, for outputs that are positive wherever reports are."""
+        """Return q . log y; reported outputs must be positive."""
         return float(self.frequencies[self.seen] @ np.log(outputs[self.seen]))
 
     def explains(self, outputs: FloatArray) -> bool:
@@ -220,11 +220,11 @@ class Evidence:
         return np.divide(self.frequencies, outputs, out=np.zeros_like(outputs), where=self.seen)
 
     def gain(self, outputs: FloatArray) -> FloatArray:
-        """Return g = pull(q / push(theta)): what L would gain, per report, from a little more of each value."""
+        """Return g = pull(q / push(theta)), the gradient of L per report."""
         return self.channel.pull(self.ratio(outputs))
 
     def certificate(self, distribution: FloatArray) -> float:
-        """Return an upper bound on how much any other distribution could add to L: n log max g.
+        """Bound what any other distribution could add: n log max g.
 
         For any phi, by Jensen, L(phi) - L(theta) = n sum_z q_z log(phi M / theta M)_z <= n log sum_x phi_x g_x
         <= n log max g. The last is at most n (max g - 1).
@@ -246,7 +246,7 @@ class Evidence:
         return []
 
     def certificate_of(self, gain: FloatArray) -> float:
-        """Return the certificate as g has it, for a search to go by: errors of g are not in it.
+        """Return n log max g without rounding errors, to steer a search.
 
         Not below what float64 can resolve, and infinite where g is not a number.
         """
@@ -254,11 +254,11 @@ class Evidence:
 
     @property
     def resolution(self) -> float:
-        """The smallest certificate that float64 can tell from 0 for so many reports."""
+        """Smallest certificate that float64 distinguishes from 0."""
         # g itself is known to 4e-16 at best, and M as well as its entries are.
         return (4e-16 + self.channel.entry_error) * self.total
 
 
 def certificate_bound(highest: float, total: float, resolution: float) -> float:
-    """Return n log max g, but not less than float64 resolves; infinite where g is not a positive number."""
+    """Return n log max g, at least `resolution`; inf unless positive."""
     return max(total * math.log(highest), resolution) if highest > 0 else math.inf

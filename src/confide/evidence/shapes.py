@@ -1,4 +1,4 @@
-"""Shapes: what a survey declares of the distribution before any report is seen, in plain words.
+"""Shapes: constraints on the distribution that a survey declares in advance.
 
 >>> import confide as cf
 >>> shape = Shape.of(["nobody below 17", "falling from 50"])
@@ -130,7 +130,7 @@ class Term:
 
 
 def _number(width: float) -> str:
-    """Return a width as short as it goes, so that reading it gives the same width."""
+    """Return the shortest text that reads back as the same width."""
     return f"{width:g}" if float(f"{width:g}") == width else repr(width)
 
 
@@ -160,7 +160,7 @@ class Shape:
 
     @classmethod
     def of(cls, words: str | Sequence[str] | Shape) -> Shape:
-        """Read a shape from a text, or from several of which all hold."""
+        """Read a shape from one text, or several that all apply."""
         if isinstance(words, Shape):
             return words
         texts: object = [words] if isinstance(words, str) else words
@@ -202,14 +202,14 @@ class Shape:
         return any(term.kind in ORDERED for term in self.terms)
 
     def check(self, alphabet: Alphabet, name: str | None = None) -> None:
-        """Refuse an alphabet that the words mean nothing on, and a query that calls a value by another name."""
+        """Reject an alphabet or query name that the shape does not fit."""
         self.mixtures(alphabet)
         for term in self.terms:
             if term.kind == "nobody where":
                 as_weights(term.query, alphabet, name)
 
     def mixtures(self, alphabet: Alphabet) -> list[Mixture]:
-        """Return the sets of mixtures over an alphabet, of which one holds every distribution of the shape.
+        """Return sets of mixtures whose union is the shape.
 
         One set but for ``one peak`` without a place, which has one for each place.
         """
@@ -239,12 +239,12 @@ class Shape:
         return [self._along(alphabet, values, *self._turns(alphabet, values))]
 
     def support(self, alphabet: Alphabet) -> Mixture:
-        """Return the values that somebody may have, as point masses: all that the shape says but for its form."""
+        """Return the allowed values as point masses, ignoring the shape's form."""
         values = self._values(alphabet)
         return Mixture(alphabet.size, (Points(values),), _layout(alphabet, values))
 
     def _turns(self, alphabet: Alphabet, values: Indices) -> tuple[int, int]:
-        """Return up to where shares rise and from where on they fall, as places among the values; -1 and size if not.
+        """Return where shares stop rising and start falling; -1, size if not.
 
         A peak at a value: shares rise to it and fall from the next one, which is a simplex of as many distributions as
         values; that the peak is at the value and not at the next one would take thousands.
@@ -258,7 +258,7 @@ class Shape:
         return up, down + (up == down)
 
     def _place(self, term: Term, alphabet: Alphabet, values: Indices, unnamed: int) -> int:
-        """Return where the value that a term names stands among the values that are left."""
+        """Return the index of a term's value among the remaining values."""
         if term.where is None:
             return unnamed
         number = int(alphabet.encode([term.where])[0])
@@ -267,7 +267,7 @@ class Shape:
         return int(np.searchsorted(values, number))
 
     def _along(self, alphabet: Alphabet, values: Indices, up: int, down: int) -> Mixture:
-        """Return the mixtures that rise up to one place and fall from another on."""
+        """Return mixtures that rise to `up` and fall from `down`."""
         first = int(values[0])
         blocks: list[Block] = []
         if up >= 0:
@@ -323,7 +323,7 @@ class Shape:
 
 
 def _check_terms(terms: Sequence[Term]) -> None:
-    """Refuse terms that say the same twice, or that together are no set of mixtures."""
+    """Reject repeated terms and combinations that are no mixtures."""
     kinds = [term.kind for term in terms]
     for kind in set(kinds) - {"nobody where"}:
         if kinds.count(kind) > 1:
@@ -356,7 +356,7 @@ def _check_terms(terms: Sequence[Term]) -> None:
 
 
 def _layout(alphabet: Alphabet, values: Indices) -> Layout | None:
-    """Return how some of the values lie; a run of them is a line of its own."""
+    """Return the layout of some values; a run is a line."""
     layout = Layout.of(alphabet)
     if layout is None or values.size == alphabet.size:
         return layout

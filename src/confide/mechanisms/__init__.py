@@ -1,4 +1,7 @@
-"""Mechanisms, which blur a value on a person's device. confide.register adds one of your own."""
+"""Mechanisms: they add noise to a value on a person's device.
+
+Add one of your own with ``confide.register``.
+"""
 
 from confide.mechanisms.base import Mechanism, truncated
 from confide.mechanisms.combinations import Product, Remapped

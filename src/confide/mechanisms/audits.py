@@ -1,4 +1,4 @@
-"""Audits: whether a mechanism keeps its promise, by the integers it draws from, and whether it draws from them.
+"""Audits: check that a mechanism keeps its promise and draws as declared.
 
 >>> import confide as cf
 >>> result = audit(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0))
@@ -31,14 +31,14 @@ from confide.values.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.values.wording import Shown, counted, label_value
 
 LARGEST_BITS = 2**31
-"""Bits of all weights together up to which every row is made: 300 values of geometric noise, which take a second."""
+"""Most bits of all weights for which every row is made: 300 values of geometric noise, one second."""
 
 LARGEST_MULTIPLIED = 2**28
-"""Bits of all products of weights of two rounds up to which they are multiplied: a second or two."""
+"""Most bits of all products of two rounds' weights that are multiplied: a second or two."""
 
 
 class Extent(Enum):
-    """Extent of the comparison; always in exact arithmetic."""
+    """Pairs that were compared, always in exact arithmetic."""
 
     ALL_PAIRS = "exact over all pairs"
     DIGITS = "over all pairs, to 70 digits"
@@ -53,11 +53,11 @@ class Audit(Shown):
     Attributes
     ----------
     mechanism
-        The mechanism that was audited.
+        The audited mechanism.
     worst
-        The largest log-ratio relative to what is promised for its pair, with the pair and the output as numbers.
+        The largest log-ratio relative to its promise, with the numbers of its pair and output.
     left, right, output
-        The pair of values that is told apart best, and the output that does so, in words.
+        The pair of values that is easiest to distinguish, and the output that does so, in words.
     extent
         Whether all pairs were compared, their structure, or a sample.
     compared
@@ -65,10 +65,10 @@ class Audit(Shown):
     draws
         Reports drawn and counted.
     channel_error
-        The largest relative difference between the channel that estimates use and the weights that reports are drawn
-        from, beyond rounding; 0 where they agree, None where there is no channel to compare.
+        The largest relative difference, beyond rounding, between the channel that estimates use and the weights that
+        reports are drawn from. 0 if they agree; `None` if there is no channel.
     lasting
-        The audit of the promise of any number of reports of one value, where there is one: of the permanent round.
+        Audit of the permanent round, for the promise of any number of reports of one value; `None` without one.
     """
 
     mechanism: Mechanism
@@ -84,30 +84,30 @@ class Audit(Shown):
 
     @property
     def holds(self) -> bool:
-        """Whether the promise is kept, reports are drawn as declared, and estimates assume the same."""
+        """Whether promise, draws and channel all pass."""
         return not self.faults
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Everything that is wrong, a sentence each."""
+        """Everything that is wrong, one sentence each."""
         found = []
         if self.worst.exceeds and not self.worst.is_measured:
-            found.append("THE PROMISE IS NOT KEPT by what it follows from: a part of it breaks its own.")
+            found.append("THE PROMISE IS NOT PROVEN: a part that it follows from breaks its own promise.")
         elif self.worst.exceeds:
-            # By the difference where the two look the same.
+            # Six digits of a tiny excess would look like no excess: state the difference instead.
             is_clear = self.worst.relative >= 1 + 1e-6
-            times, more = f"{self.worst.relative:.6g} times as much", f"more, by a relative {self.worst.excess:.2g}"
-            found.append(f"THE PROMISE IS BROKEN: {self._ratio}, which is {times if is_clear else more}.")
+            times, more = f"{self.worst.relative:.6g} times the bound", f"a relative excess of {self.worst.excess:.2g}"
+            found.append(f"THE PROMISE IS BROKEN: {self._ratio}: {times if is_clear else more}.")
         if not self.draws.agree:
             found.append(
                 f"THE SAMPLER DRAWS SOMETHING ELSE: {counted(self.draws.reports, 'report')} of "
                 f"{counted(self.draws.values, 'value')} have p = {self.draws.p_value:.3g} under the declared "
-                f"probabilities; value number {self.draws.suspect} is off the most."
+                f"probabilities. Value number {self.draws.suspect} deviates most."
             )
         if self.channel_error:
             found.append(
-                f"THE CHANNEL DIFFERS: it is off the weights that reports are drawn from by a relative "
-                f"{self.channel_error:.3g}, so that estimates are wrong."
+                f"THE CHANNEL DIFFERS from the weights that reports are drawn from, by a relative "
+                f"{self.channel_error:.3g}: estimates are wrong."
             )
         return tuple(found) + (() if self.lasting is None else self.lasting.faults)
 
@@ -116,40 +116,40 @@ class Audit(Shown):
         if self.faults:
             return " ".join([*self.faults, self.compared]) + later
         if self.worst.log_ratio == 0:
-            return f"The promise holds: no output tells any two values apart. {self.compared}{later}"
+            return f"The promise holds: no output distinguishes any two values. {self.compared}{later}"
         if not self.worst.is_measured:
             return f"The promise holds, by a theorem. {self.compared} {self._drawn}{later}"
-        return f"The promise holds: {self._ratio}, and none does more. {self.compared} {self._drawn}{later}"
+        return f"The promise holds: {self._ratio}. This is the worst case. {self.compared} {self._drawn}{later}"
 
     @property
     def _ratio(self) -> str:
         return (
-            f"output {self.output} tells {self.left} from {self.right} by e^{self.worst.log_ratio:.6g}, of the "
-            f"e^{self.worst.bound:.6g} that is promised"
+            f"output {self.output} is e^{self.worst.log_ratio:.6g} times as likely under {self.left} as under "
+            f"{self.right}; the bound is e^{self.worst.bound:.6g}"
         )
 
     @property
     def _drawn(self) -> str:
         return (
-            f"{counted(self.draws.reports, 'report')} drawn for {counted(self.draws.values, 'value')} are distributed "
-            f"as they should be. The tests would have found, with 95% power, {self.draws.sensitivity}."
+            f"{counted(self.draws.reports, 'report')} drawn for {counted(self.draws.values, 'value')} have the "
+            f"declared distribution. The tests would have found, with 95% power, {self.draws.sensitivity}."
         )
 
 
 def audit(mechanism: Mechanism, *, reports: int = 500_000) -> Audit:
-    """Compare the integer weights of a mechanism with its promise, exactly, and its reports with the weights.
+    """Audit a mechanism: exact weights against its promise, reports against weights.
 
-    All pairs of values and all outputs are compared where they are few enough. Unbounded mechanisms, and large ones,
-    are audited by what they declare of their structure (:class:`confide.mechanisms.Facts`): noise, bits, parts. Of a
-    large mechanism that declares nothing, a sample of pairs is compared, and the result says so.
+    It compares all pairs of values under all outputs if they are few enough. For unbounded and large mechanisms it uses
+    the structure that they declare (:class:`confide.mechanisms.Facts`): noise, bits, parts. For a large mechanism that
+    declares nothing it compares a sample of pairs, and the result says so.
 
     Parameters
     ----------
     mechanism
-        Any mechanism; one that is defined by `alphabet`, `guarantee` and `weights` alone is audited in full.
+        Any mechanism. One with only `alphabet`, `guarantee` and `weights` is audited in full.
     reports
-        How many reports to draw in all, half of them from secure bits. For every 500 of them one more is drawn by
-        itself, and one with permanent noise. At 100 ages, an epsilon of 0.05 a year is then found to be 3% too large.
+        Number of reports to draw, half of them from secure bits. For every 500 of them, one more is drawn singly and
+        one with permanent noise. At 100 ages, this detects an epsilon of 0.05 per year that is 3% too large.
 
     >>> import confide as cf
     >>> audit(cf.TruncatedPlanarLaplace(cf.Grid(4, 4), epsilon=1.0)).holds
@@ -167,7 +167,7 @@ def audit(mechanism: Mechanism, *, reports: int = 500_000) -> Audit:
     draws = count_draws(mechanism, key_values, reports)
     kind = type(mechanism)
     if kind._draw is Mechanism._draw and kind._report is Mechanism._report:
-        # The rows that reports are drawn from must be the weights to the unit, where that is how they are drawn.
+        # If reports are drawn from rows, these rows must equal the weights exactly.
         drawn, probed = mechanism._rows.cumulative, probed_values(mechanism, key_values).tolist()
         if not all(drawn[number] == tuple(accumulate(mechanism.weights(number))) for number in probed):
             draws = replace(draws, p_value=0.0)
@@ -178,13 +178,13 @@ def audit(mechanism: Mechanism, *, reports: int = 500_000) -> Audit:
 
 
 Rows = dict[int, Sequence[int]]
-"""Exact weights by number of the value."""
+"""Exact weights by value number."""
 
 Comparison = tuple[WorstRatio, Extent, str, Rows]
 
 
 def _compare(mechanism: Mechanism) -> Comparison:
-    """Compare as much as there is: all rows, else what the structure proves, else some rows."""
+    """Compare all rows, or what the structure proves, or some rows."""
     if _can_list_rows(mechanism):
         values, outputs = mechanism.alphabet, mechanism.report_alphabet
         rows = _rows(mechanism, range(values.size))
@@ -205,11 +205,11 @@ def _compare(mechanism: Mechanism) -> Comparison:
 
 
 def _compare_structure(mechanism: Mechanism) -> Comparison | None:
-    """Compare what the declared facts reduce the promise to, or return None where they do not."""
+    """Compare what the declared facts reduce the promise to, or return `None`."""
     facts, is_local = mechanism.facts, isinstance(mechanism.guarantee, LocalDP)
     metric = getattr(mechanism.guarantee, "metric", None)
     if facts.noise is not None and isinstance(metric, Euclidean | Manhattan | Uneven):
-        return _compare_noise(mechanism, facts.noise)  # bounds grow with a distance that adds up along straight lines
+        return _compare_noise(mechanism, facts.noise)  # these metrics add up along straight lines
     if facts.bits is not None and is_local:
         keep, flip = facts.bits
         odds = keep * (1 - flip) / (flip * (1 - keep))
@@ -217,19 +217,19 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
         exceeds, log_ratio = power_exceeds(ratio, 1, lambda _: (epsilon, epsilon)), -log_of(ratio)
         excess = log_ratio - float(epsilon) if exceeds else 0.0
         why = (
-            "Bits are independent, and two values differ in the probabilities of two bits alone: the odds of a kept "
-            "bit over those of a flipped one, in integers, are the largest ratio of any two values under any bit "
-            "vector."
+            "Bits are independent, and two values differ in the probabilities of two bits only. So the odds of a kept "
+            "bit divided by those of a flipped one, in integers, are the largest ratio of any two values under any "
+            "bit vector."
         )
         return WorstRatio(0, 1, 1, log_ratio, float(epsilon), exceeds, excess), Extent.STRUCTURE, why, {}
     if facts.parts is not None:
         return _compare_parts(facts.parts)
     if facts.origin is not None:
-        # What merging outputs leaves of the largest ratio of the other mechanism is not computed.
+        # Merging outputs may lower the largest ratio; by how much is not computed.
         worst, extent, compared, _ = _compare(facts.origin[0])
         why = (
-            f"Reports are made from the outputs of another mechanism, and by the theorem of post-processing tell no "
-            f"more than these: how much less was not computed. The other one: {compared}"
+            f"Reports are made from the outputs of another mechanism, so by post-processing they reveal no more; "
+            f"how much less was not computed. The other mechanism: {compared}"
         )
         output = int(facts.origin[1][worst.output])
         found = replace(worst, output=output, log_ratio=worst.bound, excess=0.0, is_measured=False)
@@ -241,19 +241,18 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
 
 
 def _can_list_rows(mechanism: Mechanism) -> bool:
-    """Whether every row of weights can be made and compared with every other."""
+    """Whether all rows of weights can be made and compared."""
     values, outputs, facts = mechanism.alphabet, mechanism.report_alphabet, mechanism.facts
     if not (values.is_listable and outputs.is_listable) or (facts.origin and not _can_list_rows(facts.origin[0])):
         return False
     entries = values.size * outputs.size
     steps = entries if isinstance(mechanism.guarantee, LocalDP) else entries * values.size
-    # The parts of a product prove as much as the whole, whose ratios are all at their bounds and take exact arithmetic.
-    # 2**33: pairs of values times outputs up to which all are compared: 2,048 of each, which takes half a minute.
-    # 2**20: the same for products, which are audited by their parts beyond.
+    # Pairs of values times outputs up to which all are compared: 2**33, which is 2,048 of each and takes half a minute.
+    # Only 2**20 for products: all their ratios are at their bounds, which takes exact arithmetic, and their parts prove
+    # as much.
     if steps > (2**33 if facts.parts is None else 2**20) or entries > LARGEST_BITS // 64:
         return False
-    # 4096: points of a lattice under a few values up to which rows are compared: weights have 64 bits a point, and
-    # multiplying those of 100,000 points took 8 s.
+    # Weights of uneven values have 64 bits per lattice point; multiplying those of 100,000 points took 8 s.
     if facts.noise is not None and facts.noise.points > 4096:
         return False
     if facts.rounds is not None and facts.premise is not Premise.OWN_VALUE:
@@ -261,23 +260,26 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
         bits = sum(max(weight.bit_length() for weight in one.weights(0)) for one in facts.rounds if products)
         if products is None or products * bits > LARGEST_MULTIPLIED:
             return False
-    # One row tells how long the weights are: those of noise grow with the number of values.
+    # One row shows how long the weights are: those of noise grow with the number of values.
     return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= LARGEST_BITS
 
 
 def _count_products(permanent: Mechanism, fresh: Mechanism) -> int | None:
-    """Return how many products of weights two rounds have; None where those of one cannot be listed."""
+    """Return the number of products of two rounds' weights, or `None`.
+
+    `None` if the weights of one round cannot be listed.
+    """
     if not (_can_list_rows(permanent) and _can_list_rows(fresh)):
         return None
     return permanent.alphabet.size * fresh.alphabet.size * fresh.report_alphabet.size
 
 
 def _compare_noise(mechanism: Mechanism, noise: LatticeNoise) -> Comparison:
-    """Compare the noise with the promise for neighbours, from which all other pairs follow.
+    """Compare the noise with the promise for neighbours; other pairs follow.
 
-    A sum of value and noise has P(z | x) = c r^(steps from x to z). From another value it takes at most as many steps
-    more as the two lie apart, so no ratio exceeds r^-steps. Along a line, steps and bounds add up alike. On a plane
-    steps are at most sqrt 2 times the Euclidean distance, and just that on the diagonal.
+    A sum of value and noise has P(z | x) = c r^(steps from x to z). From another value, the steps to z increase by at
+    most the distance of the two values, so no ratio exceeds r^-steps. Along a line, steps and bounds both add up. On a
+    plane, steps are at most sqrt 2 times the Euclidean distance, with equality on the diagonal.
     """
     values, guarantee = mechanism.alphabet, mechanism.guarantee
     assert isinstance(guarantee, MetricPrivacy)  # noqa: S101 (for the type checker; the one caller has asked)
@@ -294,26 +296,29 @@ def _compare_noise(mechanism: Mechanism, noise: LatticeNoise) -> Comparison:
     else:
         rate = (noise.rate or Fraction(0)) * points
         exceeds, log_ratio = rate > bracket(MOST_BITS)[1], float(rate)
-    # The numbers of two values that lie one step apart, or of the first two where none of the first do.
+    # The numbers of two values one step apart, or of the first two values if the first 64 have no such pair.
     first = np.arange(min(values.size, 64) if values.is_finite else 1)
     there = values.locate(values.decode(first) + np.array(step if values.parts > 1 else step[0]))
     found = np.flatnonzero(there >= 0)
     pair = (int(first[found[0]]), int(there[found[0]])) if found.size else (0, min(1, values.size - 1))
     worst = WorstRatio(*pair, _own_output(mechanism, pair[0]), log_ratio, float(bracket(64)[1]), exceeds)
-    why = ["The noise is the same for every value, so that neighbours, compared as integers, stand for all pairs:"]
+    why = ["The noise is the same for every value, so neighbours, compared as integers, cover all pairs:"]
     why.append("on a plane the promise is tightest on the diagonal." if is_diagonal else "distances add up.")
     if noise.is_clamped:
-        why.append("Moving the sum to an output is post-processing, which tells nothing more.")
+        why.append("Moving the sum to an output is post-processing, which reveals nothing more.")
     if noise.is_redrawn:
-        why.append("Drawing again until the sum is a value costs a second factor as large.")
+        why.append("Drawing again until the sum is a value costs the same factor once more.")
     return replace(worst, excess=worst.log_ratio - worst.bound if exceeds else 0.0), Extent.STRUCTURE, " ".join(why), {}
 
 
 def _compare_parts(named: Mapping[str, Mechanism]) -> Comparison:
-    """Compare each part: ratios multiply and bounds add up, so the worst is that of one part, others being equal."""
+    """Compare each part.
+
+    Ratios multiply and bounds add, so the worst pair differs in one part only.
+    """
     parts = list(named.values())
     found = [_compare(part) for part in parts]
-    # Of equals the first: it is the one that a reader meets first.
+    # Of equal parts the first, which a reader sees first.
     place = max(range(len(parts)), key=lambda place: (found[place][0].exceeds, found[place][0].relative, -place))
     values = math.prod(part.alphabet.size for part in parts[place + 1 :])
     outputs = math.prod(part.report_alphabet.size for part in parts[place + 1 :])
@@ -321,62 +326,66 @@ def _compare_parts(named: Mapping[str, Mechanism]) -> Comparison:
     worst = replace(worst, left=worst.left * values, right=worst.right * values, output=worst.output * outputs)
     worst = replace(worst, is_measured=all(one[0].is_measured for one in found))
     extent = Extent.SAMPLE if any(one[1] is Extent.SAMPLE for one in found) else Extent.STRUCTURE
-    told = " ".join(f"For {name}: {one[2]}" for name, one in zip(named, found, strict=True))
-    why = f"The attributes are blurred independently, so their ratios multiply, and each was compared by itself. {told}"
+    each = " ".join(f"For {name}: {one[2]}" for name, one in zip(named, found, strict=True))
+    why = f"Attributes have independent noise, so their ratios multiply, and each was compared separately. {each}"
     return worst, extent, why, {}
 
 
 def _compare_rounds(mechanism: Mechanism, permanent: Mechanism, fresh: Mechanism) -> Comparison:
-    """Compare all pairs by rounded weights, else each round with its promise, from which that of one report follows."""
+    """Compare all pairs by rounded weights, or else each round separately.
+
+    The promise of one report follows from the promises of both rounds.
+    """
     values, outputs = mechanism.alphabet, mechanism.report_alphabet
     products = _count_products(permanent, fresh)
     # 2**23 products of rounded weights, 200 values of each round, take a few seconds.
     if products is not None and products <= 2**23:
         rows: Rows = dict(enumerate(rounded_rows(permanent, fresh)))
         worst = worst_of_rows(rows.values(), values, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
-        # 1e-70: difference of log-ratios below which rounded weights of two rounds decide nothing: theirs is below
-        # 2^-250.
-        if worst.excess < 1e-70:  # a tie, which rounding may have turned either way
+        # The weights' rounding, 2^-250, is 5e-76: an excess this small is a tie.
+        if worst.excess < 1e-70:
             worst = replace(worst, exceeds=False, excess=0.0)
         pairs = _count_pairs(math.comb(values.size, 2))
-        why = f"{pairs} compared under {_all(outputs.size, 'output')}, by integers that are exact to 70 digits."
+        why = f"{pairs} compared under {_all(outputs.size, 'output')}, by integers with 70 exact digits."
         return worst, Extent.DIGITS, why, rows
     first, second = _compare(permanent), _compare(fresh)
     bound = float(mechanism.guarantee.bracket(values, first[0].left, first[0].right, 64)[1])
-    # What is proven is no more than the promise; how much less the two make together, and where, is not computed.
+    # The proof gives the bound itself; the true maximum, which is smaller, is not computed.
     exceeds = first[0].exceeds or second[0].exceeds
     found = replace(first[0], output=0, log_ratio=bound, bound=bound, exceeds=exceeds, excess=0.0, is_measured=False)
     sampled = Extent.SAMPLE in (first[1], second[1])
     why = (
-        f"What one report promises follows from what both rounds promise, and each was compared by itself: which two "
-        f"values a report tells apart best, and by how much less than promised, was not computed. The permanent "
-        f"round: {first[2]} The fresh one: {second[2]}"
+        f"The promise of one report follows from the promises of both rounds, which were compared separately. The "
+        f"worst pair of values, and its margin, were not computed. The permanent round: {first[2]} The fresh round: "
+        f"{second[2]}"
     )
     return found, Extent.SAMPLE if sampled else Extent.STRUCTURE, why, {}
 
 
 def _compare_own_values(mechanism: Mechanism) -> Comparison | None:
-    """Compare two rows of a mechanism whose rows are all alike: one weight for the value, one for every other."""
+    """Compare a few rows of k-RR's form; all other rows are alike.
+
+    The form is one weight for the value itself and one for all others.
+    """
     values = mechanism.alphabet
     numbers = sorted({0, 1, values.size // 2, values.size - 1})
     rows = _rows(mechanism, numbers)
     shapes = {(row[number], *sorted(set(row[:number]) | set(row[number + 1 :]))) for number, row in rows.items()}
     if len(shapes) > 1 or len(next(iter(shapes))) != 2:
-        return None  # they are not what they are declared to be
+        return None  # the rows contradict their declaration
     worst = worst_of_rows(rows.values(), Selection(values, values.decode(numbers)), mechanism.guarantee)
     why = (
-        f"Every row has one weight for its own value and one for all others, as it declares, which was checked in "
-        f"{len(numbers)} rows; any two of them have the ratio of all."
+        f"Every row declares one weight for its own value and one for all others. {len(numbers)} rows were checked, "
+        f"and any two have the same ratio."
     )
     worst = replace(worst, left=numbers[worst.left], right=numbers[worst.right])
     return worst, Extent.STRUCTURE, why, rows
 
 
 def _compare_sample(mechanism: Mechanism) -> Comparison:
-    """Compare the ends, the middle and their neighbours, and values picked at random."""
+    """Compare the ends, the middle, their neighbours, and random values."""
     values, outputs = mechanism.alphabet, mechanism.report_alphabet
-    # 2**20: outputs of all rows together that a sample may have; at least four rows are taken.
-    # 128: rows of a sample, hence 8,128 pairs.
+    # At most 128 rows, hence 8,128 pairs, and 2**20 outputs in all rows together; at least four rows.
     count = min(128, max(4, 2**20 // outputs.size), values.size)
     middle = values.size // 2
     picked = [0, 1, values.size - 1, values.size - 2, middle, middle + 1]
@@ -387,28 +396,28 @@ def _compare_sample(mechanism: Mechanism) -> Comparison:
     worst = worst_of_rows(rows.values(), some, mechanism.guarantee, given_as_floats=_is_rounded(mechanism))
     pairs, every = math.comb(len(numbers), 2), math.comb(values.size, 2)
     compared = (
-        f"{pairs:,} of {every:,} pairs of values were compared under {_all(outputs.size, 'output')}, as integers: of "
-        f"the ends, the middle, their neighbours and others picked at random. The other {every - pairs:,} were not."
+        f"{pairs:,} of {every:,} pairs of values were compared under {_all(outputs.size, 'output')}, as integers: "
+        f"the ends, the middle, their neighbours and random values. The other {every - pairs:,} were not."
     )
     worst = replace(worst, left=numbers[worst.left], right=numbers[worst.right])
     return worst, Extent.SAMPLE, compared, rows
 
 
 def _is_rounded(mechanism: Mechanism) -> bool:
-    """Whether weights come from float64 numbers that were given, directly or through what is made of them."""
+    """Whether weights come from a user's float64 numbers, directly or not."""
     facts = mechanism.facts
     behind = [*(facts.parts or {}).values(), *(() if facts.origin is None else facts.origin[:1]), *(facts.rounds or ())]
     return facts.is_rounded or any(map(_is_rounded, behind))
 
 
 def _own_output(mechanism: Mechanism, value: int) -> int:
-    """Return the number of the report that names a value itself, or of the first report."""
+    """Return the number of the report that names the value, else 0."""
     outputs = mechanism.report_alphabet
     return max(0, int(outputs.locate(outputs.as_array(mechanism.alphabet.decode([value])))[0]))
 
 
 def _channel_error(mechanism: Mechanism, rows: Rows) -> float | None:
-    """Return the largest relative difference between channel and weights, beyond rounding."""
+    """Return the largest relative difference of channel and weights, beyond rounding."""
     if not rows or not mechanism.has_channel:
         return None
     relative, absolute = 1e-9, 1e-15  # the FFT of planes leaves as much
@@ -424,7 +433,7 @@ def _channel_error(mechanism: Mechanism, rows: Rows) -> float | None:
 
 
 def _rows(mechanism: Mechanism, numbers: Iterable[int]) -> Rows:
-    """Return the weights of some values, of which there must be one for each output."""
+    """Return the weights of some values, checked for length."""
     rows = {number: mechanism.weights(number) for number in numbers}
     for number, row in rows.items():
         if len(row) != mechanism.report_alphabet.size:
@@ -438,9 +447,7 @@ def _rows(mechanism: Mechanism, numbers: Iterable[int]) -> Rows:
 def _label(alphabet: Alphabet, number: int) -> str:
     value = alphabet.decode([number]).tolist()[0]
     if alphabet.bits is not None and alphabet.parts > 1:
-        return (
-            f"{value[0]} (of {alphabet.bits.length:,} bits)"  # a number fits into the first word; the others are empty
-        )
+        return f"{value[0]} (of {alphabet.bits.length:,} bits)"  # the number fits into the first word
     return alphabet.labels([number])[0] if alphabet.has_labels else label_value(value)
 
 

@@ -1,4 +1,4 @@
-"""The contract of every mechanism: what one must define, and what it gets for free."""
+"""The contract of a mechanism: what it defines and what it inherits."""
 
 from __future__ import annotations
 
@@ -33,33 +33,34 @@ from confide.mechanisms.sampling import (
 from confide.values import Alphabet, Indices
 from confide.values.checks import require_kinds
 from confide.values.limits import MOST_STORED
+from confide.values.wording import Shown
 
 
-class Mechanism(ABC):
-    """A value of the alphabet in, a noisy report out.
+class Mechanism(Shown, ABC):
+    """A mechanism: takes a value of the alphabet, returns a noisy report.
 
-    A mechanism is a row of integer weights for each value. Reports are drawn from exactly these weights, and the
-    channel that estimates use is these weights divided by their sum, so the two cannot drift apart.
+    Each value has a row of integer weights. Reports are drawn from exactly these weights. The channel that estimates
+    use is the same weights divided by their sum, so the two always agree.
 
-    A new mechanism is a frozen dataclass with an `alphabet`, a `guarantee` and `weights`; a `report_alphabet` where
-    reports are no values. All else follows from these: sampling, audit, estimates, diagnosis, intervals, pages. Two
-    things make it better: a `channel` with faster products, and `facts`, which theory would otherwise compute.
+    To add a mechanism, write a frozen dataclass with an `alphabet`, a `guarantee` and `weights`. Add a
+    `report_alphabet` if reports are not values. Sampling, audit, estimates, diagnosis, intervals and pages follow from
+    these. Two additions improve it: a `channel` with faster products, and `facts`, which theory otherwise computes.
     """
 
     kind: ClassVar[str] = ""
     """Name of the mechanism in a survey file."""
 
     title: ClassVar[str] = ""
-    """Name in a sentence; made from :attr:`kind` if left out."""
+    """Name in a sentence. Optional. Default: made from :attr:`kind`."""
 
     about: ClassVar[str] = ""
-    """What it does to a value, in a line."""
+    """One line on what it does to a value."""
 
     suits: ClassVar[str] = ""
-    """Kind of alphabet that its example has; the first that it takes if left out."""
+    """Kind of alphabet in its example. Optional. Default: the first that it accepts."""
 
     example: ClassVar[str | Mapping[str, str]] = ""
-    """Settings of an example beside its kind, in TOML; by alphabet where they differ, an epsilon if left out."""
+    """Other settings of its example, in TOML; a mapping by alphabet if they differ. Default: an epsilon."""
 
     alphabet: Alphabet
 
@@ -70,59 +71,75 @@ class Mechanism(ABC):
 
     @property
     def declared(self) -> Mapping[str, Any] | None:
-        """Settings as a survey states them, where they are not the fields themselves."""
+        """Settings as a survey states them; `None` if they are the fields."""
         return None
 
     @property
     def lasting(self) -> Guarantee | None:
-        """Promise of any number of reports of one value, where it has one by itself; None where promises add up.
+        """Promise for any number of reports of one value.
 
-        It has one where a part of the noise is permanent, which takes a secret of each person.
+        `None` if promises of single reports add up. Only a mechanism with permanent noise has such a promise; it needs
+        a secret for each person.
         """
         return None
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """Sentences on what the promise means for people's own values; see :attr:`Alphabet.fine_print`."""
+        """Sentences on what the promise means for people's own values.
+
+        See :attr:`Alphabet.fine_print`.
+        """
         return self.alphabet.fine_print
 
     @property
     def has_channel(self) -> bool:
-        """Whether values and outputs can be listed, so that there is a matrix P(output | value)."""
+        """Whether values and outputs can be listed, so that a matrix exists."""
         return self.alphabet.is_listable and self.report_alphabet.is_listable
 
     @cached_property
     def channel(self) -> Channel:
-        """P(output | value) as an operator: the weights, stored; an error where :attr:`has_channel` is false."""
+        """P(output | value) as an operator.
+
+        Raises
+        ------
+        InvalidParameterError
+            If :attr:`has_channel` is false.
+        """
         if not self.has_channel:
             raise self._no_matrix()
         rows = (self.weights(index) for index in range(self.alphabet.size))
-        # Integers of any size are divided exactly and rounded once.
+        # Python divides integers of any size exactly and rounds once.
         matrix = [[weight / total for weight in row] for row in rows for total in (sum(row),)]
         return Dense(np.array(matrix), Layout.of(self.alphabet))
 
     def weights(self, index: int) -> Sequence[int]:  # noqa: ARG002 (for those that have them)
-        """Return the exact weights of all outputs for the value with this number; an error where unbounded."""
+        """Return the exact weights of all outputs for one value number.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the outputs cannot be listed.
+        """
         if self.has_channel:
             raise NotImplementedError(f"{type(self).__name__} must define weights(index): reports are drawn from them.")
         raise self._no_matrix()
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """Alphabet of the reports; `outputs` where the mechanism names them, else that of the values."""
+        """Alphabet of the reports: `outputs` if the mechanism has one, else `alphabet`."""
         outputs = getattr(self, "outputs", None)
         return outputs if isinstance(outputs, Alphabet) else self.alphabet
 
     @property
     def facts(self) -> Facts:
-        """Declared facts, which theory reads; none unless the mechanism says otherwise."""
+        """Declared facts, for theory. Default: none."""
         return Facts()
 
     @property
     def tables(self) -> Mapping[str, list[Any]]:
-        """Numbers that a device needs and that take numerical work to make; none where exact arithmetic makes all.
+        """Tables that a device needs because numerical work makes them.
 
-        What each name means is specified (docs/device.md).
+        Empty if exact arithmetic is enough. docs/device.md specifies each name.
         """
         return {}
 
@@ -132,7 +149,7 @@ class Mechanism(ABC):
         Raises
         ------
         InvalidParameterError
-            If it has no epsilon of its own, as one that is made of others or of a matrix.
+            If the mechanism has no epsilon of its own, such as a product or a matrix.
 
         >>> from confide import Categories, RandomizedResponse
         >>> RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0).at(2.0).guarantee
@@ -147,14 +164,14 @@ class Mechanism(ABC):
         return changed
 
     def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)
-        """Return the mechanism of some attributes alone: what it reports is what this one reports of them.
+        """Return the mechanism that reports some attributes alone.
 
-        None where a report of these depends on the other attributes too.
+        `None` if a report of these depends on the other attributes too.
         """
         return None
 
     def reports_of(self, counts: Counts, *names: str) -> Counts:
-        """Return counts of reports of several attributes as counts of what they say of some of these."""
+        """Return counts of some attributes, summed over the other attributes."""
         self.refuse_strays(counts)
         whole = self.report_alphabet.attributes
         if whole is None:
@@ -166,32 +183,30 @@ class Mechanism(ABC):
         return add_up(part.decode(seen), np.bincount(places, counts.counts)).with_origin(counts.origin)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """Return places that hold the peaks of all reports between them, one row a place.
+        """Return places that include the peak of every report, one per row.
 
-        That is where the reports lie, unless the mechanism says otherwise.
+        The default is where the reports lie.
         """
         self.refuse_strays(counts)
         return counts.reports.astype(np.float64).reshape(counts.reports.shape[0], -1)
 
     def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
-        """Blur values, each on its own.
+        """Add noise to values, independently for each.
 
         Parameters
         ----------
         values
-            One value, or a sequence of values, as people have them: amounts where the alphabet has bins of them.
+            One value or a sequence, in people's own terms: amounts if the alphabet has bins of amounts.
         rng
-            None draws from the operating system's cryptographic generator, as a deployment must. A seed or a
-            :class:`numpy.random.Generator` gives reproducible reports for simulation, from the same exact sampler.
-            Noise that never changes comes from a :class:`confide.Permanent`, or from a list of them, one for each value
-            where every value is another person's; it must be bound to a survey, as ``survey.privatize`` does.
+            `None` (default) draws from the operating system's cryptographic generator; a deployment must use this. A
+            seed or a :class:`numpy.random.Generator` gives reproducible reports for simulation, from the same exact
+            sampler. A :class:`confide.Permanent`, or a list with one for each value, gives noise that never changes;
+            bind it to a survey, as ``survey.privatize`` does.
         taken
-            Whether these are values of the alphabet already, such as bins, as ``alphabet.take`` returns them.
+            Whether the values are already values of the alphabet, such as bins, as ``alphabet.take`` returns them.
 
-        Returns
-        -------
-        The report, or an array with one report for each value, in the same order. confide remembers of the array, for
-        as long as it lives, whether it is simulated: its counts and files say so.
+        Returns ------- The report, or an array with one report for each value, in the same order. confide remembers
+        whether the array is simulated for as long as the array exists: its counts and files say so.
         """
         if self.alphabet.is_single(values):
             single: Any = [values]
@@ -203,14 +218,15 @@ class Mechanism(ABC):
         return reports
 
     def simulate_counts(self, histogram: ArrayLike, *, rng: Any) -> Counts:
-        """Draw the counts that a whole population would report, without drawing each report.
+        """Draw the counts of a whole population, without drawing each report.
 
-        One multinomial a value: three million people over a hundred values take milliseconds. For simulation only.
+        For simulation only. It draws one multinomial per value: three million people over a hundred values take
+        milliseconds.
 
         Parameters
         ----------
         histogram
-            How many people have each value, in the alphabet's order.
+            Number of people with each value, in the alphabet's order.
         rng
             A seed or a :class:`numpy.random.Generator`.
 
@@ -225,17 +241,17 @@ class Mechanism(ABC):
             drawn = generator.multinomial(people[present], rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
             seen = np.flatnonzero(drawn)
             counts = tally(self.report_alphabet.decode(seen), drawn[seen])
-        else:  # rows of the channel do not fit: reports are drawn one by one
+        else:  # rows of the channel do not fit into memory: draw reports one by one
             counts = tally(self._report(np.repeat(np.arange(people.size), people), SeededBits(generator)))
         return counts.with_origin(Origin(simulated=counts.total))
 
     def lay_out(self, counts: Counts) -> NDArray[np.float64]:
-        """Return how often each output of the report alphabet was seen.
+        """Return the count of each output of the report alphabet.
 
         Raises
         ------
         ImpossibleReportError
-            If a report is none of the outputs.
+            If a report is not an output.
         """
         self.report_alphabet.require_listable()
         self.refuse_strays(counts)
@@ -244,7 +260,13 @@ class Mechanism(ABC):
         return per_output
 
     def observe(self, counts: Counts) -> Evidence:
-        """Lay counted reports against the channel, refusing reports that no value can produce."""
+        """Return counted reports with their channel, as evidence.
+
+        Raises
+        ------
+        ImpossibleReportError
+            If no value can produce one of the reports.
+        """
         per_output = self.lay_out(counts)
         values = self.alphabet.size
         # A uniform distribution reaches every output that some value can produce.
@@ -259,10 +281,10 @@ class Mechanism(ABC):
         return Evidence(self.channel, per_output)
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """Do as :meth:`observe`, for people who have one of the values in `part`.
+        """Return the evidence if everyone has a value in `part`.
 
-        The log-likelihoods are those of the whole alphabet's distributions that are zero elsewhere. Mechanisms that
-        can, override this to cost what the part costs.
+        Log-likelihoods equal those of the whole alphabet for distributions that are zero elsewhere. Mechanisms override
+        this if they can do it at the cost of the part.
         """
         evidence = self.observe(counts)
         values = self.alphabet.encode(part.decode(np.arange(part.size)))
@@ -271,7 +293,7 @@ class Mechanism(ABC):
         return Evidence(channel, evidence.counts, evidence.log_offset)
 
     def refuse_strays(self, counts: Counts) -> None:
-        """Refuse reports that are none of the outputs.
+        """Reject reports that are not outputs.
 
         Raises
         ------
@@ -292,7 +314,7 @@ class Mechanism(ABC):
             )
 
     def _truncated(self, outputs: Alphabet | None) -> Mechanism | None:  # noqa: ARG002 (for unbounded mechanisms)
-        """Return the kin whose reports are moved to the nearest of some outputs, or None where there is none."""
+        """Return the same noise clamped to `outputs`, or `None`."""
         return None
 
     def _privatize(self, values: ArrayLike, rng: Any, *, taken: bool) -> NDArray[Any]:
@@ -302,7 +324,7 @@ class Mechanism(ABC):
                 f"{type(self).__name__} keeps a round of noise for good, from a secret of the person. Call "
                 f"survey.privatize(values, rng=Permanent(secret)), or give a seed to simulate."
             )
-        # Before values are looked at: what cannot be drawn from is refused whatever they are.
+        # Checked before the values: a bad rng raises whatever they are.
         bits = None if people else as_bits(rng)
         indices = self.alphabet.encode(values if taken else self.alphabet.take(values))
         if bits is not None:
@@ -317,20 +339,23 @@ class Mechanism(ABC):
         return np.concatenate(each)
 
     def _report_permanently(self, indices: Indices, noise: Permanent) -> NDArray[Any]:
-        """Draw one report for each distinct value of one person, each from bytes of its own."""
+        """Draw one report for each distinct value, from its own bytes."""
         distinct, places = np.unique(indices, return_inverse=True)
         if not distinct.size:
             return self._report(indices, as_bits(None))
-        if self.lasting is not None:  # two reports of one value share the permanent round alone
+        if self.lasting is not None:  # two reports of one value share only the permanent round
             distinct, places = indices, np.arange(indices.size)
-        # One value at a time, as on a device: how many bytes each takes is its own affair.
+        # One value at a time, as on a device: each has its own stream of bytes.
         values = self.alphabet.decode(distinct).tolist()
         drawn = [self._report(distinct[[at]], noise.bits(value)) for at, value in enumerate(values)]
         reports: NDArray[Any] = np.concatenate(drawn)[places.reshape(-1)]
         return reports
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[Any]:
-        """Draw one report for each value number; mechanisms with unbounded outputs add their noise here."""
+        """Draw one report for each value number.
+
+        Mechanisms with unbounded outputs add their noise here.
+        """
         return self.report_alphabet.decode(self._draw(indices, bits))
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
@@ -342,9 +367,9 @@ class Mechanism(ABC):
         return WeightRows.of([self.weights(index) for index in range(self.alphabet.size)])
 
     def __repr__(self) -> str:
-        # Settings that were left out stay out: they would only hide those that were made.
+        # Defaults stay out, so that the settings made stand out.
         declared = getattr(self, "__dataclass_fields__", {})
-        made = vars(self)  # which holds no class variables, such as `kind`
+        made = vars(self)  # has no class variables, such as `kind`
         names = [name for name, field in declared.items() if field.repr and name in made] or ["alphabet", "guarantee"]
         shown = {name: getattr(self, name) for name in names}
         arguments = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
@@ -359,7 +384,9 @@ class Mechanism(ABC):
 
 
 def truncated(mechanism: Mechanism, outputs: Alphabet | None = None) -> Mechanism:
-    """Return the mechanism whose reports are moved to the nearest of `outputs`; the alphabet if left out.
+    """Return the mechanism with its reports clamped to the nearest of `outputs`.
+
+    `outputs` defaults to the alphabet.
 
     >>> from confide import Geometric, Integers
     >>> truncated(Geometric(Integers(0, 99), epsilon=0.05), Integers(-10, 109))
@@ -376,7 +403,7 @@ def truncated(mechanism: Mechanism, outputs: Alphabet | None = None) -> Mechanis
 
 
 def merge_weights(remap: Indices, weights: Sequence[int], size: int) -> list[int]:
-    """Add up the weights of outputs that are reported as the same one.
+    """Add up the weights of outputs that share a report.
 
     >>> merge_weights(np.array([0, 1, 1]), [5, 6, 7], 2)
     [5, 13]
@@ -388,39 +415,39 @@ def merge_weights(remap: Indices, weights: Sequence[int], size: int) -> list[int
 
 
 LARGEST_TABLE = 256
-"""Cells up to which a row of weights per value is drawn from; past it noise is added and clamped instead."""
+"""Most cells for which reports are drawn from rows of weights; beyond, noise is added and clamped."""
 
 WITHOUT_TABLES = (
     "Use fewer or larger cells, or a mechanism without tables, such as planar-geometric, planar-laplace or taxicab on "
     "a plane, and geometric noise on a line or a circle."
 )
-"""Cure of tables that are too large."""
+"""Advice for tables that are too large."""
 
 
 def require_tabled(mechanism: Mechanism, entries: int) -> None:
-    """Refuse a table that no device should load, before it is made."""
-    if entries > 2_000_000:  # numbers of one table: more do not fit into any document that a device should load
+    """Reject a table too large for a device, before computing it."""
+    if entries > 2_000_000:  # a larger survey document is too much for a device
         raise TooLargeError(
             f"{mechanism!r} needs a table of {entries:,} numbers on a device, more than {2_000_000:,}. {WITHOUT_TABLES}"
         )
 
 
 def require_mechanism(name: str, value: object) -> None:
-    """Refuse anything but a mechanism."""
+    """Reject anything but a mechanism."""
     if not isinstance(value, Mechanism):
         raise InvalidParameterError(f"{name} must be a mechanism such as TruncatedGeometric; got {value!r}.")
-    if type(value).__hash__ is None:  # channels are kept by mechanism; one that changed would be given another's
+    if type(value).__hash__ is None:  # channels are cached by mechanism, which must not change
         raise InvalidParameterError(f"{value!r} must be hashable: write @dataclass(frozen=True, repr=False) above it.")
 
 
 def require_alphabet(name: str, value: object) -> None:
-    """Refuse anything but an alphabet."""
+    """Reject anything but an alphabet."""
     if not isinstance(value, Alphabet):
         raise InvalidParameterError(f"{name} must be an alphabet such as Categories([...]); got {value!r}.")
 
 
 def require_finite(alphabet: Alphabet, name: str) -> None:
-    """Refuse an alphabet that cannot be listed, and what is no alphabet at all."""
+    """Reject an alphabet that cannot be listed, and any other object."""
     require_alphabet("alphabet", alphabet)
     if alphabet.bits is not None:
         raise InvalidParameterError(
@@ -435,7 +462,10 @@ def require_finite(alphabet: Alphabet, name: str) -> None:
 
 
 def settle_epsilon(mechanism: Mechanism, step: float = 1.0) -> None:
-    """Check a mechanism's epsilon as it is made, and make it a plain float, as exact arithmetic needs it."""
+    """Check a new mechanism's epsilon and store it as a plain float.
+
+    Exact arithmetic needs a plain float.
+    """
     epsilon: Any = vars(mechanism)["epsilon"]
     check_epsilon(epsilon, step)
     object.__setattr__(mechanism, "epsilon", float(epsilon))
@@ -446,7 +476,7 @@ class MetricMechanism(Mechanism):
 
     epsilon: float
     _divisor: ClassVar[int] = 1
-    """By what the promised log-ratio of a step is divided to be that of one unit of the noise."""
+    """Units of noise per step of the alphabet."""
 
     @property
     def guarantee(self) -> MetricPrivacy:
@@ -455,27 +485,27 @@ class MetricMechanism(Mechanism):
 
     @property
     def _rate(self) -> Fraction:
-        """The promised log-ratio between neighbours, exactly."""
+        """Promised log-ratio between neighbours, exact."""
         return Fraction(self.epsilon) * Fraction(self.alphabet.spacing)
 
     @cached_property
     def _ratio(self) -> Fraction:
-        """Factor by which the noise falls from one unit to the next; rounded up, so that the promise is kept."""
+        """Ratio of probabilities one noise unit apart, rounded up for the promise."""
         return ratio_above(self._rate / self._divisor)
 
 
 class UnboundedMechanism(MetricMechanism):
-    """Noise whose reports are unbounded: P(report | value) is a constant times e^(-decay distance)."""
+    """Noise with unbounded reports: P(report | value) = constant * e^(-decay distance)."""
 
     _premise: ClassVar[Premise]
     _independence: ClassVar[Proof] = Proof(
         "The columns at the values are those of e^(-c distance), which is positive definite.", POSITIVE_DEFINITE
     )
-    """Why rows are linearly independent over finitely many values."""
+    """Proof that rows are linearly independent over finitely many values."""
 
     @property
     def decay(self) -> float:
-        """Rate at which probabilities fall with the distance, a step."""
+        """Rate at which log-probabilities fall, per step of distance."""
         return -log_of(self._ratio) * self._divisor
 
     @property
@@ -484,7 +514,7 @@ class UnboundedMechanism(MetricMechanism):
 
     @property
     def _dominance(self) -> Proof | None:
-        """Dominance of noise proportional to e^(-c distance) over finitely many values."""
+        """Proof of dominance for e^(-c distance) over finitely many values."""
         return Proof(
             "d(z) = c (distance from z to some value + the diameter of the values) - log a, whose mean is finite.",
             "as in corollaries consistency2 and consistency3",

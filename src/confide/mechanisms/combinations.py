@@ -1,4 +1,4 @@
-"""Mechanisms made of others: one for each of several attributes, and any post-processing of reports."""
+"""Mechanisms made of others: one per attribute, and post-processing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from confide.values.attributes import check_names
 
 @dataclass(frozen=True, repr=False, init=False)
 class Product(Mechanism):
-    """Blur each attribute by a mechanism of its own, independently; what they promise adds up.
+    """Add noise to each attribute by its own mechanism; promises add up.
 
     >>> from confide import Categories, Integers, RandomizedResponse, TruncatedGeometric
     >>> age = TruncatedGeometric(Integers(0, 99), epsilon=0.05)
@@ -34,11 +34,11 @@ class Product(Mechanism):
     """
 
     kind = "product"
-    about = "each attribute is blurred by a mechanism of its own"
+    about = "each attribute gets noise from its own mechanism"
     example: ClassVar[Mapping[str, str]] = {
         "attributes": """\
 
-[mechanism.age]                # for each attribute any mechanism that takes its values; what they promise adds up
+[mechanism.age]                # any mechanism for each attribute; their epsilons add up
 kind = "truncated-geometric"
 epsilon = 0.05
 
@@ -66,7 +66,7 @@ epsilon = 1.0
 
     @cached_property
     def alphabet(self) -> Attributes:  # type: ignore[override]
-        """The attributes' values together."""
+        """All attributes together."""
         return Attributes(**{name: part.alphabet for name, part in zip(self.names, self.mechanisms, strict=True)})
 
     @property
@@ -87,14 +87,17 @@ epsilon = 1.0
 
     @property
     def lasting(self) -> ProductGuarantee | None:
-        """See :attr:`Mechanism.lasting`; with a secret, the noise of parts without rounds is permanent as a whole."""
+        """See :attr:`Mechanism.lasting`.
+
+        With a secret, all noise of a part without rounds is permanent.
+        """
         if all(part.lasting is None for part in self.mechanisms):
             return None
         return replace(self.guarantee, parts=tuple(part.lasting or part.guarantee for part in self.mechanisms))
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`; all that is known follows from the parts."""
+        """See :attr:`Mechanism.facts`; everything follows from the parts."""
         return Facts(parts=dict(zip(self.names, self.mechanisms, strict=True)))
 
     def part(self, *names: str) -> Mechanism:
@@ -105,7 +108,7 @@ epsilon = 1.0
         >>> Product(vote=one, car=one, dog=one).part("car") == one
         True
         """
-        self.alphabet.part(*names)  # refuses names that are not there, or come twice
+        self.alphabet.part(*names)  # raises for unknown or repeated names
         chosen = {name: self.mechanisms[self.alphabet.axis(name)] for name in names}
         return chosen[names[0]] if len(names) == 1 else Product(**chosen)
 
@@ -134,16 +137,19 @@ epsilon = 1.0
 
 @dataclass(frozen=True, repr=False)
 class Remapped(Mechanism):
-    """Report something else in place of each output. What is promised stands: no post-processing can weaken it.
+    """Replace each output of a mechanism by another report.
+
+    The promise stays: post-processing cannot weaken it.
 
     Parameters
     ----------
     mechanism
         Makes the outputs.
     outputs
-        What may be reported in their place.
+        Alphabet of the new reports.
     mapping
-        For each output of the mechanism, in order, the number of the report. The nearest of `outputs` if left out.
+        Number of the new report for each output of the mechanism, in order. Optional. Default: the nearest of
+        `outputs`.
 
     >>> from confide import Grid, TruncatedPlanarGeometric
     >>> city = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
@@ -152,7 +158,7 @@ class Remapped(Mechanism):
     """
 
     kind = "remapped"
-    about = "reports of another mechanism, moved to the nearest of other outputs"
+    about = "reports of another mechanism, each moved to the nearest allowed output"
     example: ClassVar[Mapping[str, str]] = {
         "integers": """\
 
@@ -222,12 +228,12 @@ unit = "km"
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`; what is known follows from the mechanism that makes the outputs."""
+        """See :attr:`Mechanism.facts`; what is known follows from the original mechanism."""
         return Facts(origin=(self.mechanism, self._remap))
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; the nearest output of each cell, where cells have no mapping."""
+        """See :attr:`Mechanism.tables`; the nearest output of each cell, without a mapping."""
         is_told = self.mapping is not None or isinstance(self.outputs.geometry, LineGeometry)
         return {} if is_told else {"nearest": self._remap.tolist()}
 
@@ -242,12 +248,12 @@ unit = "km"
 
     @cached_property
     def _remap(self) -> Indices:
-        """For each output of the mechanism, in order, the number of the report in its place."""
+        """Number of the new report for each output of the mechanism."""
         if self.mapping is not None:
             return np.array(self.mapping, dtype=np.int64)
         reports, outputs = self.mechanism.report_alphabet, self.outputs
         if all(isinstance(one.geometry, LineGeometry | PlaneGeometry) for one in (reports, outputs)):
-            # Of outputs that lie elsewhere, or in other steps, which is nearest would be meaningless.
+            # "Nearest" needs a common spacing and some overlap.
             reports.require_listable()
             if reports.spacing != outputs.spacing:
                 raise InvalidParameterError(

@@ -1,9 +1,9 @@
-"""Draws, counted: whether reports have the probabilities that a mechanism declares.
+"""Draw reports and test that they have the declared probabilities.
 
 Reports come from :meth:`Mechanism.privatize` itself: in batches from seeded and from secure bits, one value at a time,
-and with permanent noise. Three kinds of test look at them: chi-square tests of each value's reports; how often a report
-is the true value, for each value and for all together; and whether reports lean to where a larger epsilon, or a
-smaller one, would have them. The result says what the smallest departures are that these tests find.
+and with permanent noise. There are three kinds of tests: chi-square tests of each value's reports; how often a report
+is the true value, for each value and for all together; and whether reports are shifted as under a larger or smaller
+epsilon. The result states the smallest departures that these tests detect.
 """
 
 from __future__ import annotations
@@ -31,45 +31,45 @@ Reports = NDArray[Any]
 Part = tuple[str, ...]
 
 LEAST_EXPECTED = 100.0
-"""Reports that a cell must lead one to expect; rarer cells are put together."""
+"""Least expected reports per cell; rarer cells are merged."""
 
 NOMINAL = 1e-12
-"""Level of all tests together, as their distributions have it.
+"""Nominal significance level of all tests together.
 
-Counts are skewed, so true tails are heavier. Of a Poisson count around 100, the mildest case, the tail at 1e-12 nominal
-is 1e-10: three orders are left for the false alarm rate of 1e-9 that is stated.
+Counts are skewed, so true tails are heavier than nominal. For a Poisson count around 100, the mildest case, the tail at
+1e-12 nominal is 1e-10. That leaves three orders of magnitude for the stated false alarm rate of 1e-9.
 """
 
 STEP = 0.01
-"""Share by which epsilon is larger where its effect is measured."""
+"""Relative increase of epsilon for measuring its effect."""
 
 MISSED = 0.05
-"""How often a departure of the size that is stated is not found."""
+"""Probability of missing a departure of the stated size."""
 
 SEED = 2026
-"""Any fixed seed: an audit gives the same numbers twice. Secure bits differ each time."""
+"""A fixed seed, so that an audit gives the same numbers twice. Secure bits differ each time."""
 
 MOST_DRAWN = 2**21
-"""Words of all reports together: vectors of 100,000 bits, of 1,588 words, took 273 s at 100,000 reports."""
+"""Most words of all reports together: 100,000 vectors of 100,000 bits (1,588 words) took 273 s."""
 
 SINGLY = 500
-"""One report of so many is drawn by itself, which takes a hundred times as long, and one with permanent noise."""
+"""One report in this many is also drawn singly, which takes a hundred times as long, and one with permanent noise."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Smallest departures that an audit finds in 95 of 100 cases; `inf` where it finds none.
+    """Smallest departures that an audit detects with 95% power; `inf` if none.
 
     Attributes
     ----------
     epsilon
-        By which share epsilon is too large, for all values; `inf` where the mechanism has none.
+        Relative excess of epsilon, for all values; `inf` if the mechanism has no epsilon.
     truth
-        The share of reports that are the true value instead of a noisy one.
+        Share of reports that are the true value instead of a noisy one.
     alone
-        The same where it happens to one value alone, the one that is hardest to see of those that were drawn.
+        The same for one value alone, the hardest of those drawn.
     singly
-        The same where it happens to reports that are drawn one at a time, or with permanent noise.
+        The same for reports drawn one at a time, or with permanent noise.
     """
 
     epsilon: float
@@ -99,9 +99,9 @@ class Draws:
     p_value
         The smallest p-value of all tests, times their number.
     suspect
-        Number of the value that disagrees most.
+        Number of the value with the smallest p-value.
     sensitivity
-        The smallest departures that would have been found.
+        The smallest departures that the tests detect.
     """
 
     reports: int
@@ -112,7 +112,7 @@ class Draws:
 
     @property
     def agree(self) -> bool:
-        """Whether reports have the declared probabilities, at a false alarm rate below 1e-9."""
+        """Whether reports have the declared probabilities (false alarm rate below 1e-9)."""
         return self.p_value >= NOMINAL
 
 
@@ -123,16 +123,16 @@ class Cells:
     Attributes
     ----------
     part
-        The attribute that they are of, where there are several.
+        The attribute, if there are several.
     counts, chances
-        How many reports each cell has, and the probability that is declared.
+        Reports in each cell, and its declared probability.
     scores
-        By how much the log-probability of each cell grows with the logarithm of epsilon, up to a constant; the
-        log-probability itself where there is no epsilon.
+        Derivative of each cell's log-probability by the logarithm of epsilon, up to a constant. Without an epsilon, the
+        log-probability itself.
     own
-        How many reports are the true value, and the probability of that.
+        Number of reports that are the true value, and the probability of that.
     p_values
-        Of further tests.
+        p-values of further tests.
     is_epsilon
         Whether scores are of epsilon.
     """
@@ -146,14 +146,14 @@ class Cells:
     is_epsilon: bool = True
 
     def tests(self) -> list[float]:
-        """Return the p-values of all tests of these reports alone."""
+        """Return the p-values of all tests of these reports."""
         told = truth_tail(self.own[0], int(self.counts.sum()), self.own[1])
         return [chi_square(self.counts, self.chances), told, *self.p_values]
 
 
 @dataclass
 class Pool:
-    """Reports of all values in one way of drawing: how many are the true value, and the sum of their scores."""
+    """Reports of all values, drawn one way: true values and score sums."""
 
     told: list[tuple[float, int, int]] = field(default_factory=list)
     variance: float = 0.0
@@ -175,24 +175,23 @@ class Pool:
 
     @property
     def is_tested(self) -> bool:
-        """Whether the sum of the scores is close to normal as far out as it is tested."""
-        # 0.1: skewness of a sum up to which the normal distribution gives its tail: at 7 standard deviations to e^(7^3
-        # / 60).
-        # 64.0: variance of the scores of all reports below which not even a doubled epsilon would be found.
+        """Whether the score sum is close enough to normal for a test."""
+        # Up to a skewness of 0.1 the normal distribution gives the tail at 7 standard deviations within a factor of
+        # e^(7^3 / 60). Below a variance of 64 not even a doubled epsilon would be found.
         return self.variance > 64.0 and abs(self.third) <= 0.1 * self.variance**1.5
 
     def p_values(self) -> list[float]:
-        """Return those of how often the truth was told and, where these are close to normal, of the scores."""
+        """Return p-values of the true values and, if near normal, scores."""
         chance, people, own = self.truths
         told = truth_tail(own, people, chance)
         return [told, math.erfc(abs(self.excess) / math.sqrt(2 * self.variance))] if self.is_tested else [told]
 
     @property
     def truths(self) -> tuple[float, int, int]:
-        """The mean chance of the true value, the number of reports, and how many of them are it.
+        """Mean chance of the true value, number of reports, and true values.
 
-        Values that are often reported as they are would hide the others: of values in the order of their chances the
-        first so many are taken, as many as find the smallest share of true values.
+        Values that are often reported unchanged would hide the others. So it takes values in the order of their
+        chances, as many as detect the smallest share of true values.
         """
         chances, people, own = np.array(sorted(self.told)).T
         spread = np.sqrt(np.cumsum(people * chances * (1 - chances))) / np.maximum(np.cumsum(people * (1 - chances)), 1)
@@ -206,9 +205,10 @@ Pools = dict[Part, Pool]
 
 
 def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
-    """Draw `reports`, half from seeded and half from secure bits, and a few one by one, and compare.
+    """Draw reports in several ways and test them.
 
-    Half of them are of `values`; as many others as :func:`probed_values` names share the rest.
+    Half come from seeded and half from secure bits, plus a few drawn singly. Half are of `values`; the other values
+    that :func:`probed_values` names share the rest.
 
     >>> import confide as cf
     >>> count_draws(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), np.array([0, 5]), 20_000).agree
@@ -231,12 +231,12 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
             pools[-1].setdefault(cells.part, Pool()).add(cells)
             if people is batch:
                 found += [(p_value, value) for p_value in cells.tests()]
-    if not any(pools) and not found:  # only values from which the ends of a huge alphabet are near
+    if not any(pools) and not found:  # all values are near the ends of a huge alphabet
         return Draws(0, 0, 1.0, 0, Sensitivity(*[math.inf] * 4))
     found += [(p_value, int(values[0])) for each in pools for pool in each.values() for p_value in pool.p_values()]
     worst, suspect = min(found)
     people_drawn = 2 * (batch.size + single.size)
-    # The smallest departures that tests at a level find, each in the way of drawing that is worst for it.
+    # Smallest departures that the tests detect, for the worst way of drawing.
     level = NOMINAL / len(found)
     batches, singles = ([pool for each in some for pool in each.values()] for some in (pools[:2], pools[2:]))
 
@@ -244,7 +244,7 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
         shares = {(people, chance) for chance, people, _ in some}
         return max((smallest_truth(*one, level) for one in shares), default=math.inf)
 
-    # With (1 + d) epsilon the scores grow by d variances.
+    # Under (1 + d) epsilon the mean score sum grows by d variances.
     reach = float(ndtri(1 - MISSED) - ndtri(level / 2))
     epsilons = [reach / math.sqrt(one.variance) if one.is_tested and one.is_epsilon else math.inf for one in batches]
     sensitivity = Sensitivity(
@@ -257,10 +257,13 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
 
 
 def probed_values(mechanism: Mechanism, first: Indices) -> Indices:
-    """Return the values that reports are drawn for: all where they are few, else `first` and others, far and wide."""
+    """Return the values to draw reports for.
+
+    All values if they are few, otherwise `first` and random others.
+    """
     outputs = mechanism.report_alphabet
-    # 16: the same where outputs cannot be listed: noise is then declared to be the same for every value.
-    # 1024 values, and 2**20 outputs of all of them together.
+    # Up to 1024 values with 2**20 outputs in all. Only 16 if outputs cannot be listed: the noise is then declared to be
+    # the same for every value.
     most = max(first.size, min(1024, 2**20 // outputs.size) if outputs.is_listable else 16)
     size = mechanism.alphabet.size if mechanism.alphabet.is_finite else 10**6
     if size <= most:
@@ -269,7 +272,10 @@ def probed_values(mechanism: Mechanism, first: Indices) -> Indices:
 
 
 def _draw(mechanism: Mechanism, people: Indices, way: Any) -> tuple[Reports, bool]:
-    """Draw a report for each; return them, and whether all are outputs and permanent ones the same again."""
+    """Draw a report each; return them, and whether they are sound.
+
+    Sound reports are all outputs, and permanent ones repeat.
+    """
     outputs, values = mechanism.report_alphabet, mechanism.alphabet.decode(people)
     is_same = True
 
@@ -282,7 +288,7 @@ def _draw(mechanism: Mechanism, people: Indices, way: Any) -> tuple[Reports, boo
     elif way is Permanent:
         secrets = [secret() for _ in range(people.size)]
         drawn = np.asarray(mechanism.privatize(values, rng=secrets, taken=True))
-        # Permanent noise is the same again; a hundred tell, and each takes an HMAC.
+        # Permanent noise must repeat. A hundred are enough, and each takes an HMAC.
         again = mechanism.privatize(values[:100], rng=secrets[:100], taken=True)
         is_same = mechanism.lasting is not None or np.array_equal(again, drawn[:100])
     else:
@@ -299,7 +305,10 @@ def _counted(mechanism: Mechanism, people: Indices, drawn: Reports) -> Iterator[
 
 
 def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) -> Iterator[Cells]:
-    """Count the reports of one value in cells of known probability, where these are known, for each attribute."""
+    """Count the reports of one value in cells of known probability.
+
+    It yields one result per attribute, if the probabilities are known.
+    """
     facts, outputs = mechanism.facts, mechanism.report_alphabet
     if facts.bits is not None and outputs.bits is not None:
         yield _count_bits(part, outputs.bits.unpack(reports), value, *map(float, facts.bits))
@@ -317,7 +326,7 @@ def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) 
         chances = _row(mechanism, value)
         counts = np.bincount(outputs.locate(reports), minlength=outputs.size)
         own = _own_output(mechanism, value, chances)
-        # By how much each output becomes likelier with epsilon, and whether it is that.
+        # Scores: growth of each output's log-probability with epsilon; without an epsilon, the log-probability.
         larger = _with_larger_epsilon(mechanism)
         rows = chances if larger is None else _row(larger, value)
         logs = [np.log(np.where((chances > 0) & (rows > 0), row, 1.0)) for row in (chances, rows)]
@@ -327,7 +336,10 @@ def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) 
 
 @lru_cache(maxsize=8)
 def _with_larger_epsilon(mechanism: Mechanism) -> Mechanism | None:
-    """Return the same mechanism with a slightly larger epsilon, if it has one and reports in the same outputs."""
+    """Return the mechanism with a slightly larger epsilon, or `None`.
+
+    `None` if it has no epsilon or its outputs change.
+    """
     try:
         larger = mechanism.at((1 + STEP) * getattr(mechanism, "epsilon", math.nan))
     except ConfideError:
@@ -336,7 +348,10 @@ def _with_larger_epsilon(mechanism: Mechanism) -> Mechanism | None:
 
 
 def _own_output(mechanism: Mechanism, value: int, chances: FloatArray) -> int:
-    """Return the number of the report that is the value itself, or of the likeliest where reports are no values."""
+    """Return the number of the report that is the value itself.
+
+    If reports are not values, the likeliest one.
+    """
     outputs = mechanism.report_alphabet
     if type(outputs) is not type(mechanism.alphabet):
         return int(chances.argmax())
@@ -345,9 +360,9 @@ def _own_output(mechanism: Mechanism, value: int, chances: FloatArray) -> int:
 
 
 def truth_tail(own: int, reports: int, chance: float) -> float:
-    """Return a bound on the probability of so many true values, by Chernoff and Hoeffding.
+    """Bound the probability of so many true values (Chernoff and Hoeffding).
 
-    It holds where chances differ between reports as well; `chance` is then their mean.
+    It also holds if chances differ between reports; `chance` is then their mean.
 
     >>> truth_tail(50, 100, 0.5), math.isclose(truth_tail(100, 100, 0.5), 0.5**100)
     (1.0, True)
@@ -364,7 +379,7 @@ def _divergence(share: float, chance: float) -> float:
 
 
 def smallest_truth(reports: int, chance: float, level: float) -> float:
-    """Return the smallest share of true values among the reports that :func:`truth_tail` finds at a level.
+    """Return the smallest share of true values that :func:`truth_tail` detects.
 
     >>> f"{smallest_truth(100_000, 0.1, 1e-14):.4f}", smallest_truth(10, 0.5, 1e-14)
     ('0.0104', inf)
@@ -373,7 +388,7 @@ def smallest_truth(reports: int, chance: float, level: float) -> float:
 
     if chance >= 1 or reports * _divergence(1.0, chance) < -math.log(level):
         return math.inf
-    low, high = math.floor(reports * chance), reports  # the smallest count that is found lies between them
+    low, high = math.floor(reports * chance), reports  # bisect for the smallest count that is detected
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if truth_tail(middle, reports, chance) < level else (middle, high)
@@ -382,7 +397,7 @@ def smallest_truth(reports: int, chance: float, level: float) -> float:
 
 
 def _row(mechanism: Mechanism, value: int) -> FloatArray:
-    """Return P(output | value): from the channel, and from the weights where there is none."""
+    """Return P(output | value), from the channel or else the weights."""
     if mechanism.has_channel:
         row = mechanism.channel.select(np.array([value]))[0]
     else:
@@ -393,7 +408,7 @@ def _row(mechanism: Mechanism, value: int) -> FloatArray:
 
 
 def _is_inside(mechanism: Mechanism, value: int, noise: LatticeNoise) -> bool:
-    """Whether noise added to a value practically never leaves the alphabet, so that its ends change nothing."""
+    """Whether noise added to a value practically never leaves the alphabet."""
     reach = math.ceil(80 / -log_of(noise.ratio)) if noise.ratio is not None else 0
     values, start = mechanism.alphabet, mechanism.alphabet.decode([value])
     corners = (start - reach, start + reach)
@@ -401,7 +416,7 @@ def _is_inside(mechanism: Mechanism, value: int, noise: LatticeNoise) -> bool:
 
 
 def chi_square(counts: NDArray[np.int64], probabilities: FloatArray) -> float:
-    """Return the p-value of counts; cells too rare to be tested alone are put together, the rarest first.
+    """Return the p-value of counts, merging rare cells from the rarest up.
 
     >>> chi_square(np.array([498, 502]), np.array([0.5, 0.5])) > 0.5, chi_square(np.array([9, 1]), np.array([1.0, 0.0]))
     (True, 0.0)
@@ -410,7 +425,7 @@ def chi_square(counts: NDArray[np.int64], probabilities: FloatArray) -> float:
         return 0.0
     order = np.argsort(probabilities, kind="stable")
     expected = np.cumsum(counts.sum() * probabilities[order])
-    # A cell ends where enough reports are expected since the last one ended; what is left joins the last cell.
+    # A cell ends once enough reports are expected since the last end; the remainder joins the last cell.
     ends: list[int] = []
     while (place := int(expected.searchsorted((expected[ends[-1]] if ends else 0.0) + LEAST_EXPECTED))) < counts.size:
         ends.append(place)
@@ -430,16 +445,19 @@ def _tail(statistic: float, freedom: int) -> float:
 
 
 def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip: float) -> Cells:
-    """Count how many bits are set at once, which finds bits that hang together, and test how often each is set."""
+    """Count bits set together, and test how often each is set.
+
+    Joint counts detect bits that depend on each other.
+    """
     from scipy.special import gammaln
 
     people, length = bits.shape
     shares = np.full(length, flip)
     shares[own] = keep
     spread = people * shares * (1 - shares)
-    told = spread >= LEAST_EXPECTED / 4  # a binomial count this wide is close to normal
+    is_normal = spread >= LEAST_EXPECTED / 4  # a binomial count this wide is close to normal
     deviations = (bits.sum(axis=0) - people * shares) ** 2 / np.maximum(spread, 1e-300)
-    single = _tail(float(deviations[told].sum()), int(told.sum())) if told.any() else 1.0
+    single = _tail(float(deviations[is_normal].sum()), int(is_normal.sum())) if is_normal.any() else 1.0
     others = bits.sum(axis=1) - bits[:, own]
     counts = np.arange(length)
     choices = gammaln(length) - gammaln(counts + 1) - gammaln(length - counts)
@@ -452,19 +470,19 @@ def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip
 
 
 def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
-    """Count displacements, one row a report, in lattice points."""
+    """Count displacements in lattice points, one row per report."""
     if noise.ratio is not None:
         return _count_axes(part, -log_of(noise.ratio), noise.stay, moves)
-    # Count planar noise in rings and quadrants; quarter turns map the lattice onto itself, so quadrants are alike.
+    # Planar noise: rings times quadrants. Quarter turns map the lattice onto itself, so quadrants are equally likely.
     decay = float(noise.rate or 0)
     from scipy.special import gammainc, gammaincinv
 
     radii = np.hypot(moves[:, 0], moves[:, 1])
     rings = 24
     edges = gammaincinv(2, np.arange(1, rings) / rings) / decay
-    # 0.02: decay a lattice point below which the radius of planar noise is compared with its continuous limit,
-    # Gamma(2). The number of lattice points within a radius differs from its area by less than 1 % there (Gauss's
-    # circle problem), a third of what counts spread by; above it the lattice is summed up.
+    # Below a decay of 0.02 per lattice point, the radius is compared with its continuous limit, Gamma(2): the number of
+    # lattice points within a radius then differs from its area by less than 1% (Gauss's circle problem), a third of
+    # the counts' spread. Above it the lattice is summed up.
     if decay < 0.02:
         row = np.diff(gammainc(2, decay * edges), prepend=0.0, append=1.0)
         origin = decay**2 / (2 * math.pi)  # the density there
@@ -490,9 +508,9 @@ def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
 
 
 def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArray) -> Cells:
-    """Count two-sided geometric noise on each axis, and the axes jointly by their signs and sizes."""
+    """Count two-sided geometric noise on each axis, and jointly."""
     # Bins of an eighth of the noise's scale. Each side has half of what does not stay, and P(move < m) falls from
-    # there by e^-decay a point: half e^(decay m) for m <= 0. Two-sided geometric noise has e^-decay / (1 + e^-decay).
+    # there by e^-decay per point: half e^(decay m) for m <= 0. For geometric noise, half is e^-decay / (1 + e^-decay).
     half = math.exp(-decay) / (1 + math.exp(-decay)) if stay is None else float(1 - stay) / 2
     width, reach = max(1, int(0.125 / decay)), 64
     edges = np.arange(-reach, reach + 1) * width
@@ -500,7 +518,7 @@ def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArr
     cumulative = np.where(edges <= 0, below, 1 - below)
     row = np.diff(cumulative, prepend=0.0, append=1.0)
     places = np.searchsorted(edges, moves, side="right")
-    # The middle of a bin, in units of the noise's scale: what a report there is less likely by than one that stays.
+    # Score of a bin: minus the distance of its middle, in units of the noise's scale.
     scores = -decay * np.abs(np.append(edges - width, edges[-1]) + (width - 1) / 2)
     own = int((moves == 0).all(axis=1).sum()), (1 - 2 * half) ** moves.shape[1]
     singles = [np.bincount(one, minlength=row.size) for one in places.T]

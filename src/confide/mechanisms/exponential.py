@@ -24,10 +24,10 @@ from confide.values.portable import exp_minus, length
 
 @dataclass(frozen=True, repr=False)
 class Exponential(MetricMechanism):
-    """Report a value with probability proportional to e^(-epsilon distance / 2), among those that exist.
+    """Report a value with probability proportional to e^(-epsilon distance / 2).
 
-    The halving pays for the normaliser, which differs from value to value: each of the two changes by a factor of at
-    most e^(epsilon distance / 2), so that together they keep epsilon per unit of distance.
+    The normalizer differs from value to value, hence the half: weight and normalizer each change by a factor of at most
+    e^(epsilon distance / 2), so together they keep epsilon per unit of distance.
 
     >>> from confide import Integers
     >>> Exponential(Integers(0, 2), epsilon=2.0).channel.dense().round(3)
@@ -37,7 +37,7 @@ class Exponential(MetricMechanism):
     """
 
     kind = "exponential"
-    about = "any value, a near one more likely than a far one"
+    about = "any value may be reported, near ones more likely than far ones"
     alphabet: Alphabet
     epsilon: float
 
@@ -53,10 +53,10 @@ class Exponential(MetricMechanism):
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`.
 
-        The normaliser N(x) differs from value to value, so a nearer value need not make a report likelier: between
-        two sides of it, or on a plane, nothing is known. On one side of a report z on a line it does, though: moving
-        from y to x, farther out, N shrinks by ``e^(-rate |x - y|)`` at most, by the triangle inequality, while the
-        weight shrinks by just that. Categories are all at distance one, as in k-RR.
+        The normalizer N(x) depends on the value, so a nearer value need not make a report likelier: nothing is known
+        across the two sides of a report, or on a plane. On one side of a report z on a line it does. Moving outwards
+        from y to x, N shrinks by at most ``e^(-rate |x - y|)`` (triangle inequality), and the weight by exactly that.
+        Categories are all at distance 1, as in k-RR.
         """
         rescaled = Proof(
             "Its matrix is that of e^(-c distance), which is positive definite, with rows rescaled.", POSITIVE_DEFINITE
@@ -89,7 +89,7 @@ class Exponential(MetricMechanism):
             remap[grid.places] = np.arange(grid.size)
             return channels.Embedded(scaled, grid.places, remap, grid.size)
         if isinstance(self.alphabet.geometry, UnorderedGeometry):
-            # All other values lie at distance one: two probabilities are all there is.
+            # All other values are at distance 1, so two probabilities make the matrix.
             both = (float(one / (1 + (size - 1) * self._ratio)) for one in (1, self._ratio))
             return channels.RandomizedResponseChannel(size, *both)
         matrix = np.array([self._row(index) for index in range(size)])
@@ -97,7 +97,7 @@ class Exponential(MetricMechanism):
         return channels.Dense(matrix / matrix.sum(axis=1, keepdims=True), layout)
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`; powers of one ratio where distances are whole numbers of steps."""
+        """See :meth:`Mechanism.weights`; powers of one ratio for whole steps."""
         size = self.alphabet.size
         if self._is_line:
             return [power_weights(self._ratio, size)[abs(z - index)] for z in range(size)]
@@ -110,12 +110,15 @@ class Exponential(MetricMechanism):
 
     @property
     def _is_small_circle(self) -> bool:
-        """Whether steps around a circle are few enough for powers of a ratio, which are long integers."""
+        """Whether a circle is small enough for powers of a ratio.
+
+        The powers are long integers.
+        """
         return isinstance(self.alphabet.geometry, RingGeometry) and self.alphabet.size <= LARGEST_TABLE
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; of cells those of all displacements, of others all rows of weights."""
+        """See :attr:`Mechanism.tables`; displacements of cells, or all rows of weights."""
         if self.alphabet.grid is not None:
             require_tabled(self, self.alphabet.grid.rows * self.alphabet.grid.columns)
             return {"quadrant": self._quadrant.tolist()}
@@ -125,7 +128,7 @@ class Exponential(MetricMechanism):
         return {} if is_exact else {"rows": [self._row(index).tolist() for index in range(self.alphabet.size)]}
 
     def _row(self, index: int) -> NDArray[np.float64]:
-        """Return the probabilities from one value before they are divided by their sum."""
+        """Return the unnormalized probabilities from one value."""
         if self._is_small_circle:
             weights = self.weights(index)
             return np.array([weight / sum(weights) for weight in weights])
@@ -143,11 +146,11 @@ class Exponential(MetricMechanism):
 
     @property
     def _is_line(self) -> bool:
-        """Whether values lie on a line, equally far apart."""
+        """Whether values lie on a line with equal spacing."""
         return isinstance(self.alphabet.geometry, LineGeometry) and self.alphabet.positions is None
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from rows of weights where there are few; else propose unbounded noise until it hits a value."""
+        """Draw from rows of weights, or redraw noise until it hits."""
         if self.alphabet.size <= LARGEST_TABLE or (not self._is_line and self.alphabet.grid is None):
             return super()._draw(indices, bits)
         drawn = np.full(indices.size, -1, dtype=np.int64)
@@ -161,12 +164,15 @@ class Exponential(MetricMechanism):
 
     @cached_property
     def _table(self) -> TableNoise:
-        """Kept, for its rows of weights are slow to make."""
+        """Cached: its rows of weights are slow to make."""
         return TableNoise(self._quadrant)
 
     @cached_property
     def _quadrant(self) -> NDArray[np.float64]:
-        """All displacements between two cells of the grid; what lies beyond would be refused anyway."""
+        """Weights of all displacements between two cells of the grid.
+
+        Displacements beyond it never hit a cell.
+        """
         assert self.alphabet.grid is not None  # noqa: S101 (for the type checker; callers have asked)
         self.alphabet.require_listable()
         down, along = (np.arange(float(side)) for side in self.alphabet.grid.shape)

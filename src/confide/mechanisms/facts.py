@@ -1,8 +1,8 @@
-"""Facts that a mechanism declares about itself; theory reads them, and never asks for a mechanism's class.
+"""Facts that a mechanism declares about itself.
 
-Whatever is left out is computed from the channel, where that is small enough, or reported as unknown. So a mechanism
-without any fact is served rightly, if more slowly; and a wrong one fails in ``tests/laws/test_facts.py``, which holds
-every declaration of every registered mechanism against its exact weights.
+Theory reads these facts and never asks for a mechanism's class. It computes a missing fact from the channel if the
+channel is small enough, and otherwise reports it as unknown. So a mechanism without facts gets correct but slower
+answers. ``tests/laws/test_facts.py`` checks every declaration of every registered mechanism against its exact weights.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from confide.mechanisms.base import Mechanism
 
 POSITIVE_DEFINITE = "positive definite kernel"
-"""Source of a proof that e^(-c distance) makes an invertible matrix.
+"""Source of the proof that e^(-c distance) makes an invertible matrix.
 
 A function f is strictly positive definite if the matrix [f(x - z)] over any distinct points is positive definite, and
-so invertible. e^(-c |x|) is, on a line and on a plane, because its Fourier transform is positive everywhere; so are its
+so invertible. On a line and on a plane, e^(-c |x|) is, because its Fourier transform is positive everywhere. So are its
 products. The columns of an unbounded mechanism at the values themselves are such a matrix, times a constant.
 """
 
 
 class Premise(Enum):
-    """Shape of P(report | value) in the value, on which a likely subset may rest.
+    """Shape of P(report | value) in the value, for likely subsets.
 
-    A peak of a report is a place from which it is as likely as from anywhere; :meth:`Mechanism.peaks` says where.
+    The peak of a report is a place where it is at least as likely as anywhere else; see :meth:`Mechanism.peaks`.
     """
 
     NOTHING = "nothing is known of which values make a report likely"
@@ -42,16 +42,16 @@ class Premise(Enum):
 
 @dataclass(frozen=True)
 class Proof:
-    """A statement that is proven.
+    """A proven statement.
 
     Attributes
     ----------
     reason
         The statement in a sentence.
     source
-        The lemma or corollary, by its name in the paper, or the theorem it rests on.
+        The paper's lemma or corollary, or the underlying theorem.
     numbers
-        Numbers that stand in it, by name.
+        Numbers in the statement, by name.
     """
 
     reason: str
@@ -65,14 +65,14 @@ FOURIER = Proof(
 )
 """Independence over unbounded values, where there is no last column.
 
-There theta M is the convolution of theta with the noise, whose Fourier series is a sum of positive terms, by Poisson's
-formula.
+There theta M is the convolution of theta with the noise. By Poisson's formula the noise's Fourier series is a sum of
+positive terms.
 """
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on the mean squared error of matrix inversion, whatever the true distribution.
+    """Bound on the mean squared error of inversion, for any true distribution.
 
     Attributes
     ----------
@@ -83,11 +83,11 @@ class Bound:
     proposition
         Its name in the paper.
     holds
-        Whether its conditions are met; if not, `condition` says which is not, and the number means nothing.
+        Whether its conditions are met. If not, the number means nothing and `condition` names the unmet ones.
     condition
         The conditions in words.
     misprint
-        The number that the paper prints for this very setting, where its own formula gives another; empty elsewhere.
+        The number that the paper prints for this setting, if its own formula gives another; otherwise empty.
     """
 
     kind: str
@@ -108,25 +108,25 @@ class Bound:
 
 @dataclass(frozen=True)
 class LatticeNoise:
-    """Noise on a lattice, the same for every value, in the exact numbers that it is drawn from.
+    """Noise on a lattice, the same for every value, in exact numbers.
 
     Attributes
     ----------
     ratio
-        The least factor by which a probability falls from a lattice point to the next along an axis, where it falls
-        with the steps along all axes; None where it falls with the Euclidean distance.
+        Smallest factor between probabilities of adjacent lattice points, for noise that falls with the steps along all
+        axes. `None` for noise that falls with the Euclidean distance.
     rate
-        The exponent c, where probabilities are exactly proportional to e^(-c distance) in lattice points.
+        The exponent c, if probabilities are exactly proportional to e^(-c distance) in lattice points.
     stay
-        The probability of no displacement, where it is not (1 - ratio) / (1 + ratio), as of geometric noise.
+        Probability of no displacement, if it is not that of geometric noise, (1 - ratio) / (1 + ratio).
     resolution
-        Lattice points a step of the alphabet.
+        Lattice points per step of the alphabet.
     points
-        Lattice points from the first value to the last, where they are more than values; 0 elsewhere.
+        Lattice points from the first value to the last, for uneven values; otherwise 0.
     is_clamped
-        Whether the sum is moved to some outputs afterwards, by a map that does not know the value.
+        Whether the sum is then mapped to outputs, by a map that does not use the value.
     is_redrawn
-        Whether noise is drawn again until the sum is a value, so that its normaliser differs from value to value.
+        Whether noise is drawn again until the sum is a value, so that the normalizer depends on the value.
     """
 
     ratio: Fraction | None = None
@@ -140,42 +140,41 @@ class LatticeNoise:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Declared facts of one mechanism over its own alphabet; a default means that nothing is known.
+    """Declared facts of a mechanism over its alphabet; defaults mean unknown.
 
     Attributes
     ----------
     is_positive
-        Whether every output that can be reported at all can be reported from every value. Declared from the formula,
-        because numbers underflow: e^-1000 is positive, and 0.0 in float64.
+        Whether every possible output is possible from every value. Declared from the formula, because numbers
+        underflow: e^-1000 is positive, but 0.0 in float64.
     independence
-        Why the rows P(. | value) are linearly independent, so that no two distributions give the same reports.
+        Why the rows P(. | value) are linearly independent, so that the distribution is identifiable.
     premise
         The shape of P(report | value) in the value.
     decay
-        The rate r, where P(report | value) is exactly a constant times e^(-r distance), in steps; the distance is the
-        Euclidean one, or the taxicab one under `Premise.COORDINATES`.
+        The rate r, if P(report | value) is exactly a constant times e^(-r distance), in steps. The distance is
+        Euclidean, or taxicab under `Premise.COORDINATES`.
     log_smallest
-        The logarithm of the smallest positive probability.
+        Logarithm of the smallest positive probability.
     dominance
-        Why some d(z) with a finite mean bounds abs(log P(z | phi)) for all distributions phi, where outputs are
-        unbounded; for finitely many outputs the smallest probability does.
+        For unbounded outputs: why some d(z) with a finite mean bounds abs(log P(z | phi)) for all distributions phi.
+        For finitely many outputs the smallest probability does.
     corollary
-        The paper's corollary that states consistency for finitely many outputs, where it names this mechanism.
+        The paper's corollary on consistency for finitely many outputs, if it names this mechanism.
     inversion_bound
         The paper's bound on the error of matrix inversion.
     is_rounded
-        Whether the weights are float64 numbers that somebody computed, so that they may miss their promise by rounding.
+        Whether the weights are float64 numbers from a user, which may miss their promise by rounding.
     noise
-        The noise that is added to the value, which audits of unbounded and of large mechanisms rest on.
+        The noise added to the value. Audits of unbounded and of large mechanisms use it.
     bits
-        P(bit x is 1 | x) and P(bit x is 1 | another value), where a report is one bit for each value, each drawn
-        independently.
+        P(bit x is 1 | x) and P(bit x is 1 | another value), if a report has one independent bit for each value.
     parts
-        Mechanisms by the names of attributes, where each attribute of a value goes through its own, independently.
+        Mechanisms by attribute, if each attribute goes through its own, independently.
     origin
-        A mechanism, and for each of its outputs the number of the report, where reports are made from its outputs.
+        A mechanism and the report number of each of its outputs, if reports are made from its outputs.
     rounds
-        A mechanism whose output is kept, and one that makes a report of it each time anew.
+        A mechanism whose output is kept, and one that makes a fresh report of it each time.
     """
 
     is_positive: bool | None = None

@@ -25,21 +25,20 @@ from confide.values.checks import SUM_TOLERANCE, read_only, refuse_masked
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FromMatrix(Mechanism):
-    """A mechanism given by its probabilities, one row a value and one column an output; square or not.
+    """A mechanism given by its matrix of probabilities.
 
     Parameters
     ----------
     alphabet
         The values, one for each row.
     matrix
-        P(output | value); rows sum to one.
+        P(output | value), one row per value and one column per output. Rows sum to 1.
     outputs
-        What the reports are, one for each column. The alphabet itself if the matrix is square and nothing is
-        said, and otherwise the numbers of the columns, from 0.
-
+        Alphabet of the reports, one for each column. Optional. Default: the alphabet if the matrix is square, otherwise
+        the column numbers from 0.
     promise
-        A guarantee that the matrix is meant to keep. It is checked over all pairs and outputs, and a matrix that breaks
-        it is refused. The smallest epsilon of local differential privacy is computed if nothing is promised.
+        A guarantee for the matrix. confide checks it over all pairs and outputs and rejects a matrix that breaks it.
+        Optional. Default: the smallest epsilon of local differential privacy.
 
     >>> from confide import Integers
     >>> mechanism = FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
@@ -49,7 +48,7 @@ class FromMatrix(Mechanism):
 
     kind = "matrix"
     title = "a mechanism given by its matrix"
-    about = "your own probabilities; the guarantee is computed from them"
+    about = "your own probabilities; confide computes the guarantee"
     example: ClassVar[Mapping[str, str]] = {
         "categories": """\
 matrix = [                     # one row for each value, one column for each report; rows sum to 1
@@ -80,13 +79,13 @@ matrix = [                     # one row for each value, one column for each rep
         worst = None if promise is None else worst_ratio(self.matrix, promise.bounds(alphabet))
         if worst is not None and worst.exceeds:
             labels = alphabet.labels()
-            # Entries that were given are zeros where they say so, not probabilities too small for a float.
+            # A zero in a given matrix is a true zero, not a probability too small for float64.
             is_ruled_out = self.matrix[worst.right, worst.output] == 0
             ratio = math.inf if is_ruled_out else worst.log_ratio
             raise BrokenPromiseError(
-                f"The matrix breaks the promise of {promise}: output number {worst.output} tells {labels[worst.left]} "
-                f"from {labels[worst.right]} by e^{ratio:.12g}, where e^{worst.bound:.12g} is promised. "
-                f"Promise more, or leave the promise out to have it computed."
+                f"The matrix breaks the promise of {promise}: output number {worst.output} is e^{ratio:.12g} times as "
+                f"likely under {labels[worst.left]} as under {labels[worst.right]}; at most e^{worst.bound:.12g} is "
+                f"promised. Choose a larger epsilon, or leave the promise out to have it computed."
             )
         if outputs is not None and outputs.size != self.matrix.shape[1]:
             raise InvalidParameterError(
@@ -103,16 +102,16 @@ matrix = [                     # one row for each value, one column for each rep
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The promise that was given, or the smallest epsilon of local differential privacy that the matrix keeps."""
+        """The given promise, or the smallest epsilon that the matrix keeps."""
         if self.promise is not None:
             return self.promise
         largest, smallest = self.matrix.max(axis=0), self.matrix.min(axis=0)
         used = largest > 0
-        # An output that one value has and another has not rules that one out.
+        # A column with zeros and nonzeros rules some values out.
         if (smallest[used] == 0).any():
             return LocalDP(math.inf)
         ratio = float((largest[used] / smallest[used]).max())
-        # A ratio of two entries may be below that of the probabilities drawn from, by a division and two sums.
+        # Rounding (a division and two sums) may leave this ratio below that of the probabilities drawn from.
         return LocalDP(epsilon_above(Fraction(ratio) * (1 + Fraction(1, 2**48))) if ratio > 1 else 0.0)
 
     @cached_property
@@ -126,7 +125,7 @@ matrix = [                     # one row for each value, one column for each rep
         return Facts(is_rounded=True)
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`; floats are fractions, brought to a common denominator."""
+        """See :meth:`Mechanism.weights`; floats are fractions over a common denominator."""
         return as_integers(self.matrix[index])
 
     def __hash__(self) -> int:
@@ -134,7 +133,7 @@ matrix = [                     # one row for each value, one column for each rep
 
     @cached_property
     def _hash(self) -> int:
-        """Computed once: every estimate looks its mechanism up, and a large matrix takes a while."""
+        """Cached: every estimate looks up its mechanism, and large matrices hash slowly."""
         return hash((self.alphabet, self.matrix.tobytes(), self.report_alphabet, self.promise))
 
     def __eq__(self, other: object) -> bool:
@@ -169,8 +168,8 @@ def _as_matrix(matrix: ArrayLike, alphabet: Alphabet) -> NDArray[np.float64]:
         raise InvalidParameterError(
             f"Every row must sum to 1; row {worst} sums to {sums[worst]:.10g}. Divide each row by its sum."
         )
-    # A row that was divided once sums to 1 within half of 2^-51, and is left as it is: read back, a survey is still
-    # the same.
+    # A row that was divided once sums to 1 within half of 2^-51. It stays unchanged, so that a survey that is saved
+    # and read back keeps its fingerprint.
     is_even = np.abs(sums - 1) <= 2.0**-51
-    rows: NDArray[np.float64] = array / np.where(is_even, 1.0, sums)[:, None] + 0.0  # minus zero would hash apart
+    rows: NDArray[np.float64] = array / np.where(is_even, 1.0, sums)[:, None] + 0.0  # -0.0 would hash differently
     return rows

@@ -1,4 +1,4 @@
-"""Guarantees: the promise of a mechanism to a person, as a bound on log-ratios.
+"""Guarantees: a mechanism's promise to a person, as bounds on log-ratios.
 
 >>> print(MetricPrivacy(0.05, Euclidean(), unit="year"))
 metric privacy, 0.05 per year: any report is at most e^(0.05 x distance) times as likely under one value as another
@@ -18,24 +18,25 @@ from confide.errors import InvalidParameterError
 from confide.values import Alphabet, as_value
 from confide.values.checks import check_count, check_positive, is_number
 from confide.values.metrics import FLOAT_ERROR, Bracket, Euclidean, Metric, Value, cut
-from confide.values.wording import all_of, listed
+from confide.values.wording import all_of, listed, rate_per_unit
 
 
 class Guarantee(ABC):
-    """A bound on how much any report can tell two values apart."""
+    """A bound on how well any report can distinguish two values."""
 
     @abstractmethod
     def bound(self, left: Value, right: Value) -> float:
-        """Return the largest log-ratio that any report may have between two values."""
+        """Return the largest log-ratio of any report between two values."""
 
     @abstractmethod
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
-        """Return :meth:`bound` for all pairs of an alphabet, as a dense matrix."""
+        """Return :meth:`bound` for all pairs of an alphabet, as a matrix."""
 
     def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:  # noqa: ARG002
-        """Return fractions around the exact bound for two values, given by number; closer the more bits.
+        """Return fractions around the exact bound for two value numbers.
 
-        A guarantee that does not override this is taken at its word, to the rounding of a few float64 operations.
+        More bits of `precision` give a narrower bracket. The default trusts :meth:`bound` to the rounding of a few
+        float64 operations.
 
         >>> from confide import Integers
         >>> LocalDP(0.5).bracket(Integers(0, 9), 3, 4, 64)
@@ -47,7 +48,7 @@ class Guarantee(ABC):
 
     @property
     def terms(self) -> str:
-        """Promise in a few words, to stand in a sentence.
+        """The promise in a few words, for use in a sentence.
 
         >>> MetricPrivacy(0.05, unit="year").terms
         '0.05 per year'
@@ -55,10 +56,10 @@ class Guarantee(ABC):
         return str(self).partition(":")[0]
 
     def times(self, reports: int) -> Guarantee:
-        """Return what remains of the promise to a person who makes several reports, each with fresh noise.
+        """Return the promise for several reports of one person, with fresh noise.
 
-        The reports are independent given the value, so their probabilities multiply and the bounds on log-ratios add:
-        `reports` times the bound of one, and no less, for all of them may be the report that tells most.
+        Reports are independent given the value, so probabilities multiply and bounds on log-ratios add. The result is
+        `reports` times the bound of one report. It cannot be less: every report may be the most revealing one.
 
         >>> print(MetricPrivacy(0.05, unit="year").times(30).terms)
         1.5 per year
@@ -70,24 +71,24 @@ class Guarantee(ABC):
         raise NotImplementedError(f"{type(self).__name__} must define _times(reports): the promise of several reports.")
 
     def factor(self, left: Value, right: Value) -> float:
-        """Return how many times as likely a report may be under one value as under another.
+        """Return the largest ratio of a report's probability under two values.
 
         >>> round(MetricPrivacy(0.05, Euclidean()).factor(30, 35), 2)
         1.28
         """
         bound = self.bound(left, right)
-        # The largest power that float64 holds is e^709.
+        # float64 overflows at e^709.
         return math.exp(bound) if bound < 700 else math.inf
 
 
 class EpsilonGuarantee(Guarantee):
-    """A promise that is proportional to one epsilon."""
+    """A promise proportional to one epsilon."""
 
     epsilon: float
 
     def _times(self, reports: int) -> Guarantee:
         product = self.epsilon * reports
-        # A promise that is rounded down would be broken.
+        # Rounding a promise down would break it.
         is_short = math.isfinite(product) and Fraction(product) < Fraction(self.epsilon) * reports
         more: Guarantee = replace(self, epsilon=math.nextafter(product, math.inf) if is_short else product)  # type: ignore[type-var]
         return more
@@ -95,7 +96,7 @@ class EpsilonGuarantee(Guarantee):
 
 @dataclass(frozen=True)
 class LocalDP(EpsilonGuarantee):
-    """Local differential privacy: one bound for every two values.
+    """Local differential privacy: one bound for all pairs of values.
 
     >>> print(LocalDP(2.0))
     local differential privacy, epsilon 2: any report is at most 7.39 times as likely under one value as another
@@ -142,6 +143,8 @@ class MetricPrivacy(EpsilonGuarantee):
 
     >>> MetricPrivacy(0.05).bound(30, 40)
     0.5
+    >>> print(MetricPrivacy(0.00003, unit="dollar").terms)
+    0.3 per 10,000 dollars
     """
 
     epsilon: float
@@ -170,27 +173,28 @@ class MetricPrivacy(EpsilonGuarantee):
     @property
     def terms(self) -> str:
         """See :attr:`Guarantee.terms`."""
-        return f"{self.epsilon:.4g} per {self.unit or 'unit of distance'}"
+        return rate_per_unit(self.epsilon, self.unit)
 
     def __str__(self) -> str:
+        rate = np.format_float_positional(self.epsilon, precision=4, fractional=False, trim="-")  # never 3e-05
         return (
             f"metric privacy, {self.terms}: any report is at most "
-            f"e^({self.epsilon:.4g} x distance) times as likely under one value as another"
+            f"e^({rate} x distance) times as likely under one value as another"
         )
 
 
 @dataclass(frozen=True)
 class ProductGuarantee(Guarantee):
-    """Promise for attributes that are blurred independently: their bounds add up.
+    """Promise for attributes with independent noise: their bounds add.
 
     Attributes
     ----------
     names
         The attributes.
     parts
-        What is promised for each.
+        The promise for each attribute.
     widths
-        How many parts a value of each has, one after the other in a value of all: a cell has two.
+        Number of components of each attribute's value: 2 for a cell.
 
     >>> ProductGuarantee(("sex", "age"), (LocalDP(1.0), MetricPrivacy(0.5)), (1, 1)).bound(("f", 3), ("m", 5))
     2.0
@@ -227,7 +231,9 @@ class ProductGuarantee(Guarantee):
 
     @property
     def together(self) -> LocalDP | None:
-        """Promise for all attributes together, where each has one that knows no distance; None elsewhere.
+        """Promise for all attributes together, if each has local differential privacy.
+
+        `None` if the promise of some attribute depends on distance.
 
         >>> ProductGuarantee(("sex", "vote"), (LocalDP(1.0), LocalDP(0.5)), (1, 1)).together
         LocalDP(epsilon=1.5)
@@ -238,7 +244,7 @@ class ProductGuarantee(Guarantee):
         if math.inf in epsilons:
             return LocalDP(math.inf)
         exact = sum(map(Fraction, epsilons), Fraction(0))
-        near = float(exact)  # a promise that is rounded down would be broken
+        near = float(exact)  # rounding a promise down would break it
         return LocalDP(near if near >= exact else math.nextafter(near, math.inf))
 
     @property
@@ -257,14 +263,14 @@ class ProductGuarantee(Guarantee):
 
 
 def check_epsilon(epsilon: object, step: float = 1.0) -> None:
-    """Refuse an epsilon that is no promise between values `step` apart: not positive, or absurd.
+    """Reject a nonpositive epsilon, or an absurd one for a spacing `step`.
 
     >>> check_epsilon(0.05)
     """
     check_positive("epsilon", epsilon)
     log_ratio = float(epsilon) * step  # type: ignore[arg-type]
-    # A promise of e^100 between neighbours protects nobody; a larger epsilon is taken for a slip. Below 1e-9 a report
-    # says nothing that any number of people on earth could make up for.
+    # A factor of e^100 between neighbours protects nobody: a larger epsilon is surely a slip. Below 1e-9 all people on
+    # Earth would be too few.
     smallest, largest = 1e-9, 100.0
     if not smallest <= log_ratio <= largest:
         raise InvalidParameterError(

@@ -1,4 +1,4 @@
-"""Mechanisms on a line or around a circle: geometric and Laplace noise, unbounded and clamped."""
+"""Geometric and Laplace noise on a line or a circle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from confide.values.limits import LARGEST_INTEGER
 
 
 class LineMechanism(MetricMechanism):
-    """A mechanism on whole numbers whose epsilon is per unit of distance."""
+    """A mechanism on whole numbers with epsilon per unit of distance."""
 
     def __post_init__(self) -> None:
         require_line(self.alphabet, type(self).__name__)
@@ -42,38 +42,41 @@ class LineMechanism(MetricMechanism):
         step, places = self._lattice
         if places[-1] >= 2**20:  # products take time in proportion to the points of the lattice
             raise InvalidParameterError(
-                f"The places of {self.alphabet!r} have {float(step):g} in common and nothing coarser, of which it "
-                f"takes {places[-1]:,}, more than {2**20:,}, to reach from the first to the last. Choose rounder "
-                f"edges, or use Exponential, which takes any."
+                f"The coarsest common step of the places of {self.alphabet!r} is {float(step):g}: {places[-1]:,} steps "
+                f"from the first to the last, more than {2**20:,}. Choose rounder edges, or use Exponential, which "
+                f"accepts any."
             )
         settle_epsilon(self, float(step * int(np.diff(places).min())))
 
     @property
     def _rate(self) -> Fraction:
-        """The promised log-ratio between neighbours, or between points of the lattice of uneven values, exactly."""
+        """Promised log-ratio between neighbours, exact.
+
+        For uneven values, between neighbouring points of their lattice.
+        """
         return Fraction(self.epsilon) * self._lattice[0] if self._is_uneven else super()._rate
 
     @property
     def _is_uneven(self) -> bool:
-        """Whether values lie on a line, but not equally far apart."""
+        """Whether values lie on a line with unequal spacing."""
         return self.alphabet.positions is not None
 
     @cached_property
     def _lattice(self) -> tuple[Fraction, Indices]:
-        """Step of the coarsest lattice that holds all uneven values, and their places on it."""
+        """Step of the coarsest lattice with all uneven values, and their places."""
         return lattice_of(self.alphabet.positions or ())
 
 
 class TruncatedLineMechanism(LineMechanism):
-    """Noise on a line, clamped to a range of outputs; the alphabet itself unless another is named.
+    """Noise on a line, clamped to the outputs (default: the alphabet).
 
-    Everything happens on a box that holds alphabet and outputs: the noise is clamped to the box, and from there to the
-    outputs. For ranges on a line that is the same as clamping to the outputs at once.
+    Noise is clamped to a box around alphabet and outputs, and from there to the outputs. For ranges on a line that
+    equals clamping to the outputs directly.
     """
 
     outputs: Alphabet | None
     _sampler: ClassVar[Any] = GeometricNoise
-    """Noise over all whole numbers, by its ratio."""
+    """Noise over all whole numbers, made from its ratio."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,36 +103,42 @@ class TruncatedLineMechanism(LineMechanism):
             )
 
     def _known(self, noise: LatticeNoise) -> Facts:
-        """Return the facts that all clamped noise on a line has. One single output says nothing."""
+        """Return the facts shared by all clamped noise on a line.
+
+        A single output reveals nothing.
+        """
         says_something = self.report_alphabet.size > 1
         known = Facts(is_positive=True, premise=Premise.LINE if says_something else Premise.NOTHING, noise=noise)
         if not self._is_uneven:
             return known
-        # Of uneven values the rule of each report is an interval, under noise that falls away on both sides: the LINE.
+        # A report of uneven values stands for an interval, and the noise falls on both sides: the premise LINE holds.
         # e^(-c |x - z|) is totally positive (Karlin, 1968): its minors over rising x and rising z are not negative. By
         # the basic composition formula the determinant over values x_1 < x_2 < ... and intervals B_1 < B_2 < ... is
-        # the sum, or integral, of such minors over all z_i in B_i. The one at z_i = x_i, which lies in B_i, is
+        # the sum, or integral, of such minors over all z_i in B_i. The minor at z_i = x_i, which lies in B_i, is
         # positive (positive definite kernel).
         intervals = Proof(
-            "A report stands for an interval of places that holds its own value. The determinant of the matrix is a "
-            "sum of determinants of e^(-c distance) between rising places, none negative and one positive.",
+            "A report stands for an interval of places that contains its own value. The determinant of the matrix is "
+            "a sum of determinants of e^(-c distance) between rising places, none negative and one positive.",
             "total positivity of the Laplace kernel",
         )
-        # All gaps between values, and bounds, are multiples of the lattice's step, so the first gap stands for all.
+        # All gaps and bounds are multiples of the lattice's step, so an audit of the first gap covers all.
         places = self._lattice[1].tolist()
         return replace(known, independence=intervals, noise=replace(noise, resolution=places[1], points=places[-1]))
 
     @property
     def reports_every_value(self) -> bool:
-        """Whether every value is also an output, which lemmas on clamped noise ask for."""
+        """Whether every value is also an output, as some lemmas require."""
         (low, high), (first, last) = self.alphabet.span, self.report_alphabet.span
         return first <= low and high <= last
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """See :meth:`Mechanism.peaks`; an end collects all beyond it, so it is likeliest from the alphabet's end."""
+        """See :meth:`Mechanism.peaks`.
+
+        An end output collects everything beyond it, so it is likeliest from the alphabet's end.
+        """
         self.refuse_strays(counts)
         if self._is_uneven:
-            # The value likeliest to give a report is the one nearest to the middle of its cells, but for the two ends.
+            # A report is likeliest from the value nearest to the middle of its cells, except at the two ends.
             middles = (self._starts[:-1] + self._starts[1:] - 1)[:, None] / 2
             nearest = np.argmin(np.abs(self._values - middles), axis=1)
             likeliest = np.concatenate([[0], nearest, [self.alphabet.size - 1]]).astype(np.float64)
@@ -140,7 +149,10 @@ class TruncatedLineMechanism(LineMechanism):
         return places[:, None]
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`; a range that holds all reports has a piece of the channel."""
+        """See :meth:`Mechanism.observe_within`.
+
+        If a range contains all reports, its channel is a piece of the whole one.
+        """
         if not self._is_plain or not isinstance(part.geometry, LineGeometry):
             return super().observe_within(counts, part)
         self.refuse_strays(counts)
@@ -154,17 +166,22 @@ class TruncatedLineMechanism(LineMechanism):
 
     @cached_property
     def channel(self) -> Channel:
-        """See :attr:`Mechanism.channel`; uneven values have a dense one while its exact rows are quick to make."""
+        """See :attr:`Mechanism.channel`.
+
+        Uneven values have a dense one while its exact rows are quick to make.
+        """
         if self._is_plain:
             return self._box_channel
-        # 2**21: entries of the dense matrix of uneven values times points of their lattice: its exact rows then take
-        # half a second, where integers of 64 bits a point are powered and divided.
+        # Exact rows take powers of integers, with 64 bits per lattice point: half a second at 2**21.
         if self._is_uneven and self.alphabet.size**2 * self._box.size <= 2**21:
             return super().channel
         return Embedded(self._box_channel, self._values, self._remap, self.report_alphabet.size)
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`; of uneven values, differences of tails at the ends of each interval."""
+        """See :meth:`Mechanism.weights`.
+
+        For uneven values, differences of tails at the ends of each interval.
+        """
         self._box.require_listable()
         place = int(self._values[index])
         if self._is_uneven:
@@ -175,15 +192,18 @@ class TruncatedLineMechanism(LineMechanism):
     @property
     @abstractmethod
     def _box_channel(self) -> TwoSidedExponential:
-        """The channel of noise clamped to the box, from each of its cells."""
+        """Channel of noise clamped to the box, from each of its cells."""
 
     @abstractmethod
     def _box_weights(self, place: int) -> list[int]:
-        """Return the exact weights of noise clamped to the box, from one of its cells."""
+        """Return the exact weights of clamped noise, from one cell."""
 
     @abstractmethod
     def _tail_weight(self, steps: int | None) -> int:
-        """Return the weight of noise of at least so many steps, or of all noise, over a denominator for the box."""
+        """Return the weight of noise of at least `steps`.
+
+        `None` means all noise. Weights of one box share a denominator.
+        """
 
     def _noise(self, count: int, bits: Bits) -> Indices:
         drawn: Indices = self._sampler(self._ratio).draw(count, bits)
@@ -191,7 +211,7 @@ class TruncatedLineMechanism(LineMechanism):
 
     @property
     def _is_plain(self) -> bool:
-        """Whether values and outputs are the same, and evenly spaced."""
+        """Whether values and outputs are equal and evenly spaced."""
         return not self._is_uneven and self.alphabet.span == self.report_alphabet.span
 
     @cached_property
@@ -210,7 +230,7 @@ class TruncatedLineMechanism(LineMechanism):
 
     @cached_property
     def _remap(self) -> Indices:
-        """Number of the output that each cell of the box is reported as."""
+        """Output number that each cell of the box is reported as."""
         if self._is_uneven:
             return np.searchsorted(self._starts, np.arange(self._box.size), side="right")
         cells = np.arange(self._box.size) + (self._box.span[0] - self.report_alphabet.span[0])
@@ -219,9 +239,12 @@ class TruncatedLineMechanism(LineMechanism):
 
     @cached_property
     def _starts(self) -> Indices:
-        """First cell of the box that is nearer to each uneven value than to the one before it, but for the first."""
+        """First box cell nearer to each uneven value than to its predecessor.
+
+        The first value has none.
+        """
         places = self._lattice[1]
-        return (places[:-1] + places[1:]) // 2 + 1  # a cell in the middle goes to the lower one
+        return (places[:-1] + places[1:]) // 2 + 1  # a cell in the middle goes to the lower value
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         if self._box.size <= LARGEST_TABLE:
@@ -238,13 +261,14 @@ class TruncatedLineMechanism(LineMechanism):
 
 @dataclass(frozen=True, repr=False)
 class TruncatedGeometric(TruncatedLineMechanism):
-    """Add two-sided geometric noise to a whole number and clamp the sum to the alphabet, or to other outputs.
+    """Add two-sided geometric noise to a whole number, then clamp.
 
-    P(z | x) = a(z) alpha^|z - x| with alpha = e^(-epsilon spacing); a is 1 / (1 + alpha) at the two ends, which collect
-    all the noise beyond them, and (1 - alpha) / (1 + alpha) between (paper, eq. TLinearGeometric).
+    The sum is clamped to `outputs` (default: the alphabet). P(z | x) = a(z) alpha^|z - x| with alpha = e^(-epsilon
+    spacing). Here a is 1 / (1 + alpha) at the two ends, which collect all noise beyond them, and (1 - alpha) / (1 +
+    alpha) elsewhere (paper, eq. TLinearGeometric).
 
-    The epsilon is per unit of distance: with a spacing of one year, 0.05 means 0.05 per year of difference. The ratio
-    alpha is rounded up by less than two parts in 2^64, so that the noise keeps the promise and a trifle more.
+    Epsilon is per unit of distance: 0.05 with unit year means 0.05 per year of difference. alpha is rounded up by less
+    than two parts in 2^64, so the noise keeps slightly more than the promise.
 
     >>> from confide import Integers
     >>> mechanism = TruncatedGeometric(Integers(0, 99), epsilon=0.05)
@@ -253,7 +277,7 @@ class TruncatedGeometric(TruncatedLineMechanism):
     """
 
     kind = "truncated-geometric"
-    about = "noise is added, and the sum clamped to the alphabet"
+    about = "adds geometric noise, then clamps the sum to the alphabet"
     alphabet: Alphabet
     epsilon: float
     outputs: Alphabet | None = None
@@ -293,10 +317,11 @@ class TruncatedGeometric(TruncatedLineMechanism):
 
 @dataclass(frozen=True, repr=False)
 class TruncatedLaplace(TruncatedLineMechanism):
-    """Add Laplace noise to a whole number, round to the nearest one and clamp to the alphabet, or to other outputs.
+    """Add Laplace noise to a whole number, round it, then clamp.
 
-    With alpha = e^(-epsilon spacing) and b = sqrt(alpha), a cell at distance d > 0 gets (b^(2d - 1) - b^(2d + 1)) / 2,
-    the cell itself 1 - b, and the two ends all the mass beyond them besides.
+    The sum is rounded to the nearest whole number and clamped to `outputs` (default: the alphabet). With alpha =
+    e^(-epsilon spacing) and b = sqrt(alpha), a cell at distance d > 0 gets (b^(2d - 1) - b^(2d + 1)) / 2, the cell
+    itself 1 - b, and each end also all the mass beyond it.
 
     >>> from confide import Integers
     >>> TruncatedLaplace(Integers(0, 2), epsilon=1.0).channel.dense().round(3)
@@ -306,7 +331,7 @@ class TruncatedLaplace(TruncatedLineMechanism):
     """
 
     kind = "truncated-laplace"
-    about = "continuous noise is added, then rounded and clamped"
+    about = "adds Laplace noise, then rounds and clamps the sum to the alphabet"
     alphabet: Alphabet
     epsilon: float
     outputs: Alphabet | None = None
@@ -317,7 +342,8 @@ class TruncatedLaplace(TruncatedLineMechanism):
     @property
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
-        # With b = sqrt(alpha), a cell is 1 / b^2 times as likely as the next, and its centre 2 / (b + b^2), less.
+        # With b = sqrt(alpha), probabilities fall by b^2 per cell; from the own cell to the next by (b + b^2) / 2,
+        # which is less of a fall.
         known = self._known(LatticeNoise(self._ratio**2, stay=1 - self._ratio, is_clamped=True))
         if self._is_uneven or not self.reports_every_value:
             return known
@@ -352,7 +378,10 @@ class TruncatedLaplace(TruncatedLineMechanism):
 
 
 class UnboundedLineMechanism(UnboundedMechanism, LineMechanism):
-    """Noise on a line with unbounded reports: P(z | x) is a constant times e^(-decay |z - x|)."""
+    """Noise on a line with unbounded reports.
+
+    P(z | x) is a constant times e^(-decay |z - x|).
+    """
 
     _premise = Premise.LINE
     _kin: ClassVar[type[TruncatedGeometric | TruncatedLaplace]]
@@ -363,7 +392,7 @@ class UnboundedLineMechanism(UnboundedMechanism, LineMechanism):
         if self._is_uneven:
             raise InvalidParameterError(
                 f"{type(self).__name__} would report places where {self.alphabet!r} has no value. Use "
-                f"Truncated{type(self).__name__}, which reports the nearest one."
+                f"Truncated{type(self).__name__}, which reports the nearest value."
             )
 
     def _truncated(self, outputs: Alphabet | None) -> LineMechanism | None:
@@ -372,11 +401,14 @@ class UnboundedLineMechanism(UnboundedMechanism, LineMechanism):
 
     @property
     def _log_peak(self) -> float:
-        """The log-probability of reporting the value itself."""
+        """Log-probability of reporting the value itself."""
         return math.log(float((1 - self._ratio) / (1 + self._ratio)))
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`; here P(report | value) does not depend on what other values exist."""
+        """See :meth:`Mechanism.observe_within`.
+
+        Here P(report | value) does not depend on which other values exist.
+        """
         if isinstance(part.geometry, LineGeometry):
             mine: LineMechanism = replace(self, alphabet=part)  # type: ignore[type-var]  # it is a dataclass
             return mine.observe(counts)
@@ -396,7 +428,7 @@ class Geometric(UnboundedLineMechanism):
     """Add two-sided geometric noise to a whole number.
 
     P(z | x) = (1 - alpha) / (1 + alpha) alpha^|z - x| with alpha = e^(-epsilon spacing) (paper, eq. linearGeometric).
-    A report past 2^53 - 1 either way is that number.
+    Reports are clamped to +-(2^53 - 1).
 
     >>> from confide import Integers
     >>> mechanism = Geometric(Integers(0, 99), epsilon=0.05)
@@ -405,7 +437,7 @@ class Geometric(UnboundedLineMechanism):
     """
 
     kind = "geometric"
-    about = "noise is added; any whole number may be reported"
+    about = "adds geometric noise; a report may be any whole number"
     alphabet: Alphabet
     epsilon: float
 
@@ -427,8 +459,8 @@ class Geometric(UnboundedLineMechanism):
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`.
 
-        A report beyond the alphabet says of the values inside exactly what the border says, whatever its distance: its
-        column is the border's, times a constant. So it is counted there, and the constant goes into the offset.
+        The column of a report beyond the alphabet is the border's column times a constant, at any distance. So the
+        report is counted at the border, and the constant goes into the offset.
         """
         low, high = self.alphabet.span
         self.refuse_strays(counts)
@@ -439,22 +471,23 @@ class Geometric(UnboundedLineMechanism):
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
         noisy = self.alphabet.decode(indices) + GeometricNoise(self._ratio).draw(indices.size, bits)
-        reports: NDArray[np.int64] = np.clip(noisy, -LARGEST_INTEGER, LARGEST_INTEGER)  # past them there is no number
+        # Beyond 2^53 - 1, float64 and JSON lose digits.
+        reports: NDArray[np.int64] = np.clip(noisy, -LARGEST_INTEGER, LARGEST_INTEGER)
         return reports
 
     @cached_property
     def _clamped(self) -> TruncatedGeometric:
-        """Kept, so that all groups of reports go through one channel."""
+        """Cached, so that all groups of reports share one channel."""
         return TruncatedGeometric(self.alphabet, self.epsilon)
 
 
 @dataclass(frozen=True, repr=False)
 class Laplace(UnboundedLineMechanism):
-    """Add Laplace noise to a whole number and report the real number that results.
+    """Add Laplace noise to a whole number and report a real number.
 
-    No computer draws a real number. Reports are multiples of a step/2^16, and the noise is exactly geometric among
-    these: P(z | x) is proportional to ``e^(-epsilon |z - x|)`` on that fine lattice with no rounding on the way, so the
-    promise holds to the letter, which floating-point Laplace noise is known to break.
+    Computers cannot draw real numbers. Reports are multiples of a step/2^16, and the noise is exactly geometric on that
+    lattice: P(z | x) is proportional to ``e^(-epsilon |z - x|)``, without rounding. So the promise holds exactly;
+    floating-point Laplace noise is known to break it.
 
     >>> from confide import Integers
     >>> Laplace(Integers(0, 99), epsilon=0.5).report_alphabet
@@ -462,7 +495,7 @@ class Laplace(UnboundedLineMechanism):
     """
 
     kind = "laplace"
-    about = "continuous noise is added; reports are real numbers"
+    about = "adds Laplace noise; a report may be any real number"
     alphabet: Alphabet
     epsilon: float
 
@@ -475,7 +508,10 @@ class Laplace(UnboundedLineMechanism):
             self._require_near(np.array(self.alphabet.span))
 
     def _require_near(self, values: Indices) -> None:
-        """Refuse values whose reports float64 could not hold: it has 53 bits, of which 16 are for the fraction."""
+        """Reject values whose reports do not fit into float64.
+
+        Of its 53 bits, 16 are for the fraction.
+        """
         farthest = int(np.abs(values).max(initial=0))
         if farthest > Line.FARTHEST_VALUE:
             raise InvalidParameterError(
@@ -489,7 +525,7 @@ class Laplace(UnboundedLineMechanism):
         return Line(self.alphabet.spacing, self.alphabet.unit)
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`; beyond the alphabet a report is worth what the border is."""
+        """See :meth:`Mechanism.observe`; reports beyond the alphabet count at the border."""
         self.alphabet.require_listable()
         low, high = self.alphabet.span
         self.refuse_strays(counts)
@@ -509,10 +545,10 @@ class Laplace(UnboundedLineMechanism):
 
 @dataclass(frozen=True, repr=False)
 class WrappedGeometric(MetricMechanism):
-    """Add two-sided geometric noise to a value on a circle, and go around as often as it takes.
+    """Add two-sided geometric noise to a value on a circle.
 
     P(z | x) is proportional to alpha^d + alpha^(k - d) with alpha = e^-epsilon and d the steps from x to z: the sum
-    over all wraps. The epsilon is per step around the circle, the shorter way; 23 hours and 0 hours are one apart.
+    over all wraps. Epsilon is per step around the circle, the shorter way; 23 hours and 0 hours are one step apart.
 
     >>> from confide import Hours
     >>> mechanism = WrappedGeometric(Hours(), epsilon=0.5)
@@ -521,7 +557,7 @@ class WrappedGeometric(MetricMechanism):
     """
 
     kind = "wrapped-geometric"
-    about = "noise is added, and goes around the circle"
+    about = "adds geometric noise that wraps around the circle"
     alphabet: Alphabet
     epsilon: float
 
@@ -547,26 +583,28 @@ class WrappedGeometric(MetricMechanism):
     def channel(self) -> WrappedExponential:
         """See :attr:`Mechanism.channel`."""
         size, ratio = self.alphabet.size, self._ratio
-        # 1 - alpha^k without cancellation; powers of fractions of 64 bits are exact, and long for a large circle.
+        # 1 - alpha^k without cancellation. Exact powers of 64-bit fractions get too long on a large circle.
         around = float(1 - ratio**size) if size <= LARGEST_TABLE else -math.expm1(size * log_of(ratio))
         return WrappedExponential(size, float(ratio), float(1 - ratio), around)
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`: alpha^d + alpha^(size - d) for all d, over their common denominator."""
+        """See :meth:`Mechanism.weights`: alpha^d + alpha^(size - d), over a common denominator."""
         powers, size = power_weights(self._ratio, self.alphabet.size + 1), self.alphabet.size
         row = [powers[steps] + powers[size - steps] for steps in range(size)]
-        # A circle looks the same from every value: all rows are the first one, turned.
+        # A circle looks the same from every value: all rows are rotations of the first.
         return row[-index:] + row[:-index] if index else row
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from rows of weights where there are few; else add noise and go around."""
+        """Draw from rows of weights if few; otherwise add noise and wrap."""
         if self.alphabet.size <= LARGEST_TABLE:
             return super()._draw(indices, bits)
         return (indices + GeometricNoise(self._ratio).draw(indices.size, bits)) % self.alphabet.size
 
 
 def lattice_of(positions: Sequence[Fraction]) -> tuple[Fraction, Indices]:
-    """Return the coarsest step of which all positions are multiples from the first one on, and these multiples.
+    """Return the coarsest common step of positions, and their multiples of it.
+
+    Multiples count from the first position.
 
     >>> lattice_of([Fraction(5), Fraction(15), Fraction(35), Fraction(75)])
     (Fraction(10, 1), array([0, 1, 3, 7]))
@@ -578,7 +616,7 @@ def lattice_of(positions: Sequence[Fraction]) -> tuple[Fraction, Indices]:
 
 
 def require_line(alphabet: object, name: str) -> None:
-    """Refuse anything but whole numbers on a line, or values with places along one."""
+    """Reject anything but whole numbers, or uneven values, on a line."""
     if not isinstance(alphabet, Alphabet) or not isinstance(alphabet.geometry, LineGeometry):
         raise InvalidParameterError(f"{name} needs whole numbers on a line, Integers(low, high); got {alphabet!r}.")
 
@@ -591,7 +629,7 @@ def clamped_channel(ratio: Fraction, size: int) -> TwoSidedExponential:
 
 
 def clamped_weights(ratio: Fraction, index: int, size: int) -> list[int]:
-    """Return a(z) alpha^|z - x| for all z, over their common denominator."""
+    """Return a(z) alpha^|z - x| for all z, over a common denominator."""
     inner, full = ratio.numerator, ratio.denominator
     row = [power_weights(ratio, size)[abs(z - index)] for z in range(size)]
     return [weight * (full if z in (0, size - 1) else full - inner) for z, weight in enumerate(row)]
@@ -599,15 +637,19 @@ def clamped_weights(ratio: Fraction, index: int, size: int) -> list[int]:
 
 @cache
 def power_weights(ratio: Fraction, size: int) -> list[int]:
-    """Return ratio^0, ..., ratio^(size - 1) over their common denominator; the same for every row, and slow to make."""
+    """Return ratio^0, ..., ratio^(size - 1) over a common denominator.
+
+    Cached: every row uses the same powers, and they are slow to compute.
+    """
     return [ratio.numerator**power * ratio.denominator ** (size - 1 - power) for power in range(size)]
 
 
 @cache
 def tail_weights(half_ratio: Fraction, size: int) -> tuple[int, list[int]]:
-    """Return 1, and the probabilities of noise that leads to distances 0, 1, ..., size on one side or further.
+    """Return 1, and the one-sided tail probabilities at distances 0 to `size`.
 
-    They are b^(2d - 1) / 2, all over one denominator, which is left out; the same for every row, and slow to make.
+    The tails are b^(2d - 1) / 2. All numbers are over one denominator, left out. Cached: every row uses the same, and
+    they are slow to compute.
     """
     inner, full = half_ratio.numerator, half_ratio.denominator
     tails = [inner ** (2 * distance - 1) * full ** (2 * (size - distance) + 1) for distance in range(1, size + 1)]
@@ -616,7 +658,10 @@ def tail_weights(half_ratio: Fraction, size: int) -> tuple[int, list[int]]:
 
 
 def clamped_log_ratio(ratio: Fraction, reports: Indices, low: ArrayLike, high: ArrayLike) -> NDArray[np.float64]:
-    """Return log P(report | x) - log P(its clamped stand-in | x), which is the same for every value x inside."""
+    """Return log P(report | x) - log P(clamped report | x).
+
+    It is the same for every value x inside.
+    """
     clamped = np.clip(reports, low, high)
     at_border = (clamped == low) | (clamped == high)
     log_ratios: NDArray[np.float64] = np.abs(reports - clamped) * log_of(ratio)
@@ -625,12 +670,18 @@ def clamped_log_ratio(ratio: Fraction, reports: Indices, low: ArrayLike, high: A
 
 
 def log_inner(rate: float) -> float:
-    """Return log a = log((1 - alpha) / (1 + alpha)) for alpha = e^-rate, without cancellation."""
+    """Return log((1 - alpha) / (1 + alpha)) for alpha = e^-rate.
+
+    Computed without cancellation.
+    """
     return math.log(-math.expm1(-rate)) - math.log1p(math.exp(-rate))
 
 
 def log_smallest_clamped(rate: float, values: tuple[int, int], outputs: tuple[int, int]) -> float:
-    """Return the smallest log-probability of clamped geometric noise: at an end, or just inside it."""
+    """Return the smallest log-probability of clamped geometric noise.
+
+    It occurs at an end, or just inside it.
+    """
     (low, high), (first, last) = values, outputs
     at_end = -math.log1p(math.exp(-rate)) - rate * max(last - low, high - first)
     if last - first < 2:
@@ -639,14 +690,16 @@ def log_smallest_clamped(rate: float, values: tuple[int, int], outputs: tuple[in
 
 
 def geometric_bound(rate: float, size: int, *, is_square: bool = True) -> Bound:
-    """Return the lower bound on inversion's error for the truncated mechanism (proposition invTLinGeomBound).
+    """Return the lower bound on inversion's error for the truncated mechanism.
+
+    Paper, proposition invTLinGeomBound.
 
     Parameters
     ----------
     rate
         Lambda times the spacing.
     size
-        How many values there are.
+        Number of values.
     is_square
         Whether values and outputs are the same.
 
@@ -654,7 +707,7 @@ def geometric_bound(rate: float, size: int, *, is_square: bool = True) -> Bound:
     7818.5
     """
     alpha, beta = math.exp(-rate), -1 / math.expm1(-rate)
-    # The proof takes the inverse's second row from a cell that is no border: there are three or more.
+    # The proof uses an inner row of the inverse, so it needs three values.
     return Bound.at_least(
         beta**3 - 2 * alpha * beta**2 - 2,
         "proposition invTLinGeomBound",
@@ -662,5 +715,5 @@ def geometric_bound(rate: float, size: int, *, is_square: bool = True) -> Bound:
             f"lambda times spacing {rate:.4g} is at most 0.94": rate <= 0.94,
             "values and outputs are the same, 3 or more": is_square and size >= 3,
         },
-        "7238" if (size, rate) == (100, 0.05) else "",  # the paper prints this, where its own formula gives 7818.5
+        "7238" if (size, rate) == (100, 0.05) else "",  # the paper prints this; its own formula gives 7818.5
     )

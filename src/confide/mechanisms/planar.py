@@ -1,4 +1,4 @@
-"""Families of mechanisms on a plane: noise that moves a cell, and clamping to a region."""
+"""Base classes of mechanisms on a plane: noise, clamped or unbounded."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ from confide.mechanisms.sampling import Bits
 from confide.values import Alphabet, Grid, Indices, Lattice, Plane, unbounded
 
 LARGEST_DENSE = 700
-"""Cells up to which a stored matrix is faster than a structured product."""
+"""Most cells for which a stored matrix is faster than a structured product."""
 
 
 class PlaneMechanism(MetricMechanism):
-    """A mechanism on cells whose epsilon is per unit of Euclidean distance (geo-indistinguishability)."""
+    """A mechanism on cells with epsilon per unit of Euclidean distance.
+
+    This is geo-indistinguishability.
+    """
 
     alphabet: Grid | Lattice
     _takes_coordinates: ClassVar[bool] = False
@@ -54,14 +57,14 @@ class PlaneMechanism(MetricMechanism):
 
     @abstractmethod
     def _noise(self, count: int, bits: Bits) -> tuple[Indices, Indices]:
-        """Draw by how many rows and columns to move."""
+        """Draw displacements in rows and columns."""
 
 
 class TruncatedPlaneMechanism(PlaneMechanism):
-    """Noise on a plane, remapped to the nearest cell of a region; the alphabet itself unless another is named.
+    """Noise on a plane, moved to the nearest output (default: the alphabet).
 
-    Noise is clamped to a box that holds alphabet and outputs; from there a cell that is no output, because it is a hole
-    or lies beside them, is reported as the nearest output. Both are post-processing, so the promise stands.
+    Noise is clamped to a box around alphabet and outputs. A cell of the box that is not an output, such as a hole, is
+    reported as the nearest output. Both steps are post-processing, so the promise stays.
     """
 
     alphabet: Grid
@@ -71,7 +74,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         super().__post_init__()
         name, outputs = type(self).__name__, cast("object", self.outputs)
         require_finite(self.alphabet, name)
-        if min(self.alphabet.shape) < 2:  # a grid of one row or column is a line in disguise
+        if min(self.alphabet.shape) < 2:  # a grid of one row or column is a line
             raise InvalidParameterError(
                 f"{name} needs at least two rows and two columns; got {self.alphabet!r}. For one line use "
                 f"Integers(low, high)."
@@ -94,39 +97,42 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`; those that all clamped noise on a plane has."""
+        """See :attr:`Mechanism.facts`; shared by all clamped noise on a plane."""
         return Facts(is_positive=True, premise=Premise.COORDINATES)
 
     @property
     def reports_every_value(self) -> bool:
-        """Whether every value lies in the full box of outputs, which lemmas on clamped noise ask for."""
+        """Whether outputs are a full box with all values, as lemmas require."""
         values, outputs = self.alphabet, self.report_alphabet
         if outputs.holes:
             return False
-        if hull(outputs, values) == outputs:  # the usual case, without a look at each of a million cells
+        if hull(outputs, values) == outputs:  # the usual case, without checking a million cells
             return True
         return bool(values.holes) and bool(outputs.contains(values.decode(np.arange(values.size))).all())
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; the number of the output that each cell of the box is reported as."""
+        """See :attr:`Mechanism.tables`; the output number of each cell of the box."""
         require_tabled(self, 0 if self._is_plain else self._box.size)
         return {} if self._is_plain else {"nearest": self._remap.tolist()}
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """See :meth:`Mechanism.peaks`; an output that stands for holes beside it is likely from all of them."""
+        """See :meth:`Mechanism.peaks`.
+
+        An output that replaces neighbouring holes is likely from all of them.
+        """
         return self._cells_reported(counts)[0].astype(np.float64)
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`; computed on a window around the part and the reports.
+        """See :meth:`Mechanism.observe_within`; uses a window around part and reports.
 
-        Noise is clamped to the window, whose rim then collects what lies beyond: so one more row or column is taken
-        where the box goes on, which nobody reported.
+        Noise is clamped to the window, so its rim collects what lies beyond. The window therefore includes one more row
+        or column where the box continues, which has no reports.
         """
         if part.grid is None:
             return super().observe_within(counts, part)
         cells, numbers = self._cells_reported(counts)
-        # The box of some values and cells, one wider where the mechanism's own box goes on.
+        # The box of the part and the reports, one wider where the mechanism's own box continues.
         box, corner = self._box, np.array([part.grid.first_row, part.grid.first_column])
         start = np.array([box.first_row, box.first_column])
         first = np.maximum(np.minimum(cells.min(axis=0), corner) - 1, start)
@@ -142,7 +148,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         return Evidence(Embedded(channel, values, remap, counts.counts.size), counts.counts)
 
     def _cells_reported(self, counts: Counts) -> tuple[NDArray[np.int64], Indices]:
-        """Return the cells of the box that lead to a report that was seen, and the number of that report."""
+        """Return the box cells behind the reports seen, and their report numbers."""
         self.refuse_strays(counts)
         if self._is_plain:
             return counts.reports.astype(np.int64), np.arange(counts.counts.size)
@@ -154,7 +160,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @property
     def _is_plain(self) -> bool:
-        """Whether values and outputs are the same, without a hole."""
+        """Whether values and outputs are the same, without holes."""
         return self.alphabet == self.report_alphabet and not self.alphabet.holes
 
     @cached_property
@@ -175,15 +181,15 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @abstractmethod
     def _box_channel(self, shape: tuple[int, int]) -> Channel:
-        """Return the channel of noise clamped to a box, from each of its cells."""
+        """Return the channel of noise clamped to a box."""
 
     @abstractmethod
     def _box_weights(self, row: int, column: int) -> list[int]:
-        """Return the exact weights of noise clamped to the box, from one of its cells."""
+        """Return the exact weights of clamped noise, from one cell."""
 
     @cached_property
     def _box(self) -> Grid:
-        """The smallest grid without holes that holds alphabet and outputs."""
+        """The smallest grid without holes around alphabet and outputs."""
         return hull(self.alphabet, self.report_alphabet)
 
     @cached_property
@@ -193,26 +199,27 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @cached_property
     def _remap(self) -> Indices:
-        """Number of the output that each cell of the box is reported as."""
+        """Output number that each cell of the box is reported as."""
         return nearest_cells(self._box, self.report_alphabet)
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        # Values that are the whole box, and outputs that are, need no array over all of its cells.
+        # If values and outputs are the whole box, no array over all its cells is needed.
         places = indices if self._is_plain else self._values[indices]
         rows, columns = self._moved(*np.divmod(places, self._box.columns), bits)
         cells: Indices = rows * self._box.columns + columns
         return cells if self._is_plain else self._remap[cells]
 
     def _moved(self, rows: Indices, columns: Indices, bits: Bits) -> tuple[Indices, Indices]:
-        """Return rows and columns of the box after the noise."""
+        """Return rows and columns of the box after noise."""
         down, along = self._noise(rows.size, bits)
         return np.clip(rows + down, 0, self._box.rows - 1), np.clip(columns + along, 0, self._box.columns - 1)
 
 
 class UnboundedPlaneMechanism(UnboundedMechanism, PlaneMechanism):
-    """Noise on a plane with unbounded reports, cells of the lattice unless a subclass says otherwise.
+    """Noise on a plane with unbounded reports.
 
-    P(report | value) does not depend on what other values exist.
+    Reports are cells of the lattice unless a subclass overrides that. P(report | value) does not depend on which other
+    values exist.
     """
 
     _kin: ClassVar[Any]
@@ -225,7 +232,7 @@ class UnboundedPlaneMechanism(UnboundedMechanism, PlaneMechanism):
 
     @abstractmethod
     def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
-        """Lay counts against the probabilities of their reports under some cells."""
+        """Return counts with the probabilities of their reports under some cells."""
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
@@ -258,18 +265,19 @@ class UnboundedPlaneMechanism(UnboundedMechanism, PlaneMechanism):
 
 
 def shaded(rate: Fraction) -> float:
-    """Return the rate that the tables of weights are computed for: below the promise by more than they are rounded.
+    """Return the rate for tables of weights, slightly below the promise.
 
     Table entries are float64 numbers with relative errors below 1e-13. Lowering the rate by one part in 10^9, and by
-    10^-12 besides, leaves every pair of cells more room than that, so the rounded weights keep the promise exactly.
+    10^-12 more, leaves every pair of cells more room than that, so the rounded weights keep the promise exactly.
     """
     return float(rate) * (1 - 1e-9) - 1e-12
 
 
 def nearest_cells(box: Grid, outputs: Grid) -> Indices:
-    """Return, for each cell of a box, the number of the nearest output; the lowest number among equally near ones.
+    """Return the nearest output's number for each cell of a box.
 
-    Whole numbers alone: the table is part of a survey's document, and must not depend on a library's choice.
+    Of equally near outputs, the lowest number. It uses whole numbers only: the table is part of a survey's document and
+    must not depend on a library's rounding.
     """
     numbers = outputs.locate(box.decode(np.arange(box.size))).reshape(box.shape)
     if (numbers >= 0).all():
@@ -277,14 +285,15 @@ def nearest_cells(box: Grid, outputs: Grid) -> Indices:
     is_wide = box.columns > box.rows  # the second pass takes the square of the columns' number
     numbers = numbers.T if is_wide else numbers
     rows, columns = numbers.shape
-    # The last number passed along each column, from above and from below, and how many rows ago; -1 and far at first.
+    # For each cell: the last output passed along its column, from above and from below, and how many rows ago. Before
+    # the first output: -1, and a distance larger than any.
     sides = np.empty((2, 2, rows, columns), dtype=np.int64)
     for side, step in zip(sides, (1, -1), strict=True):
         last = np.array([[-1], [rows + columns]]) + np.zeros(columns, dtype=np.int64)
         for row, own in zip(range(rows)[::step], numbers[::step], strict=True):
             side[:, row] = last = np.where(own >= 0, [own, np.zeros_like(own)], last + np.array([[0], [1]]))
     above, below = sides
-    # The lower number stands above, so it is taken where both are equally far.
+    # Numbers grow downwards, so of equally far outputs the one above has the lower number.
     named, steps = np.where(above[1] <= below[1], above, below)
     found, across, farthest = numbers.copy(), np.arange(columns), rows + columns
     for row in np.flatnonzero((numbers < 0).any(axis=1)).tolist():
@@ -296,11 +305,11 @@ def nearest_cells(box: Grid, outputs: Grid) -> Indices:
 
 
 def hull(*parts: Grid) -> Grid:
-    """Return the smallest grid without holes that holds all of these."""
+    """Return the smallest grid without holes that contains all these grids."""
     first = min(part.first_row for part in parts), min(part.first_column for part in parts)
     rows = max(part.first_row + part.rows for part in parts) - first[0]
     columns = max(part.first_column + part.columns for part in parts) - first[1]
     one = parts[0]
     if (one.first_row, one.first_column, *one.shape) == (*first, rows, columns):
-        return one.box  # of the same class: cells on the Earth stay what they are
+        return one.box  # keeps the class, such as cells on the Earth
     return one.window(*first, rows, columns)

@@ -1,4 +1,4 @@
-"""Noise on a plane: taxicab on each coordinate, planar geometric over cells, planar Laplace over points."""
+"""Noise on a plane: taxicab, planar geometric and planar Laplace."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from confide.values import Alphabet, Coordinates, Grid, Indices, Lattice, Places
 from confide.values.wording import counted
 
 LARGEST_SCATTER = 50_000_000
-"""Entries up to which a matrix of values and scattered reports is stored: 400 MB."""
+"""Most entries of a stored matrix of values and scattered reports: 400 MB."""
 
 LARGEST_STORED = LARGEST_SCATTER // 10
-"""Entries up to which it is stored even where most of it could be convolved."""
+"""Most entries for which the matrix is stored even if most of it could be convolved."""
 
 LARGEST_WINDOW = 4_000_000
-"""Cells of a box up to which the crowd of far-flung reports is convolved: 32 MB a vector."""
+"""Most cells of a box for which the bulk of the reports is convolved: 32 MB per vector."""
 
 
 class TaxicabNoise(PlaneMechanism):
@@ -49,7 +49,9 @@ class TaxicabNoise(PlaneMechanism):
 
 @dataclass(frozen=True, repr=False)
 class TruncatedTaxicab(TaxicabNoise, TruncatedPlaneMechanism):
-    """The taxicab mechanism clamped to a grid, each coordinate on its own (paper, eq. truncatedTaxicab).
+    """The taxicab mechanism with each coordinate clamped to a grid.
+
+    Paper, eq. truncatedTaxicab.
 
     >>> from confide import Grid
     >>> mechanism = TruncatedTaxicab(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0)
@@ -58,7 +60,7 @@ class TruncatedTaxicab(TaxicabNoise, TruncatedPlaneMechanism):
     """
 
     kind = "truncated-taxicab"
-    about = "noise on row and column, each clamped to the grid"
+    about = "adds geometric noise to row and column, each clamped to the grid"
     alphabet: Grid
     epsilon: float
     outputs: Grid | None = None
@@ -82,7 +84,7 @@ class TruncatedTaxicab(TaxicabNoise, TruncatedPlaneMechanism):
             line.log_smallest_clamped(rate, (start, start + side - 1), (first, first + width - 1))
             for start, side, first, width in zip(starts, grid.shape, firsts, box.shape, strict=True)
         )
-        # With holes the farthest cell may be one, and the smallest probability is another.
+        # With holes the farthest cell may be a hole, so the smallest probability differs.
         return replace(known, independence=proof, log_smallest=None if grid.holes else smallest)
 
     def _box_channel(self, shape: tuple[int, int]) -> Kronecker:
@@ -95,7 +97,7 @@ class TruncatedTaxicab(TaxicabNoise, TruncatedPlaneMechanism):
         return [first * second for first in down for second in along]
 
     def _moved(self, rows: Indices, columns: Indices, bits: Bits) -> tuple[Indices, Indices]:
-        """Draw each coordinate from its rows of weights where these are few; else add noise and clamp."""
+        """Draw each coordinate from weights if few, else clamp noise."""
         if max(self._box.shape) > LARGEST_TABLE:
             return super()._moved(rows, columns, bits)
         down, along = self._axis_rows
@@ -112,9 +114,10 @@ class TruncatedTaxicab(TaxicabNoise, TruncatedPlaneMechanism):
 
 @dataclass(frozen=True, repr=False)
 class Taxicab(TaxicabNoise, UnboundedPlaneMechanism):
-    """Move a cell by two-sided geometric noise of rate epsilon / sqrt 2 on each coordinate (paper, eq. taxicab).
+    """Move a cell by two-sided geometric noise on each coordinate.
 
-    Its probabilities fall with the taxicab distance, which is at most sqrt 2 times the Euclidean one: hence the rate.
+    The rate is epsilon / sqrt 2 (paper, eq. taxicab): probabilities fall with the taxicab distance, which is at most
+    sqrt 2 times the Euclidean one.
 
     >>> from confide import Grid
     >>> Taxicab(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0).report_alphabet
@@ -122,7 +125,7 @@ class Taxicab(TaxicabNoise, UnboundedPlaneMechanism):
     """
 
     kind = "taxicab"
-    about = "noise on row and column; any cell of the plane may be reported"
+    about = "adds geometric noise to row and column; a report may be any cell of the plane"
     alphabet: Grid | Lattice
     epsilon: float
 
@@ -144,8 +147,8 @@ class Taxicab(TaxicabNoise, UnboundedPlaneMechanism):
 
     def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
         if cells.grid is not None:
-            # On each coordinate a report beyond the alphabet says what the border says, times a constant; so it is
-            # counted there, and the constant goes into the offset.
+            # On each coordinate, the column of a report beyond the alphabet is the border's times a constant. So the
+            # report is counted at the border, and the constant goes into the offset.
             box = cells.grid.box
             first = np.array([box.first_row, box.first_column])
             last = first + box.shape - 1
@@ -153,8 +156,8 @@ class Taxicab(TaxicabNoise, UnboundedPlaneMechanism):
             log_ratio = line.clamped_log_ratio(self._ratio, counts.reports, first, last).sum(axis=1)
             evidence = self._clamped.observe(add_up(clamped, counts.counts))
             return replace(evidence, log_offset=float(counts.counts @ log_ratio))
-        # Take each coordinate as a line of the rows, or of the columns, that occur; reports beyond the values are
-        # moved to their border, and by how much goes into the offset.
+        # Each coordinate is a line of the rows, or columns, that occur. Reports beyond the values are moved to the
+        # border, and the factor for that goes into the offset.
         axes: list[channels.ScatteredExponential] = []
         value = report = beyond = np.zeros(1, dtype=np.int64)
         for places, reports in zip(cells.decode(np.arange(cells.size)).T, counts.reports.T, strict=True):
@@ -173,7 +176,7 @@ class Taxicab(TaxicabNoise, UnboundedPlaneMechanism):
 
     @cached_property
     def _clamped(self) -> TruncatedTaxicab:
-        """Kept, so that all groups of reports go through one channel."""
+        """Cached, so that all groups of reports share one channel."""
         assert self.alphabet.grid is not None  # noqa: S101 (for the type checker; `observe` has asked)
         return TruncatedTaxicab(self.alphabet.grid, self.epsilon, outputs=self.alphabet.grid.box)
 
@@ -182,7 +185,7 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
     """Noise from a planar kernel, clamped to a grid."""
 
     _kernel_of: ClassVar[staticmethod[[tuple[int, int], float], PlanarKernel]]
-    """Probabilities of all displacements within a box of a shape at a rate, and of the tails beyond."""
+    """Probabilities of all displacements within a box at a rate, and of the tails beyond."""
 
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
         return self._kernel_of(shape, shaded(self._rate))
@@ -194,7 +197,7 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; displacements too."""
+        """See :attr:`Mechanism.tables`; also displacements."""
         require_tabled(self, self._box.size)
         return {"quadrant": self._quadrant.tolist()} | super().tables
 
@@ -218,7 +221,7 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
         return self._table.draw(count, bits)
 
     def _box_weights(self, row: int, column: int) -> list[int]:
-        """Walk through all displacements and add up where they are clamped to."""
+        """Add up the weights of all displacements where they are clamped to."""
         height, width = self._box.shape
         weights = [0] * (height * width)
         for down in range(1 - height, height):
@@ -231,9 +234,10 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
 
 @dataclass(frozen=True, repr=False)
 class TruncatedPlanarGeometric(TruncatedKernelMechanism):
-    """Move a cell by noise proportional to e^(-epsilon distance) on the lattice, then to the nearest cell of the grid.
+    """Move a cell by noise proportional to e^(-epsilon distance), then clamp.
 
-    Border cells collect infinite sums, computed to full precision (paper, eq. pg and the text after it).
+    The noise is on the lattice of cells; the result is moved to the nearest cell of the grid. Border cells collect
+    infinite sums, computed to full precision (paper, eq. pg and the text after it).
 
     >>> from confide import Grid
     >>> mechanism = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
@@ -242,7 +246,7 @@ class TruncatedPlanarGeometric(TruncatedKernelMechanism):
     """
 
     kind = "truncated-planar-geometric"
-    about = "noise alike in all directions, then the nearest cell"
+    about = "adds noise that is equal in all directions, then takes the nearest cell"
     alphabet: Grid
     epsilon: float
     outputs: Grid | None = None
@@ -252,7 +256,9 @@ class TruncatedPlanarGeometric(TruncatedKernelMechanism):
 
 @dataclass(frozen=True, repr=False)
 class TruncatedPlanarLaplace(TruncatedKernelMechanism):
-    """Move a point by continuous noise of density proportional to e^(-epsilon distance), then to the nearest cell.
+    """Move a point by continuous planar Laplace noise, to the nearest cell.
+
+    The density is proportional to e^(-epsilon distance).
 
     >>> from confide import Grid
     >>> mechanism = TruncatedPlanarLaplace(Grid(20, 14, spacing=0.5, unit="km"), epsilon=1.0)
@@ -261,7 +267,7 @@ class TruncatedPlanarLaplace(TruncatedKernelMechanism):
     """
 
     kind = "truncated-planar-laplace"
-    about = "continuous noise alike in all directions, then the nearest cell"
+    about = "adds continuous noise that is equal in all directions, then takes the nearest cell"
     alphabet: Grid
     epsilon: float
     outputs: Grid | None = None
@@ -271,10 +277,11 @@ class TruncatedPlanarLaplace(TruncatedKernelMechanism):
 
 @dataclass(frozen=True, repr=False)
 class PlanarLaplaceOnCells(TruncatedKernelMechanism):
-    """Planar Laplace noise on coordinates, its reports counted by cells: what an estimate on these cells rests on.
+    """Planar Laplace noise on coordinates, with reports counted by cells.
 
-    People are taken to be spread evenly over their cell, where :class:`TruncatedPlanarLaplace` has them at its middle.
-    No device draws from it: it is made by :meth:`PlanarLaplace.on_cells`.
+    Estimates on cells use it. It assumes that people are spread evenly over their cell, whereas
+    :class:`TruncatedPlanarLaplace` has them at its middle. No device draws from it; :meth:`PlanarLaplace.on_cells`
+    makes it.
     """
 
     kind: ClassVar[str] = "planar-laplace-on-cells"
@@ -284,8 +291,8 @@ class PlanarLaplaceOnCells(TruncatedKernelMechanism):
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Mechanism.fine_print`; devices had no cells, which only the estimate has."""
-        return (self.alphabet.fine_print[0], "In each cell people are taken to be spread evenly.")
+        """See :attr:`Mechanism.fine_print`; only the estimate has cells."""
+        return (self.alphabet.fine_print[0], "The estimate assumes that people are spread evenly in each cell.")
 
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:
         parts = next(parts for parts in (8, 4, 2, 1) if parts == 1 or shape[0] * shape[1] * parts**2 <= LARGEST_WINDOW)
@@ -294,13 +301,13 @@ class PlanarLaplaceOnCells(TruncatedKernelMechanism):
 
 
 class EuclideanNoise(UnboundedPlaneMechanism):
-    """Noise proportional to e^(-epsilon distance) among cells, or among points `_resolution` times as fine."""
+    """Noise proportional to e^(-epsilon distance) among cells or finer points."""
 
     _premise = Premise.DISTANCE
 
     @property
     def _resolution(self) -> int:
-        """By how much finer than cells the points are among which noise is drawn."""
+        """Lattice points of the noise per cell, along each axis."""
         return getattr(self.report_alphabet, "RESOLUTION", 1)
 
     @property
@@ -316,9 +323,10 @@ class EuclideanNoise(UnboundedPlaneMechanism):
         return sampling.PlanarGeometricNoise(self._rate / self._resolution).draw(count, bits)
 
     def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
-        """Store a column e^(-rate distance) for each distinct report, scaled to the value nearest to it.
+        """Store a column e^(-rate distance) for each distinct report.
 
-        Scaling keeps reports far outside from underflowing; what it takes away goes into the offset.
+        Each is scaled to the value nearest to the report, so that far reports do not underflow. The scale goes into the
+        offset.
         """
         if cells.size * counts.reports.shape[0] > LARGEST_SCATTER:
             raise too_scattered(cells, counts)
@@ -329,13 +337,15 @@ class EuclideanNoise(UnboundedPlaneMechanism):
 
     @property
     def _log_peak(self) -> float:
-        """The log-probability of reporting the value itself."""
+        """Log-probability of reporting the value itself."""
         return math.log(float(planar_geometric_kernel((1, 1), self.decay / self._resolution).cells[0, 0]))
 
 
 @dataclass(frozen=True, repr=False)
 class PlanarGeometric(EuclideanNoise):
-    """Move a cell by noise proportional to e^(-epsilon distance) over the unbounded lattice (paper, eq. pg).
+    """Move a cell by noise proportional to e^(-epsilon distance), unbounded.
+
+    The noise is over the whole lattice (paper, eq. pg).
 
     >>> from confide import Grid
     >>> PlanarGeometric(Grid(5, 5), epsilon=0.5).report_alphabet
@@ -343,24 +353,24 @@ class PlanarGeometric(EuclideanNoise):
     """
 
     kind = "planar-geometric"
-    about = "noise alike in all directions; any cell of the plane may be reported"
+    about = "adds noise that is equal in all directions; a report may be any cell of the plane"
     alphabet: Grid | Lattice
     epsilon: float
 
     _kin = TruncatedPlanarGeometric
 
     def _evidence(self, counts: Counts, cells: Alphabet) -> Evidence:
-        """Convolve within a window, and store columns for the few reports beyond it.
+        """Convolve within a window, and store columns for the reports beyond it.
 
-        The window of a grid is the grid with a margin. That of scattered cells lies where most reports do, and the few
-        cells elsewhere have stored rows.
+        The window of a grid is the grid with a margin. For scattered cells it is where most reports lie; the few cells
+        elsewhere have stored rows.
         """
         if cells.size * counts.reports.shape[0] <= LARGEST_STORED:
             return super()._evidence(counts, cells)
         if (grid := cells.grid) is None:
             window = crowded_window(counts, cells)
         else:
-            # No wider than e^-12 of the peak reaches: what is less likely would drown in the rounding of the FFT.
+            # The margin ends at e^-12 of the peak: the FFT's rounding would swamp anything less likely.
             down, along = (min(side // 2 + 1, int(12 / self.decay) + 1) for side in grid.shape)
             shape = grid.rows + 2 * down, grid.columns + 2 * along
             window = grid.window(grid.first_row - down, grid.first_column - along, *shape)
@@ -390,10 +400,10 @@ class PlanarGeometric(EuclideanNoise):
 
 @dataclass(frozen=True, repr=False)
 class PlanarLaplace(EuclideanNoise):
-    """Move a point by continuous planar Laplace noise and report the real point that results.
+    """Move a point by continuous planar Laplace noise, and report the point.
 
     Reports are multiples of a step/2^12, and the noise is exactly proportional to e^(-epsilon distance) among these, so
-    the promise holds to the letter.
+    the promise holds exactly.
 
     >>> from confide import Grid
     >>> PlanarLaplace(Grid(5, 5), epsilon=0.5).report_alphabet
@@ -401,7 +411,7 @@ class PlanarLaplace(EuclideanNoise):
     """
 
     kind = "planar-laplace"
-    about = "continuous noise alike in all directions; reports are real rows and columns, or coordinates"
+    about = "adds continuous noise that is equal in all directions; reports are real rows and columns, or coordinates"
     alphabet: Grid | Lattice
     epsilon: float
 
@@ -424,9 +434,10 @@ class PlanarLaplace(EuclideanNoise):
         return self.alphabet.fine
 
     def on_cells(self, counts: Counts, cells: Places | str) -> tuple[Counts, PlanarLaplaceOnCells]:
-        """Return reports of coordinates counted by cells chosen now, and the mechanism that these are reports of.
+        """Count reports of coordinates by cells; return counts and their mechanism.
 
-        Reports outside the box count in the nearest cell on its rim. In each cell people are taken to be spread evenly.
+        Reports outside the box count in the nearest cell on its rim. People are assumed to be spread evenly in each
+        cell.
 
         >>> from confide import Coordinates, tally
         >>> mechanism = PlanarLaplace(Coordinates(40.7044, -74.0205, 40.7942, -73.9374), epsilon=1.0)
@@ -441,15 +452,15 @@ class PlanarLaplace(EuclideanNoise):
         return found.with_origin(counts.origin), mechanism
 
     def on(self, cells: Places | str) -> PlanarLaplaceOnCells:
-        """Return the mechanism of reports of coordinates that are counted by cells."""
+        """Return the mechanism of coordinates that are counted by cells."""
         if not isinstance(self.alphabet, Coordinates):
             raise InvalidParameterError(
-                f"Cells are chosen later where reports are coordinates; {self.alphabet!r} has them already."
+                f"Cells can be chosen later only if reports are coordinates; {self.alphabet!r} has cells already."
             )
         grid = self.alphabet.cells(cells)
         if grid.unit != self.alphabet.unit:
             raise InvalidParameterError(f"The cells must be counted in {self.alphabet.unit}; got {grid.unit}.")
-        outputs = grid.box if grid.holes else None  # noise carries people where nobody can be
+        outputs = grid.box if grid.holes else None  # noise moves reports into holes too
         return PlanarLaplaceOnCells(grid, self.epsilon, outputs)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
@@ -464,7 +475,9 @@ class PlanarLaplace(EuclideanNoise):
 
 
 def taxicab_bound(rate: float, shape: tuple[int, int], *, is_square: bool = True) -> Bound:
-    """Return the lower bound on inversion's error for the truncated mechanism (proposition invTTaxicabBound).
+    """Return the lower bound on inversion's error for the truncated mechanism.
+
+    Paper, proposition invTTaxicabBound.
 
     >>> round(taxicab_bound(0.2 / math.sqrt(2) * 0.5, (20, 14)).per_report, 1)
     662648.6
@@ -482,7 +495,10 @@ def taxicab_bound(rate: float, shape: tuple[int, int], *, is_square: bool = True
 
 
 def crowded_window(counts: Counts, part: Alphabet) -> Grid:
-    """Return a box that fits and holds most reports: whoever lies behind the widest empty gap is left out, in turn."""
+    """Return a box that fits and contains most reports.
+
+    It drops the reports behind the widest empty gap, repeatedly.
+    """
     reports: NDArray[np.int64] = counts.reports.astype(np.int64)
     while np.prod(reports.max(axis=0) - reports.min(axis=0) + 1.0) > LARGEST_WINDOW:
         sorted_parts = np.sort(reports, axis=0)
@@ -496,7 +512,7 @@ def crowded_window(counts: Counts, part: Alphabet) -> Grid:
 
 
 def too_scattered(alphabet: Alphabet, counts: Counts) -> InvalidParameterError:
-    """Return the error that says that a matrix of values and scattered reports does not fit."""
+    """Return the error for a matrix that does not fit."""
     return InvalidParameterError(
         f"{counted(alphabet.size, 'value')} times {counted(counts.reports.shape[0], 'distinct report')} do not fit. "
         f"Use the truncated mechanism, or round the reports to cells."
@@ -504,16 +520,16 @@ def too_scattered(alphabet: Alphabet, counts: Counts) -> InvalidParameterError:
 
 
 def distances_between(points: NDArray[np.float64], reports: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Euclidean distances in steps, one row a point and one column a report."""
+    """Return Euclidean distances in steps, points by reports."""
     difference = points[:, None, :] - reports[None, :, :]
     distances: NDArray[np.float64] = np.hypot(difference[..., 0], difference[..., 1])
     return distances
 
 
 def layout_of(cells: Alphabet) -> channels.Layout | None:
-    """Return how cells lie; those far apart as if the rows and columns between them, which are empty, were not there.
+    """Return the layout of cells, leaving out empty rows and columns.
 
-    None where even that takes more than five million places.
+    `None` if it would need more than five million places.
     """
     if cells.grid is not None:
         return channels.Layout(cells.grid.shape, cells.grid.places)

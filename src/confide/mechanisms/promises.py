@@ -1,7 +1,8 @@
-"""Promises, checked in exact arithmetic: ratios of integer weights against e^bound, for every pair of values.
+"""Check promises in exact arithmetic.
 
-Float64 sorts out what is far from its bound; what is not is decided in integers of any size. So a promise that is
-exceeded by one part in 10^20 is found, and one that is kept by as little is not doubted.
+Compares ratios of integer weights with e^bound for every pair of values. Float64 settles the pairs that are far from
+their bound; integers of any size decide the rest. So it finds a promise exceeded by one part in 10^20, and does not
+doubt one that is kept by as little.
 """
 
 from __future__ import annotations
@@ -28,29 +29,31 @@ UNIT = 2.0**-53
 """Rounding of one float64 operation."""
 
 GIVEN_AS_FLOATS = 1e-10, 1e-14
-"""Allowance, relative and absolute, for matrices that come as float64: their entries were rounded, perhaps after a few
-operations, before anyone could check them. Everything else gets none."""
+"""Relative and absolute tolerance for matrices given as float64.
+
+Their entries were rounded before confide could check them. Everything else gets no tolerance.
+"""
 
 MOST_BITS = 4096
-"""Bits up to which a comparison is refined; a bound that is known as a float64 stops being refined long before."""
+"""Most bits of a comparison; brackets of bounds known as float64 stop shrinking long before."""
 
 
 @dataclass(frozen=True)
 class WorstRatio:
-    """The pair of values that an output tells apart best, relative to what is promised for the pair.
+    """The pair that an output distinguishes best, relative to its bound.
 
     Attributes
     ----------
     left, right, output
-        Numbers of the two values and of the output; it is likelier from `left`.
+        Numbers of the two values and of the output, which is likelier under `left`.
     log_ratio, bound
-        What is measured and what is promised, rounded to float64.
+        Measured and promised log-ratio, rounded to float64.
     exceeds
         Whether the promise is broken, decided in exact arithmetic.
     excess
-        Where it is, log_ratio - bound before rounding; it may be far below what float64 can tell.
+        If it is broken, log_ratio - bound before rounding; it may be far below float64's resolution.
     is_measured
-        Whether pair, output and log-ratio were computed; else a theorem says that none exceeds the bound.
+        Whether pair, output and log-ratio were computed. If not, a theorem says that no ratio exceeds the bound.
     """
 
     left: int
@@ -64,18 +67,18 @@ class WorstRatio:
 
     @property
     def relative(self) -> float:
-        """The log-ratio as a multiple of the bound: 1 is a promise that is used up."""
+        """The log-ratio divided by the bound: 1 if the promise is tight."""
         if math.isinf(self.bound) or self.log_ratio <= 0:
             return 0.0
         return self.log_ratio / self.bound if self.bound > 0 else math.inf
 
 
 NOTHING = WorstRatio(0, 0, 0, 0.0, 0.0)
-"""The worst of no pairs."""
+"""The worst ratio over no pairs."""
 
 
 def worst_ratio(matrix: FloatArray, bounds: FloatArray) -> WorstRatio:
-    """Find the worst of all pairs and outputs of a matrix that was given in float64, with the allowance for that.
+    """Find the worst pair of a float64 matrix, with tolerance for rounding.
 
     >>> round(worst_ratio(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[0.0, 1.0], [1.0, 0.0]])).relative, 4)
     1.0986
@@ -95,7 +98,9 @@ def worst_ratio(matrix: FloatArray, bounds: FloatArray) -> WorstRatio:
 def worst_of_rows(
     rows: Iterable[Sequence[int]], alphabet: Alphabet, guarantee: Guarantee, *, given_as_floats: bool = False
 ) -> WorstRatio:
-    """Find the worst of all pairs and outputs of rows of integer weights, one row a value, exactly.
+    """Find the worst pair of rows of integer weights, exactly.
+
+    There is one row per value. All pairs and all outputs are compared.
 
     >>> from confide import Integers
     >>> [worst_of_rows([[3, 1], [1, 3]], Integers(0, 1), LocalDP(epsilon)).exceeds for epsilon in (1.0986, 1.0987)]
@@ -106,7 +111,7 @@ def worst_of_rows(
     if isinstance(guarantee, LocalDP):
         worst = _worst_by_column(table, guarantee.epsilon, judge)
     else:
-        # Compare every two values; one left value at a time, so that memory stays at one matrix.
+        # All pairs, one left value at a time, so that memory stays at one matrix.
         bounds = guarantee.bounds(alphabet)
         found = [NOTHING]
         for left in range(table.logs.shape[0] - 1):
@@ -116,14 +121,17 @@ def worst_of_rows(
             doubtful &= _is_own_pair(alphabet, guarantee, left)[:, None]
             broken = _find_broken(left, ratios, others, doubtful, judge)
             found.append(broken or _worst_of(left, ratios, others))
-        # What is over its promise comes before what is not, by however little.
+        # A broken promise ranks before any kept one.
         worst = max(found, key=lambda one: (one.exceeds, one.relative))
     return judge.measure(worst)
 
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """Rows of weights with every distinct probability stored once: structured mechanisms have few."""
+    """Rows of weights that store each distinct probability once.
+
+    Structured mechanisms have few distinct probabilities.
+    """
 
     fractions: list[tuple[int, int]]
     numbers: NDArray[np.int64]
@@ -140,8 +148,8 @@ class _Table:
                 raise InvalidParameterError(f"Row {len(numbers)} has weights that are negative, or none above 0.")
             numbers.append([known.setdefault((weight, total), len(known)) for weight in row])
         fractions = list(known)
-        # Logarithms, and bounds on their errors. Integers of any size are divided exactly and rounded once; what has
-        # lost digits as float64 is taken from the integers.
+        # Logarithms, and bounds on their errors. Python divides integers of any size exactly and rounds once; quotients
+        # too small for float64 are subtracted as logarithms.
         measured: list[tuple[float, float]] = []
         for weight, total in fractions:
             if weight == 0:
@@ -157,23 +165,23 @@ class _Table:
         return cls(fractions, places, logs[places], float(errors.max()))
 
     def slack(self, bounds: FloatArray | float) -> FloatArray | float:
-        """Return how far a difference of two logarithms may be off, and the bound with it."""
+        """Return the rounding error of a log-ratio and of its bound."""
         return 2 * self.error + 16 * UNIT * bounds
 
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Decides in integers whether the ratio of two values under an output exceeds what is promised for them."""
+    """Decide in integers whether a ratio exceeds its promise."""
 
     table: _Table
     alphabet: Alphabet
     guarantee: Guarantee
     given_as_floats: bool
     settled: dict[tuple[int, int, float], bool] = field(default_factory=dict)
-    """By number of the two probabilities and by bound: many entries of a matrix have the same."""
+    """Decisions by the numbers of both probabilities and the bound: many entries repeat."""
 
     def exceeds(self, left: int, right: int, output: int, bound: float) -> bool:
-        """Whether an output is likelier from `left` than from `right` by more than the promise, about e^bound."""
+        """Whether an output is likelier under `left` by more than e^bound."""
         key = int(self.table.numbers[left, output]), int(self.table.numbers[right, output]), bound
         if key not in self.settled:
             numerator, denominator = self.quotient(left, right, output)
@@ -187,7 +195,7 @@ class _Judge:
         return weight * whole, smaller * total
 
     def bracket(self, left: int, right: int, precision: int) -> Bracket:
-        """Return fractions around the bound of two values, with the allowance for what was given as floats."""
+        """Return fractions around a pair's bound, with the tolerance for floats."""
         low, high = self.guarantee.bracket(self.alphabet, left, right, precision)
         if not self.given_as_floats:
             return low, high
@@ -195,10 +203,10 @@ class _Judge:
         return low * (1 + relative) + absolute, high * (1 + relative) + absolute
 
     def measure(self, worst: WorstRatio) -> WorstRatio:
-        """Return a ratio with its logarithm, and its excess, computed from the integers."""
+        """Return the ratio with its logarithm and excess computed from integers."""
         numerator, denominator = self.quotient(worst.left, worst.right, worst.output)
         log_ratio = worst.log_ratio
-        if 0 < numerator <= 2 * denominator:  # farther from 1 a difference of logarithms loses nothing
+        if 0 < numerator <= 2 * denominator:  # near 1 a difference of logarithms loses digits
             log_ratio = math.log1p((numerator - denominator) / denominator)
         if not worst.exceeds or denominator == 0:
             return replace(worst, log_ratio=log_ratio, excess=math.inf if worst.exceeds else 0.0)
@@ -209,58 +217,65 @@ class _Judge:
 
 
 def ratio_exceeds(numerator: int, denominator: int, bracket: Callable[[int], Bracket]) -> bool:
-    """Decide numerator / denominator > e^bound exactly; `bracket` returns fractions around the bound.
+    """Decide numerator / denominator > e^bound exactly.
 
-    e^bound is irrational unless the bound is 0, so a comparison with enough bits always ends; where the bound itself
-    is known only so well, being as large as its upper end is not held against the ratio.
+    `bracket` returns fractions around the bound for a number of bits. e^bound is irrational unless the bound is 0, so a
+    comparison with enough bits always ends. If the bound itself has limited accuracy, a ratio within its bracket does
+    not exceed it.
 
     >>> ratio_exceeds(3, 1, lambda _: (Fraction(1), Fraction(1))), ratio_exceeds(5, 5, lambda _: (Fraction(0),) * 2)
     (True, False)
     """
-    if denominator == 0:
+    if numerator == 0 or denominator == 0:
         return numerator > 0
-    precision, width = 128, None
-    while True:
-        low, high = bracket(precision)
-        if high == 0:
-            return numerator > denominator
-        scale = precision + math.ceil(high * 3 / 2)  # log2(e) < 3/2: e^-bound keeps `precision` bits
-        if numerator * _exponential(low, scale)[1] <= denominator << scale:
-            return False
-        if numerator * _exponential(high, scale)[0] > denominator << scale:
-            return True
-        if precision >= MOST_BITS or (width is not None and width == high - low > 0):
-            return False
-        precision, width = 2 * precision, high - low
+    if bracket(128)[1] == 0:
+        return numerator > denominator
+
+    def inverse(scale: int) -> tuple[int, int]:
+        # Compared with integers, a quotient and its whole part decide alike.
+        whole = (denominator << scale) // numerator
+        return whole, whole
+
+    return _is_exceeded(inverse, bracket)
 
 
 def power_exceeds(ratio: Fraction, steps: int, bracket: Callable[[int], Bracket]) -> bool:
-    """Decide ratio^-steps > e^bound exactly, for a ratio below 1, without ever writing the power out.
+    """Decide ratio^-steps > e^bound exactly, for a ratio below 1.
+
+    It never computes the whole power.
 
     >>> power_exceeds(Fraction(1, 2), 3, lambda _: (Fraction(2), Fraction(2)))
     True
     """
+    return _is_exceeded(lambda scale: power_bounds(ratio, steps, scale), bracket)
+
+
+def _is_exceeded(inverse: Callable[[int], tuple[int, int]], bracket: Callable[[int], Bracket]) -> bool:
+    """Decide ratio > e^bound, by integers around 2^scale / ratio."""
     precision, width = 128, None
     while True:
         low, high = bracket(precision)
-        scale = precision + math.ceil(high * 3 / 2)
-        least, most = power_bounds(ratio, steps, scale)
+        scale = precision + math.ceil(high * 3 / 2)  # log2(e) < 3/2: e^-bound keeps `precision` bits
+        least, most = inverse(scale)
         if least >= _exponential(low, scale)[1]:
             return False
         if most < _exponential(high, scale)[0]:
             return True
+        # A bracket that no longer shrinks is all that is known of the bound.
         if precision >= MOST_BITS or (width is not None and width == high - low > 0):
             return False
         precision, width = 2 * precision, high - low
 
 
 def epsilon_above(ratio: Fraction) -> float:
-    """Return the smallest float64 with e^epsilon of at least a ratio above 1: the logarithm, rounded up exactly.
+    """Return log(ratio), for a ratio above 1, rounded up exactly.
+
+    It is the smallest float64 epsilon with e^epsilon >= ratio.
 
     >>> epsilon_above(Fraction(3)) >= math.log(3), epsilon_above(Fraction(3)) < math.log(3) + 1e-15
     (True, True)
     """
-    epsilon = -log_of(1 / ratio)  # nearly; which float64 it is depends on the machine's logarithm
+    epsilon = -log_of(1 / ratio)  # approximate: the machine's logarithm decides which float64 it is
     while not _is_below(epsilon, ratio):
         epsilon = math.nextafter(epsilon, 0.0)
     while _is_below(epsilon, ratio):
@@ -278,7 +293,7 @@ _exponential = lru_cache(maxsize=4096)(exponential_bounds)
 
 
 def _worst_by_column(table: _Table, epsilon: float, judge: _Judge) -> WorstRatio:
-    """Compare the largest and the smallest of each column: under local DP every pair has the same bound."""
+    """Compare the extremes of each column; all pairs share one bound."""
     logs = table.logs
     if logs.shape[0] < 2:
         return NOTHING
@@ -296,7 +311,10 @@ def _worst_by_column(table: _Table, epsilon: float, judge: _Judge) -> WorstRatio
 
 
 def _exceeding_pair(table: _Table, column: int, epsilon: float, judge: _Judge) -> tuple[int, int] | None:
-    """Return two values whose ratio in a column is too large, or None; those within rounding of its ends are tried."""
+    """Return a pair in a column that exceeds epsilon, or `None`.
+
+    It tries all values within rounding of the column's extremes.
+    """
     logs, numbers, slack = table.logs[:, column], table.numbers[:, column], 2 * table.error
     tops = np.flatnonzero(logs >= logs.max() - slack) if np.isfinite(logs.max()) else np.array([], dtype=np.int64)
     bottoms = np.flatnonzero(logs <= logs.min() + slack)
@@ -308,7 +326,10 @@ def _exceeding_pair(table: _Table, column: int, epsilon: float, judge: _Judge) -
 
 
 def _worst_of(left: int, ratios: FloatArray, bounds: FloatArray) -> WorstRatio:
-    """Return the worst pair of one value with those after it; the other way round a ratio changes its sign alone."""
+    """Return the worst pair of one value with the values after it.
+
+    Swapping the pair only changes the sign of its log-ratio.
+    """
     largest, smallest = ratios.max(axis=1), ratios.min(axis=1)
     sizes = np.maximum(largest, -smallest)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -322,7 +343,7 @@ def _worst_of(left: int, ratios: FloatArray, bounds: FloatArray) -> WorstRatio:
 def _find_broken(
     left: int, ratios: FloatArray, bounds: FloatArray, doubtful: NDArray[np.bool_], judge: _Judge
 ) -> WorstRatio | None:
-    """Decide in integers what float64 cannot, and return the worst pair that exceeds its bound, or None."""
+    """Decide doubtful ratios in integers; return the worst broken pair, or `None`."""
     found = None
     places, outputs = np.nonzero(doubtful)
     for place, output in zip(places.tolist(), outputs.tolist(), strict=True):
@@ -336,15 +357,15 @@ def _find_broken(
 
 
 def _is_own_pair(alphabet: Alphabet, guarantee: Guarantee, left: int) -> NDArray[np.bool_]:
-    """Mark the values after `left` whose pair with it follows from no other two pairs.
+    """Mark the values after `left` whose pair does not follow from others.
 
-    On a lattice the straight way from x to y may pass through a third value m, and then the bounds add up exactly:
+    On a lattice the straight line from x to y may pass through a third value m. Then bounds add exactly:
     d(x, y) = d(x, m) + d(m, y). If no ratio exceeds its bound from x to m and from m to y, none does from x to y. So
-    on a line neighbours suffice, and on a plane those pairs between which there is no other cell.
+    neighbours suffice on a line, and on a plane the pairs with no cell between them.
     """
     count = alphabet.size - left - 1
     if isinstance(guarantee, MetricPrivacy) and isinstance(guarantee.metric, Uneven):
-        next_one: NDArray[np.bool_] = np.arange(count) == 0  # along a line, whatever the gaps
+        next_one: NDArray[np.bool_] = np.arange(count) == 0  # along a line, for any gaps
         return next_one
     is_lattice = alphabet.geometry.dimensions > 0 and isinstance(guarantee, MetricPrivacy)
     if not is_lattice or not isinstance(guarantee.metric, Euclidean | Manhattan):  # type: ignore[attr-defined]
@@ -359,7 +380,7 @@ def _is_own_pair(alphabet: Alphabet, guarantee: Guarantee, left: int) -> NDArray
 
 
 def _differences(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Subtract logarithms; two outputs that are both impossible are not told apart."""
+    """Subtract logarithms; two impossible outputs have log-ratio 0."""
     if not np.isneginf(right).any():
         plain: FloatArray = left - right
         return plain

@@ -1,4 +1,7 @@
-"""Randomized response: of one of k values (k-RR), and of one bit for each value (unary encoding, RAPPOR)."""
+"""Randomized response: over k values (k-RR), or over one bit per value.
+
+Bits per value are unary encoding; RAPPOR is one.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from confide.values.checks import check_positive
 
 
 class LocalMechanism(Mechanism):
-    """A mechanism whose epsilon is the same for any two values."""
+    """A mechanism with one epsilon for all pairs of values."""
 
     epsilon: float
 
@@ -39,9 +42,10 @@ class LocalMechanism(Mechanism):
 
 @dataclass(frozen=True, repr=False)
 class RandomizedResponse(LocalMechanism):
-    """Report the truth with the largest probability that epsilon allows, else any other value alike.
+    """Report the true value, or a uniformly random other value.
 
-    P(z | x) = e^epsilon / (k - 1 + e^epsilon) if z = x, and 1 / (k - 1 + e^epsilon) otherwise (paper, eq. krr).
+    P(z | x) = e^epsilon / (k - 1 + e^epsilon) if z = x, and 1 / (k - 1 + e^epsilon) otherwise (paper, eq. krr). That is
+    the largest probability of the true value that epsilon allows.
 
     >>> from confide import Categories
     >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)
@@ -53,7 +57,7 @@ class RandomizedResponse(LocalMechanism):
     kind = "randomized-response"
     suits = "categories"
     title = "k-ary randomized response"
-    about = "the truth, or with some probability any other value alike"
+    about = "true value with probability p, otherwise a uniformly random other value"
     alphabet: Alphabet
     epsilon: float
 
@@ -100,9 +104,9 @@ class RandomizedResponse(LocalMechanism):
         return WeightRows.of([[self._inverse_ratio.numerator, others]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Replace some values by one of the others: the same row weights, without a row per value.
+        """Replace some values by another one, with the same weights as rows.
 
-        The other one is drawn for everybody, so that the time of a draw does not tell who was replaced.
+        A replacement is drawn for everyone, so that timing does not reveal who was replaced.
         """
         replaced = self._keep_or_replace.draw(np.zeros(indices.size, dtype=np.int64), bits)
         others = uniform_below(self.alphabet.size - 1, indices.size, bits)
@@ -111,7 +115,9 @@ class RandomizedResponse(LocalMechanism):
 
 
 def krr_bound(size: int, epsilon: float) -> Bound:
-    """Return the upper bound on inversion's error for k-RR (proposition invKrrBound).
+    """Return the upper bound on inversion's error for k-RR.
+
+    Paper, proposition invKrrBound.
 
     >>> round(krr_bound(100, 2.0).per_report, 2)
     277.28
@@ -124,15 +130,16 @@ def krr_bound(size: int, epsilon: float) -> Bound:
 
 
 CHUNK = 2**22
-"""Bits that are tossed at a time, so that memory does not grow with the number of people."""
+"""Bits tossed at a time, so that memory does not grow with the number of people."""
 
 
 class UnaryEncoding(LocalMechanism):
-    """One bit for each value: that of the true value is 1 with probability `keep`, any other with `flip`.
+    """One bit per value: set with probability `keep` or `flip`.
 
-    A mechanism of this family is a frozen dataclass with an `alphabet`, an `epsilon`, and the two probabilities as
-    exact fractions, which are checked when it is made. Reports are bit vectors, packed into words of 63 bits.
-    P(bits | x) depends on x only through bit x, by a factor of keep (1 - flip) / (flip (1 - keep)) = e^epsilon or less.
+    The true value's bit is 1 with probability `keep`, any other bit with probability `flip`. A mechanism of this family
+    is a frozen dataclass with an `alphabet`, an `epsilon` and the two probabilities as exact fractions, checked when it
+    is made. Reports are bit vectors, packed into words of 63 bits. P(bits | x) depends on x only through bit x, by a
+    factor of at most keep (1 - flip) / (flip (1 - keep)) = e^epsilon.
 
     >>> from confide import Categories, Rappor
     >>> rappor = Rappor(Categories(["red", "green", "blue"]), epsilon=2.0)
@@ -140,9 +147,9 @@ class UnaryEncoding(LocalMechanism):
     (True, 0.731, 0.269)
     """
 
-    has_channel = False  # 2^k columns, of which nobody needs more than those that were seen
+    has_channel = False  # of the 2^k columns only those of reports seen are needed
     _shares: ClassVar[str] = ""
-    """How often the bit of a value is set, in words; by the two probabilities if left out."""
+    """Probability of a set bit, in words. Optional. Default: made from both probabilities."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -176,7 +183,7 @@ class UnaryEncoding(LocalMechanism):
     def facts(self) -> Facts:
         """See :attr:`Mechanism.facts`."""
         keep, flip = self.keep, self.flip
-        # The least likely vector has the rarer of both for each bit.
+        # In the least likely vector every bit has its rarer value.
         log_smallest = log_of(min(keep, 1 - keep)) + (self.alphabet.size - 1) * log_of(min(flip, 1 - flip))
         shares = self._shares or f"{float(flip):.4g} + {float(keep - flip):.4g} theta"
         reason = f"The bit of a value is set with probability {shares}: each probability can be read off its bit."
@@ -190,31 +197,37 @@ class UnaryEncoding(LocalMechanism):
 
     @property
     def channel(self) -> Channel:
-        """An error: nobody needs P(bits | value) for all bit vectors, only for those that were seen."""
+        """Always raises: there is a column for each of 2^k bit vectors.
+
+        Use :meth:`observe`, which makes the columns of the bit vectors seen.
+        """
         raise InvalidParameterError(
-            f"{self!r} has 2^{self.alphabet.size} outputs, so it has no matrix to speak of. mechanism.observe(counts) "
+            f"{self!r} has 2^{self.alphabet.size} outputs, too many for a matrix. mechanism.observe(counts) "
             f"gives the channel over the bit vectors seen."
         )
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`; columns are 1 + (e^epsilon - 1) bit_x, and the offset has the rest."""
+        """See :meth:`Mechanism.observe`.
+
+        Columns are 1 + (e^epsilon - 1) bit_x; the offset contains the rest.
+        """
         self.refuse_strays(counts)
         size, reports = self.alphabet.size, counts.reports
         chunks = (self.report_alphabet.unpack(reports[rows]) for rows in self._slices(len(reports)))
         parts = [(np.packbits(bits, axis=1, bitorder="little"), bits.sum(axis=1)) for bits in chunks]
         packed, ones = (np.concatenate(part) for part in zip(*parts, strict=True))
-        # What a vector with S ones has from a value whose own bit is 0: (1 - keep) flip^S (1 - flip)^(k - 1 - S).
+        # P(vector with S ones | value whose own bit is 0) = (1 - keep) flip^S (1 - flip)^(k - 1 - S).
         log_rest = log_of(1 - self.keep) + ones * log_of(self.flip) + (size - 1 - ones) * log_of(1 - self.flip)
         channel = BitChannel(size, self.keep, self.flip, packed)
         return Evidence(channel, counts.counts, float(counts.counts @ log_rest))
 
     def _slices(self, count: int) -> list[slice]:
-        """Cut vectors into so many at a time that memory does not grow with the number of people."""
+        """Cut vectors into slices of bounded memory."""
         step = max(1, CHUNK // self.alphabet.size)
         return [slice(start, start + step) for start in range(0, max(1, count), step)]
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`; over all bit vectors, for alphabets so small that they can be listed."""
+        """See :meth:`Mechanism.weights`; for bit vectors few enough to list."""
         self.report_alphabet.require_listable()
         own = (self.keep.denominator - self.keep.numerator, self.keep.numerator)
         set_, unset = self.flip.numerator, self.flip.denominator - self.flip.numerator
@@ -229,20 +242,26 @@ class UnaryEncoding(LocalMechanism):
         return np.concatenate([self._blurred(is_set, bits) for is_set in each])
 
     def _blur(self, words: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
-        """Blur vectors that need not have one bit set: each set bit stays with `keep`, each other is set by `flip`."""
+        """Add noise to vectors with any number of set bits.
+
+        A set bit stays set with probability `keep`; any other is set with probability `flip`.
+        """
         each = (self.report_alphabet.unpack(words[rows]) for rows in self._slices(len(words)))
         return np.concatenate([self._blurred(is_set, bits) for is_set in each]) if len(words) else words
 
     def _blurred(self, is_set: NDArray[np.bool_], bits: Bits) -> NDArray[np.int64]:
         vectors = _toss(self.flip, is_set.size, bits).reshape(is_set.shape)
-        # Under a symmetric pair the same toss serves a bit that is set: it is kept unless it is flipped.
+        # If keep = 1 - flip, the same toss also serves set bits: a set bit stays unless it is flipped.
         is_symmetric = self.keep == 1 - self.flip
         vectors[is_set] = ~vectors[is_set] if is_symmetric else _toss(self.keep, int(is_set.sum()), bits)
         return self.report_alphabet.pack(vectors)
 
 
 def _toss(probability: Fraction, count: int, bits: Bits) -> NDArray[np.bool_]:
-    """Toss exact coins; by the rarer side, whose probability has more leading bits to compare."""
+    """Toss exact coins.
+
+    Tossing the rarer side is faster: it has more leading bits to compare.
+    """
     if probability > Fraction(1, 2):
         return ~PowerCoin(1 - probability).toss(count, bits)
     return PowerCoin(probability).toss(count, bits)
@@ -250,7 +269,7 @@ def _toss(probability: Fraction, count: int, bits: Bits) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, repr=False)
 class Rappor(UnaryEncoding):
-    """Set the bit of the value and no other, then flip each with odds of e^(-epsilon / 2).
+    """Set the bit of the value, then flip each bit at random.
 
     A bit is kept with probability p = e^(epsilon / 2) / (1 + e^(epsilon / 2)) (paper, lemma probrappor).
 
@@ -263,7 +282,7 @@ class Rappor(UnaryEncoding):
     kind = "rappor"
     suits = "categories"
     title = "the RAPPOR mechanism"
-    about = "a bit for each value, set for the true one, then each flipped at random"
+    about = "one bit per value, 1 for the true value; then each bit is flipped at random"
     alphabet: Alphabet
     epsilon: float
 
@@ -271,7 +290,10 @@ class Rappor(UnaryEncoding):
 
     @cached_property
     def keep(self) -> Fraction:
-        """See :attr:`UnaryEncoding.keep`; (1 - p) / p is e^(-epsilon / 2), rounded up."""
+        """See :attr:`UnaryEncoding.keep`.
+
+        (1 - p) / p is e^(-epsilon / 2), rounded up.
+        """
         return 1 / (1 + ratio_above(Fraction(self.epsilon) / 2))
 
     @property
@@ -282,7 +304,7 @@ class Rappor(UnaryEncoding):
 
 @dataclass(frozen=True, repr=False)
 class BitEncoding(UnaryEncoding):
-    """Unary encoding by its two probabilities, as exact fractions; epsilon follows from them."""
+    """Unary encoding by its two exact probabilities; epsilon follows from them."""
 
     alphabet: Alphabet
     own: Fraction
@@ -300,16 +322,19 @@ class BitEncoding(UnaryEncoding):
 
     @cached_property
     def epsilon(self) -> float:  # type: ignore[override]
-        """The smallest epsilon that both probabilities keep: log of keep (1 - flip) / (flip (1 - keep)), rounded up."""
+        """The smallest epsilon that both probabilities keep.
+
+        It is log of keep (1 - flip) / (flip (1 - keep)), rounded up.
+        """
         return epsilon_above(self.keep * (1 - self.flip) / (self.flip * (1 - self.keep)))
 
 
 @dataclass(frozen=True, repr=False, init=False)
 class Unary(BitEncoding):
-    """Set the bit of the value with probability `keep` and any other with `flip`.
+    """Set the true value's bit with probability `keep`, others with `flip`.
 
-    Where a fresh round blurs bits (:class:`TwoRounds`), each bit that is set is reported as set with probability
-    `keep`, and each other with `flip`: the q and p of RAPPOR's instantaneous response.
+    As the fresh round of :class:`TwoRounds`, it reports each set bit as set with probability `keep` and each other with
+    `flip`: the q and p of RAPPOR's instantaneous response.
 
     >>> from confide import Categories
     >>> Unary(Categories(["red", "green", "blue"]), keep=0.75, flip=0.25).guarantee.terms
@@ -319,10 +344,11 @@ class Unary(BitEncoding):
     kind = "unary"
     suits = "categories"
     title = "unary encoding"
-    about = "a bit for each value, that of the true one set with one probability, any other with another"
+    about = "one bit per value: the true value's is 1 with probability keep, any other with probability flip"
     example = """\
-keep = 0.75                    # the bit of the true value is set with this probability
-flip = 0.25                    # and any other with this one: any two values are told apart by a factor of at most 9
+keep = 0.75                    # probability that the true value's bit is 1
+flip = 0.25                    # probability that any other bit is 1
+                               # here no report is more than 9 times as likely under one value as under another
 """
 
     def __init__(self, alphabet: Alphabet, keep: float, flip: float) -> None:

@@ -1,7 +1,7 @@
-"""Two rounds of noise: a permanent one, drawn once for a value and kept, and a fresh one in every report.
+"""Two rounds of noise: permanent, then fresh in every report.
 
-All reports of one value are made from one permanent output, so that any number of them tell no more than it does; and
-two of them differ, so that nobody can be followed by a report that never changes (Erlingsson and others, RAPPOR, 2014).
+All reports of one value come from one permanent output, so together they reveal no more than it does. Two reports still
+differ, so nobody can be tracked by a report that never changes (Erlingsson and others, RAPPOR, 2014).
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from confide.values import Alphabet, Indices, LineGeometry
 
 @dataclass(frozen=True, repr=False)
 class TwoRounds(Mechanism):
-    """Blur a value once and for all, and what comes out anew for every report.
+    """Add permanent noise to a value, then fresh noise in every report.
 
-    Of the two promises, :attr:`guarantee` is that of one report, and :attr:`lasting` that of any number of reports of
-    the same value, for as long as the permanent output is kept: with ``rng=Permanent(secret)`` nothing has to be stored
-    for that. A seed draws both rounds anew, for simulation.
+    :attr:`guarantee` is the promise of one report. :attr:`lasting` is the promise of any number of reports of the same
+    value while the permanent output stays the same. ``rng=Permanent(secret)`` ensures that without storing anything. A
+    seed draws both rounds anew, for simulation.
 
     Parameters
     ----------
     permanent
         The first round.
     fresh
-        The second, whose values are what the first reports. After a unary encoding, which reports bits, another one
-        over the same values, which blurs each of these bits: RAPPOR as it is deployed.
+        The second round, whose values are the reports of the first. After a unary encoding, which reports bits, it is a
+        unary encoding over the same values, which adds noise to each bit: RAPPOR as deployed.
 
     >>> from confide import Categories, RandomizedResponse, Unary
     >>> colours = Categories(["red", "green", "blue"])
@@ -58,16 +58,16 @@ class TwoRounds(Mechanism):
     """
 
     kind = "two-rounds"
-    about = "blurred once and for all by a secret of the person, and what comes out anew in every report"
+    about = "permanent noise from a person's secret, then fresh noise in every report"
     example: ClassVar[Mapping[str, str]] = {
         "categories": """\
 
-[mechanism.permanent]          # drawn once for a value, from a secret of the person: what it promises holds for any
-kind = "unary"                 # number of reports of the same value
+[mechanism.permanent]          # drawn once per value, from a person's secret: its promise covers any number of
+kind = "unary"                 # reports of the same value
 keep = 0.75
 flip = 0.25
 
-[mechanism.fresh]              # drawn anew in every report, from the bits above
+[mechanism.fresh]              # drawn again for every report, from the bits above
 kind = "unary"
 keep = 0.75
 flip = 0.5
@@ -75,11 +75,11 @@ flip = 0.5
         **{
             alphabet: f"""\
 
-[mechanism.permanent]          # drawn once for a value, from a secret of the person: what it promises holds for any
-kind = "{kind}"   # number of reports of the same value
+[mechanism.permanent]          # drawn once per value, from a person's secret: its promise covers any number of
+kind = "{kind}"   # reports of the same value
 epsilon = 0.05
 
-[mechanism.fresh]              # drawn anew in every report, from what came out above
+[mechanism.fresh]              # drawn again for every report, from the output above
 kind = "{kind}"
 epsilon = 0.02
 """
@@ -100,12 +100,12 @@ epsilon = 0.02
             require_finite(self.fresh.report_alphabet, "TwoRounds")
         elif not isinstance(self.fresh, UnaryEncoding):
             raise InvalidParameterError(
-                f"What a unary encoding reports is blurred bit by bit: fresh must be one too, such as "
+                f"A unary encoding reports bits, so fresh must be a unary encoding too, such as "
                 f"Unary(alphabet, keep=0.75, flip=0.5); got {self.fresh!r}."
             )
         if self.fresh.alphabet != between:
             raise InvalidParameterError(
-                f"fresh must take {between!r}, as it is given by {self.permanent!r}; it takes {self.fresh.alphabet!r}."
+                f"fresh must take the reports of {self.permanent!r}, {between!r}; it takes {self.fresh.alphabet!r}."
             )
         self.guarantee  # noqa: B018 (fails now rather than at the first report)
 
@@ -121,13 +121,15 @@ epsilon = 0.02
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Promise of one report: by structure, else by the weights where there are few, else see :func:`one_report`."""
+        """Promise of one report.
+
+        It follows from the structure, or else from the weights if they are few, or else from :func:`one_report`.
+        """
         if self._whole is not None:
             return self._whole.guarantee
         promised = one_report(self.permanent, self.fresh)
         products = self.alphabet.size * self.fresh.alphabet.size * self.report_alphabet.size
-        # 2**14: products of weights of two rounds up to which the promise of one report is the smallest that all of
-        # them keep.
+        # Up to 2**14 products of weights, the smallest epsilon that they keep is quick to compute.
         if not isinstance(promised, LocalDP) or products > 2**14:
             return promised
         rows = [self.weights(number) for number in range(self.alphabet.size)]
@@ -141,7 +143,10 @@ epsilon = 0.02
 
     @property
     def lasting(self) -> Guarantee:
-        """Promise of any number of reports of one value: all are made from one output of the permanent round."""
+        """Promise of any number of reports of one value.
+
+        All of them come from one output of the permanent round.
+        """
         return self.permanent.guarantee
 
     @property
@@ -157,8 +162,7 @@ epsilon = 0.02
             "The rows of both rounds are linearly independent, and so are those of the product of their matrices.",
             f"rank of a product; {sources}",
         )
-        # What one round can report from every value it reports from every distribution over them, and what one makes of
-        # the same outputs for every value is the same outputs again.
+        # If one round has the same possible outputs for every value, so has the product.
         is_positive = True if any(one.is_positive for one in both) else None
         return Facts(is_positive=is_positive, independence=rank if len(proofs) == 2 else None, rounds=rounds)
 
@@ -169,7 +173,7 @@ epsilon = 0.02
 
     @cached_property
     def channel(self) -> Channel:
-        """See :attr:`Mechanism.channel`; the product of both, of which the matrix is never made."""
+        """See :attr:`Mechanism.channel`; the product of both, without its matrix."""
         return Composed(self.permanent.channel, self.fresh.channel) if self._whole is None else self._whole.channel
 
     def part(self, *names: str) -> Mechanism | None:
@@ -178,14 +182,14 @@ epsilon = 0.02
 
     def observe(self, counts: Counts) -> Evidence:
         """See :meth:`Mechanism.observe`."""
-        # Bits have too many outputs for a matrix; the mechanism in one round knows the columns of those seen.
+        # Bits have too many outputs for a matrix; the mechanism in one round has the columns of those seen.
         if self.has_channel or self._whole is None:
             return super().observe(counts)
         self.refuse_strays(counts)
         return self._whole.observe(counts)
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`; sums over what stands between the rounds."""
+        """See :meth:`Mechanism.weights`; sums over the permanent outputs."""
         if self._whole is not None:
             return self._whole.weights(index)
         own = self.permanent.weights(index)
@@ -193,7 +197,7 @@ epsilon = 0.02
 
     @cached_property
     def _columns(self) -> list[tuple[int, ...]]:
-        """Weights of the fresh round, brought to one total for all rows; one column an output."""
+        """Weights of the fresh round with equal row totals, by output."""
         rows = [self.fresh.weights(number) for number in range(self.fresh.alphabet.size)]
         totals = [sum(row) for row in rows]
         common = math.lcm(*totals)
@@ -202,7 +206,10 @@ epsilon = 0.02
 
     @cached_property
     def _whole(self) -> Mechanism | None:
-        """The same mechanism in one round, where both have the same structure: bits, attributes, or rows all alike."""
+        """The same mechanism in one round, or `None`.
+
+        It exists if both rounds are bits, attributes or k-RR.
+        """
         first, second = self.permanent.facts, self.fresh.facts
         if first.bits is not None and second.bits is not None:
             keep, flip = second.bits
@@ -230,9 +237,9 @@ epsilon = 0.02
 
 @dataclass(frozen=True, repr=False)
 class AlikeRows(RandomizedResponse):
-    """Randomized response by the exact ratio between the weight of the value and that of any other.
+    """Randomized response by its exact ratio of weights.
 
-    Its epsilon is the smallest that the ratio keeps.
+    The ratio is between the weight of the value and that of any other; epsilon is the smallest that it keeps.
     """
 
     ratio: Fraction
@@ -243,25 +250,28 @@ class AlikeRows(RandomizedResponse):
 
 
 def between_rounds(permanent: Mechanism) -> Alphabet:
-    """Return what a fresh round takes: what the permanent one reports, and for bits the values that have them."""
+    """Return the alphabet that a fresh round takes.
+
+    It is the permanent round's report alphabet; for bits, the values that have them.
+    """
     reports = permanent.report_alphabet
     return permanent.alphabet if reports.bits is not None else reports
 
 
 def one_report(permanent: Mechanism, fresh: Mechanism) -> Guarantee:
-    """Return the promise of one report of two rounds, as it follows from those of each.
+    """Return the promise of one report, from each round's promise.
 
-    Let a bound the log-ratio of the permanent round for two values, and b that of the fresh one for any two inputs. Its
-    probabilities of one report lie between m and e^b m, and the ratio of their means under two distributions that
-    differ by a factor of at most e^a is largest where the means are taken over a set and its complement whose
-    probabilities differ by e^a and e^-a: then it is (1 + e^(a+b)) / (e^a + e^b). The logarithm is concave in a, with
-    the slope tanh(b / 2) at 0, so that it is at most a tanh(b / 2), which serves bounds that grow with a distance.
+    Let a bound the log-ratio of the permanent round for two values, and b that of the fresh one for any two inputs. The
+    fresh round's probabilities of one report lie between m and e^b m. The ratio of their means under two distributions
+    that differ by a factor of at most e^a is largest if the means are taken over a set and its complement whose
+    probabilities differ by e^a and e^-a: it is then (1 + e^(a+b)) / (e^a + e^b). Its logarithm is concave in a, with
+    slope tanh(b / 2) at 0. So it is at most a tanh(b / 2), which works for bounds that grow with a distance.
 
-    Where the fresh bound grows with a distance too, and the permanent round adds the same noise to every value and
-    moves the sum to the nearest of a line or a box, two values with the same noise get no further apart. So the fresh
-    round alone keeps its promise for them, and the smaller of both holds.
+    Suppose the fresh bound grows with a distance too, and the permanent round adds the same noise to every value and
+    clamps the sum to a line or a box. Then two values with the same noise get no further apart, the fresh round alone
+    keeps its promise for them, and the smaller of both bounds holds.
 
-    In any other case the promise of the permanent round stands, for the fresh one is post-processing.
+    In all other cases the permanent round's promise holds, because the fresh round is post-processing.
 
     >>> from confide import Integers, RandomizedResponse, TruncatedGeometric
     >>> ages = Integers(0, 99, unit="year")
@@ -271,7 +281,7 @@ def one_report(permanent: Mechanism, fresh: Mechanism) -> Guarantee:
     '0.03808 per year'
     """
     first, second = permanent.guarantee, fresh.guarantee
-    up = 1 + 1e-13  # a promise that is computed in float64 is stated larger by a hundred times its rounding
+    up = 1 + 1e-13  # rounds a float64 promise up, by a hundred times its rounding error
     if isinstance(second, LocalDP) and isinstance(first, LocalDP):
         least = min(first.epsilon, second.epsilon)
         if math.isinf(max(first.epsilon, second.epsilon)):
@@ -294,13 +304,14 @@ def one_report(permanent: Mechanism, fresh: Mechanism) -> Guarantee:
 
 
 def rounded_rows(permanent: Mechanism, fresh: Mechanism) -> list[list[int]]:
-    """Return the weights of one report of two rounds for every value, each off by less than its 2^-250th part.
+    """Return weights of two rounds, each within 2^-250 of its value.
 
-    Weights of noise have thousands of bits, which all products of two rounds keep: 27 s for 100 ages, and under 1 s so.
+    Weights of noise have thousands of bits, and exact products keep them all: 27 s for 100 ages, against under 1 s
+    here.
     """
     rounded: list[list[list[int]]] = []
     for one in (permanent, fresh):
-        # Rows as multiples of one small number, of which the smallest weight has 2^252 or more.
+        # Rows as multiples of a unit so small that the smallest weight is at least 2^252 units.
         rows = [one.weights(number) for number in range(one.alphabet.size)]
         totals = [sum(row) for row in rows]
         least = min(weight.bit_length() for row in rows for weight in row if weight)

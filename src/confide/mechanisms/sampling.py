@@ -1,13 +1,14 @@
 """Exact and secure sampling on integers.
 
-No floating point stands between the random bits and a report of a finite mechanism, of geometric or Laplace noise, or
-of RAPPOR. Unbounded planar noise is accepted by comparing floats where these are a million times their error away
-from the edge, and integers of any size where they are not, so its probabilities are exact as well.
+Reports of finite mechanisms, of geometric and Laplace noise and of RAPPOR involve no floating point after the random
+bits. Unbounded planar noise compares floats if they are a million times their error away from the edge, and otherwise
+integers of any size, so its probabilities are exact too.
 
-Random bytes, from the operating system or a seeded generator, and exact coins, integers and orders made of them.
+This module has random bytes, from the operating system or a seeded generator, and the exact coins, integers and
+permutations made from them.
 
-A coin compares four random bits with the leading bits of its probability, and draws more only when the two agree: bits
-are what exact noise waits for. How many bytes are drawn, and what they decide, is specified (docs/device.md).
+Random bits are the bottleneck of exact noise. So a coin compares four random bits with the leading bits of its
+probability, and draws more only if they agree. docs/device.md specifies how many bytes are drawn and what they decide.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def ratio_above(exponent: Fraction) -> Fraction:
     >>> float(ratio_above(Fraction(1))) == math.exp(-1)
     True
     """
-    # 64: A ratio exceeds e^-x by less than two parts in 2^64, so the noise is stronger than promised by no more.
+    # 64 bits: the ratio exceeds e^-x by less than two parts in 2^64, so the noise is hardly stronger than promised.
     fraction_bits = 64 + math.ceil(exponent * 3 / 2)  # log2(e) < 3/2
     context = Context(prec=120)
     scaled = context.multiply(_exponential(exponent, context), Decimal(2**fraction_bits))
@@ -53,7 +54,7 @@ def ratio_above(exponent: Fraction) -> Fraction:
 
 
 def log_of(ratio: Fraction) -> float:
-    """Return the logarithm of a ratio between 0 and 1 to full relative accuracy, however close to 1 it is.
+    """Return log(ratio), for 0 < ratio < 1, to full relative accuracy.
 
     >>> log_of(1 - Fraction(1, 10**12)) == math.log1p(-1e-12)
     True
@@ -72,7 +73,7 @@ def over_root_two(number: Fraction) -> Fraction:
 
 
 def exponential_bounds(exponent: Fraction, precision: int) -> tuple[int, int]:
-    """Return integers around e^-exponent times 2^precision, for an exponent of at least 0.
+    """Return integers around 2^precision e^-exponent, for exponent >= 0.
 
     >>> low, high = exponential_bounds(Fraction(1), 10)
     >>> low <= math.exp(-1) * 1024 <= high, high - low <= 3
@@ -84,7 +85,9 @@ def exponential_bounds(exponent: Fraction, precision: int) -> tuple[int, int]:
 
 
 def power_bounds(ratio: Fraction, exponent: int, precision: int) -> tuple[int, int]:
-    """Return integers around ratio^exponent times 2^precision, for a ratio below 1; close ones, and never huge.
+    """Return close integers around 2^precision ratio^exponent, for a ratio below 1.
+
+    They never get huge.
 
     >>> power_bounds(Fraction(1, 2), 3, 10)
     (128, 128)
@@ -103,7 +106,7 @@ def power_bounds(ratio: Fraction, exponent: int, precision: int) -> tuple[int, i
 
 
 def as_integers(table: NDArray[np.float64]) -> list[int]:
-    """Return float64 numbers as integers over one common denominator, exactly.
+    """Return float64 numbers as integers over a common denominator, exactly.
 
     >>> as_integers(np.array([0.5, 0.75]))
     [2, 3]
@@ -122,7 +125,10 @@ Octets = NDArray[np.uint8]
 
 
 class Bits(ABC):
-    """A supply of independent, uniform bytes; a word is eight of them, the lowest first."""
+    """A supply of independent, uniform bytes.
+
+    A word is eight bytes, lowest first.
+    """
 
     @abstractmethod
     def octets(self, count: int) -> Octets:
@@ -138,13 +144,13 @@ class Bits(ABC):
 
     @property
     def fresh(self) -> Bits:
-        """Bytes for noise that differs from report to report: the same supply, unless its own are permanent."""
+        """Bytes for fresh noise: the same supply, unless it is permanent."""
         return self
 
 
 @dataclass(frozen=True)
 class SecureBits(Bits):
-    """The operating system's cryptographic generator: what a deployed device must use."""
+    """The operating system's cryptographic generator, required on deployed devices."""
 
     def octets(self, count: int) -> Octets:
         """See :meth:`Bits.octets`."""
@@ -153,18 +159,20 @@ class SecureBits(Bits):
 
 @dataclass(frozen=True)
 class SeededBits(Bits):
-    """A numpy generator: reproducible, and fit for simulation only."""
+    """A numpy generator: reproducible, for simulation only."""
 
     generator: np.random.Generator
 
     def octets(self, count: int) -> Octets:
-        """See :meth:`Bits.octets`; what is left of the last word is dropped."""
+        """See :meth:`Bits.octets`; the rest of the last word is dropped."""
         words = self.generator.integers(0, 2**64, size=-(-count // 8), dtype=np.uint64)
         return words.astype("<u8", copy=False).view(np.uint8)[:count]
 
 
 def as_bits(rng: Any) -> Bits:
-    """Normalise an ``rng=`` argument (SPEC 7): None is the secure source, all else a seed, a generator or bytes.
+    """Return the source of bytes that an ``rng=`` argument means.
+
+    `None` is the secure source; otherwise a seed, a generator or bytes.
 
     >>> as_bits(None), as_bits(7).words(1) == as_bits(7).words(1)
     (SecureBits(), array([ True]))
@@ -175,7 +183,7 @@ def as_bits(rng: Any) -> Bits:
 
 
 def as_generator(rng: Any) -> np.random.Generator:
-    """Return a numpy generator from a seed, a bit generator or a generator."""
+    """Return a numpy generator from a seed or a (bit) generator."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -185,7 +193,7 @@ def as_generator(rng: Any) -> np.random.Generator:
 
 
 ROUNDS = (4, 8, 64)
-"""Bits that a toss compares at first, and then while they agree with those of its coin; a word each time after that."""
+"""Bits that a toss compares in each round while they agree with its coin's; then a word each time."""
 GUARD_BITS = 32
 
 
@@ -201,7 +209,7 @@ class PowerCoin:
         return power_bounds(self.ratio, 1 << self.digit, precision)
 
     def leading(self, precision: int) -> int:
-        """Return the first `precision` bits of the probability, exactly: the whole part of it times 2^precision.
+        """Return the first `precision` bits of the probability, exactly.
 
         >>> PowerCoin(Fraction(1, 3)).leading(8), OddsCoin(Fraction(1, 3)).leading(8)
         (85, 64)
@@ -212,7 +220,7 @@ class PowerCoin:
             if low >> guard == high >> guard:
                 return low >> guard
             guard *= 2
-        # Bounds never part where the product is a whole number. Small powers are known exactly, others are none.
+        # Bounds never agree if the product is a whole number. That happens only for small powers, computed exactly.
         return math.floor(self._exact() * (1 << precision))
 
     def toss(self, count: int, bits: Bits) -> NDArray[np.bool_]:
@@ -224,16 +232,16 @@ class PowerCoin:
         return Fraction(self.ratio ** (1 << self.digit))
 
     def part(self, start: int, width: int) -> int:
-        """Return `width` bits of the probability behind the first `start`."""
+        """Return `width` bits of the probability after the first `start`."""
         return self.leading(start + width) & (1 << width) - 1
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """What the first rounds compare with."""
+        """Bits of the probability for the first rounds."""
         return [self.part(sum(ROUNDS[:place]), width) for place, width in enumerate(ROUNDS)]
 
     def _settle(self, bits: Bits) -> bool:
-        """Toss on where the first rounds left it open, once in 2^76 times."""
+        """Continue a toss that the first rounds left open (probability 2^-76)."""
         drawn = sum(ROUNDS)
         while (word := bits.word()) == (own := self.part(drawn, 64)):
             drawn += 64
@@ -256,11 +264,13 @@ class OddsCoin(PowerCoin):
 
 
 def toss_all(coins: Sequence[PowerCoin], count: int, bits: Bits) -> NDArray[np.bool_]:
-    """Toss each coin `count` times, in rounds: half a byte for every toss, then a byte, then words while it is open.
+    """Toss each coin `count` times, in rounds.
+
+    Each toss takes half a byte, then a byte, then words while it is undecided.
 
     Returns
     -------
-    One row a coin, true where it shows heads.
+    One row per coin, true for heads.
 
     >>> toss_all([PowerCoin(Fraction(1, 2)), OddsCoin(Fraction(1, 4))], 3, as_bits(7)).shape
     (2, 3)
@@ -286,10 +296,10 @@ def toss_all(coins: Sequence[PowerCoin], count: int, bits: Bits) -> NDArray[np.b
 
 
 def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
-    """Draw `count` integers, each of 0 .. bound - 1 equally likely.
+    """Draw `count` integers uniformly from 0 .. bound - 1.
 
-    As many bytes as the bound needs, 1, 2, 4 or 8, are cut to their upper bits, as many as it has, and drawn again
-    while they reach it: fewer than two tries on average.
+    It draws 1, 2, 4 or 8 bytes, keeps as many upper bits as the bound has, and rejects numbers that reach the bound:
+    fewer than two tries on average.
 
     >>> from confide.mechanisms.sampling import as_bits
     >>> uniform_below(1, 3, as_bits(0))
@@ -309,35 +319,39 @@ def uniform_below(bound: int, count: int, bits: Bits) -> NDArray[np.int64]:
 
 
 def _upper_bits(count: int, size: int, width: int, bits: Bits) -> NDArray[Any]:
-    """Return the upper bits of `count` numbers of so many bytes."""
+    """Return the upper `width` bits of `count` numbers of `size` bytes."""
     return bits.octets(size * count).view(f"<u{size}") >> (8 * size - width)
 
 
 BUCKETS = 256
-"""Buckets that things are scattered over before each is shuffled; a power of two, for a random byte names one."""
+"""Buckets before shuffling; at most 256 and a power of two, because one random byte picks a bucket."""
 
 LARGEST_SORTED = 2**18
-"""Things that are sorted by their keys at once: they stay in the processor's cache, and keys rarely coincide."""
+"""Most items sorted by keys at once: they fit the processor's cache, and keys rarely coincide."""
 
 
 def scatter(count: int, bits: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Put each of 0 .. count - 1 into a bucket drawn for itself; return them bucket by bucket, and where each ends.
+    """Put each of 0 .. count - 1 into a random bucket.
+
+    Returns
+    -------
+    The numbers bucket by bucket, and where each bucket ends.
 
     >>> order, ends = scatter(1000, as_bits(7))
     >>> sorted(order.tolist()) == list(range(1000)), ends.size, int(ends[-1])
     (True, 256, 1000)
     """
     buckets = bits.octets(count) & np.uint8(BUCKETS - 1)
-    # Of whole numbers this small, a stable sort is a radix sort: one pass, whatever their order.
+    # For bytes, numpy's stable sort is a radix sort: one pass.
     return np.argsort(buckets, kind="stable"), np.cumsum(np.bincount(buckets, minlength=BUCKETS))
 
 
 def permutation(count: int, bits: Bits) -> NDArray[np.int64]:
-    """Return 0 .. count - 1 in an order drawn uniformly from all orders.
+    """Return 0 .. count - 1 in a uniformly random order.
 
-    Few are sorted by random keys, and all keys are drawn again if two coincide: given that they differ, every order is
-    as likely as any other. Many are scattered over buckets first, and each bucket is put into an order of its own,
-    which is exact as well (Rao 1961, Sandelius 1962).
+    Few items are sorted by random keys, all drawn again if two coincide: given that keys differ, every order is equally
+    likely. Many items are scattered over buckets first, and each bucket is shuffled, which is exact too (Rao 1961,
+    Sandelius 1962).
 
     >>> sorted(permutation(5, as_bits(7)).tolist())
     [0, 1, 2, 3, 4]
@@ -348,7 +362,7 @@ def permutation(count: int, bits: Bits) -> NDArray[np.int64]:
             part = order[end - size : end]
             part[:] = part[permutation(size, bits)]
         return order
-    # The number of a thing stands in the low bits of its key, so that sorting keys is all there is to do.
+    # Each key has its item's number in its low bits, so sorting the keys also gives the order.
     width = np.uint64(max(count - 1, 0).bit_length())
     numbers = np.arange(count, dtype=np.uint64)
     while True:
@@ -361,17 +375,17 @@ def permutation(count: int, bits: Bits) -> NDArray[np.int64]:
 
 # Exact sampling from rows of integer weights, at array speed and with no floating point.
 #
-# Row x is drawn from by comparing a uniform real u in [0, 1) with the row's cumulative weights C_1/W, C_2/W, ... Only
-# the leading 64 bits of u are drawn. They settle the answer unless they agree with the leading bits of some C_j/W;
-# then, and only then, more bits of u are drawn and compared with more bits of C_j/W, in integers of any size. The
-# result has exactly the probabilities weight/W, whatever the weights' size.
+# To draw from row x, compare a uniform real u in [0, 1) with the row's cumulative weights C_1/W, C_2/W, ... Only the
+# leading 64 bits of u are drawn at first. They decide unless they agree with the leading bits of some C_j/W. Only then
+# are more bits of u drawn and compared with more bits of C_j/W, in integers of any size. The result has exactly the
+# probabilities weight/W, for weights of any size.
 #
-# A guide gives the outcome at once for most leading bits: it cuts [0, 1) into buckets, and few of them hold a C_j/W.
+# A guide table gives the outcome directly for most leading bits: it cuts [0, 1) into buckets, and few contain a C_j/W.
 
 
 @dataclass(frozen=True)
 class WeightRows:
-    """Rows of non-negative integer weights, ready to be drawn from.
+    """Rows of non-negative integer weights to draw from.
 
     >>> from confide.mechanisms.sampling import as_bits
     >>> rows = WeightRows.of([[1, 3], [2, 2]])
@@ -382,15 +396,15 @@ class WeightRows:
     cumulative: tuple[tuple[int, ...], ...]
     leading_bits: int
     thresholds: NDArray[np.int64]
-    """For each row and each j but the last, row number and leading bits of C_j/W, as one sorted array."""
+    """Row number and leading bits of C_j/W, for each row and each j but the last, in one sorted array."""
 
     @classmethod
     def of(cls, weights: Sequence[Sequence[int]]) -> WeightRows:
-        """Prepare rows of weights, all of the same length and each with a positive sum."""
-        # 63: keys are a row number above leading bits of u, in one non-negative int64.
+        """Prepare rows of weights, of equal length and with positive sums."""
+        # A key is a row number above leading bits of u, in one non-negative int64: 63 bits.
         leading_bits = 63 - (len(weights) - 1).bit_length()
         cumulative = tuple(tuple(accumulate(row)) for row in weights)
-        # Leading bits of a bound of 1 are those just below it.
+        # A bound of 1 gets the leading bits just below it.
         thresholds = [
             (number << leading_bits) | min((bound << leading_bits) // row[-1], (1 << leading_bits) - 1)
             for number, row in enumerate(cumulative)
@@ -403,7 +417,7 @@ class WeightRows:
         if self._inner == 0:
             return np.zeros(rows.shape, dtype=np.int64)
         outcomes = np.empty(rows.size, dtype=np.int64)
-        # 2**16 at a time: what is worked on then stays in the processor's cache.
+        # Batches of 2**16 fit the processor's cache.
         for start in range(0, rows.size, 2**16):
             batch = slice(start, start + 2**16)
             outcomes[batch] = self._draw_batch(rows[batch].astype(np.int64), bits)
@@ -416,15 +430,18 @@ class WeightRows:
 
     @cached_property
     def _bucket_shift(self) -> int:
-        """Number of bits of a key that a bucket leaves open; there are at least 32 buckets a bound, while they fit."""
+        """Bits of a key below the bucket number.
+
+        There are at least 32 buckets per bound, if they fit.
+        """
         wanted = (32 * self._inner).bit_length()
-        # 20: at most 2^20 buckets, 4 MB, which a processor's cache holds.
+        # At most 2^20 buckets: 4 MB, which fit a processor's cache.
         fitting = 20 - (len(self.cumulative) - 1).bit_length()
         return self.leading_bits - max(0, min(wanted, fitting))
 
     @cached_property
     def _guide(self) -> NDArray[np.int32]:
-        """The outcome for each bucket of keys, or -1 where the bucket holds a bound."""
+        """Outcome for each bucket of keys; -1 if it contains a bound."""
         buckets = len(self.cumulative) << (self.leading_bits - self._bucket_shift)
         starts = np.arange(buckets) << self._bucket_shift
         below = np.append(np.searchsorted(self.thresholds, starts), self.thresholds.size)
@@ -444,11 +461,11 @@ class WeightRows:
         return outcomes
 
     def _settle(self, row: int, word: int, bits: Bits) -> int:
-        """Extend u word by word until no cumulative weight of the row is left undecided."""
+        """Extend u word by word until it lies between two bounds."""
         cumulative = self.cumulative[row]
         u, precision, total = word, 64, cumulative[-1]
         while True:
-            # u now stands for the interval [u, u + 1) / 2^precision; it is settled once it lies between two bounds.
+            # u stands for the interval [u, u + 1) / 2^precision, decided once it lies between two bounds.
             low, high = u * total, (u + 1) * total
             below = sum((bound << precision) <= low for bound in cumulative)
             if below == sum((bound << precision) < high for bound in cumulative):
@@ -460,20 +477,18 @@ class WeightRows:
 #
 # The binary digits of a geometric variable G with P(G = g) proportional to alpha^g are independent: digit i is 1 with
 # probability r / (1 + r), r = alpha^(2^i). So G is a handful of independent coins, and the difference of two such G is
-# the two-sided geometric. Each coin compares random bits with the leading ones of its probability, and draws more only
-# when the two agree, so that probabilities which no machine word can hold are still met exactly.
-#
-# Noise on the plane: from a table of displacements, or over the whole unbounded lattice.
-#
-# Both give two arrays of integers, rows and columns to move by.
+# two-sided geometric. Each coin compares random bits with the leading bits of its probability, and draws more only if
+# they agree, so probabilities that fit no machine word are still exact.
 
 BATCH = 2**14
-"""Draws at a time: what is worked on then stays in the processor's cache."""
+"""Draws at a time, so that they fit the processor's cache."""
 
 
 @dataclass(frozen=True)
 class GeometricNoise:
-    """Noise d on the integers with probability (1 - ratio) / (1 + ratio) ratio^|d|.
+    """Two-sided geometric noise: integers d with probability proportional to ratio^|d|.
+
+    The constant is (1 - ratio) / (1 + ratio).
 
     >>> from confide.mechanisms.sampling import as_bits
     >>> GeometricNoise(Fraction(1, 2)).draw(3, as_bits(1)).shape
@@ -492,13 +507,16 @@ class GeometricNoise:
         return noise
 
     def draw_one_sided(self, count: int, bits: Bits) -> NDArray[np.int64]:
-        """Draw `count` independent naturals g with probability proportional to ratio^g."""
+        """Draw `count` naturals g with probability proportional to ratio^g."""
         parts = [self._draw_batch(min(BATCH, count - start), bits) for start in range(0, count, BATCH)]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     @cached_property
     def _digits(self) -> int:
-        """Number of digits that are drawn for everyone: past them, G exceeds 2^digits less than once in 256 times."""
+        """Number of binary digits drawn for everyone.
+
+        G reaches 2^digits less than once in 256 draws.
+        """
         digits = 0
         while PowerCoin(self.ratio, digits).leading(8):
             digits += 1
@@ -506,7 +524,7 @@ class GeometricNoise:
 
     @cached_property
     def _coins(self) -> tuple[PowerCoin, ...]:
-        """The digits from the lowest up, and whether G passes 2^digits."""
+        """Coins for the digits, lowest first, and for G reaching 2^digits."""
         return (*(OddsCoin(self.ratio, digit) for digit in range(self._digits)), PowerCoin(self.ratio, self._digits))
 
     def _draw_batch(self, count: int, bits: Bits) -> NDArray[np.int64]:
@@ -518,7 +536,7 @@ class GeometricNoise:
                 octets |= row << np.uint8(digit)
             total |= octets.astype(np.int64) << start
         undecided = np.flatnonzero(heads[-1])
-        while undecided.size:  # memoryless: having passed 2^digits, the rest is geometric again
+        while undecided.size:  # memoryless: given that G >= 2^digits, the rest is geometric again
             total[undecided] += 1 << self._digits
             undecided = undecided[self._coins[-1].toss(undecided.size, bits)]
         return total
@@ -526,16 +544,19 @@ class GeometricNoise:
 
 @dataclass(frozen=True)
 class LaplaceCellNoise:
-    """The number of cells that continuous Laplace noise moves a cell's centre by.
+    """Displacement in cells by continuous Laplace noise, from a cell's centre.
 
-    With half_ratio = e^(-rate / 2) for cells of width 1, it stays with probability 1 - half_ratio, and otherwise goes
-    either way by 1 + G cells, G geometric with ratio half_ratio^2.
+    With half_ratio = e^(-rate / 2) for cells of width 1, it is 0 with probability 1 - half_ratio, and otherwise 1 + G
+    in either direction, with G geometric of ratio half_ratio^2.
     """
 
     half_ratio: Fraction
 
     def draw(self, count: int, bits: Bits) -> NDArray[np.int64]:
-        """Draw `count` independent integers; steps are drawn for all, so that time does not tell who stays."""
+        """Draw `count` independent integers.
+
+        Steps are drawn for everyone, so that timing does not reveal who stays.
+        """
         moves = PowerCoin(self.half_ratio, 0).toss(count, bits)
         steps = 1 + GeometricNoise(self.half_ratio**2).draw_one_sided(count, bits)
         return np.where(moves, np.where(bits.octets(count) & 1, -steps, steps), 0)
@@ -544,12 +565,12 @@ class LaplaceCellNoise:
 Displacements = tuple[Indices, Indices]
 
 DOUBT = 1e-9
-"""Float64 decides only where it is this far from the edge, a million times its error; integers decide the rest."""
+"""Distance from the edge below which integers decide instead of float64: a million times its error."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableNoise:
-    """Displacements with the probabilities of a table over one quadrant, alike in all four.
+    """Displacements from a table over one quadrant, symmetric in all four.
 
     >>> from confide.mechanisms.sampling import as_bits
     >>> rows, columns = TableNoise(np.array([[0.5, 0.25]])).draw(4, as_bits(1))
@@ -561,7 +582,7 @@ class TableNoise:
 
     @cached_property
     def _weights(self) -> WeightRows:
-        """One row of weights over the quadrant, each times how often its displacement stands in the plane."""
+        """One row of weights over the quadrant, counting mirror images."""
         height, width = self.quadrant.shape
         copies = np.outer(1 + (np.arange(height) > 0), 1 + (np.arange(width) > 0)).reshape(-1).tolist()
         weights = as_integers(self.quadrant)
@@ -577,7 +598,7 @@ class TableNoise:
 
 @dataclass(frozen=True)
 class ProductNoise:
-    """Two-sided geometric noise on each coordinate: the taxicab mechanism's."""
+    """Two-sided geometric noise on each coordinate, for the taxicab mechanism."""
 
     ratio: Fraction
 
@@ -589,10 +610,10 @@ class ProductNoise:
 
 @dataclass(frozen=True)
 class PlanarGeometricNoise:
-    """Displacements over the unbounded lattice with probability proportional to e^(-decay hypot(i, j)), exactly.
+    """Displacements over the lattice, proportional to e^(-decay hypot(i, j)), exactly.
 
-    Taxicab noise of rate decay / sqrt 2 lies above it everywhere, because |i| + |j| <= sqrt 2 hypot(i, j). So it is
-    proposed, and kept with the ratio of the two; nearly four of five are.
+    Taxicab noise of rate decay / sqrt 2 lies above it everywhere, because |i| + |j| <= sqrt 2 hypot(i, j). So it serves
+    as proposal in rejection sampling; nearly four in five are accepted.
 
     >>> from confide.mechanisms.sampling import as_bits
     >>> [part.shape for part in PlanarGeometricNoise(Fraction(1)).draw(3, as_bits(1))]
@@ -622,24 +643,30 @@ class PlanarGeometricNoise:
         exponent = float(self.decay) * np.hypot(down, along) + steps * log_of(self._proposal.ratio)
         margin = words.astype(np.float64) / 2.0**64 - np.exp(-exponent)
         kept = margin < 0
-        # The exponent is a difference of two that grow with the steps, and so does its rounding.
+        # The exponent is a difference of two terms that grow with the steps; so does its rounding error.
         for doubt in np.flatnonzero(np.abs(margin) < DOUBT * (1 + 1e-6 * float(self.decay) * steps)):
             kept[doubt] = self._settle(int(down[doubt]), int(along[doubt]), int(words[doubt]), bits)
         return kept
 
     def _settle(self, down: int, along: int, word: int, bits: Bits) -> bool:
-        """Decide u < e^(-decay hypot) / ratio^steps in integers; more of u is drawn only while the two agree."""
+        """Decide u < e^(-decay hypot) / ratio^steps in integers.
+
+        More bits of u are drawn only while the two agree.
+        """
         if down == 0 and along == 0:
-            return True  # where the proposal is as likely as what is wanted
+            return True  # proposal and target agree at the origin
         u, precision = word, 64
         while u == (edge := self._leading(down, along, precision)):
             u, precision = (u << 64) | bits.word(), precision + 64
         return u < edge
 
     def _leading(self, down: int, along: int, precision: int) -> int:
-        """Return the first `precision` bits of the probability to keep a proposal, which is irrational."""
+        """Return the first `precision` bits of the acceptance probability.
+
+        It is irrational, so the search for its bits ends.
+        """
         steps = abs(down) + abs(along)
-        guard = math.ceil(2 * self.decay * steps) + 64  # more than the bits by which either side may lie below 1
+        guard = math.ceil(2 * self.decay * steps) + 64  # more bits than either side loses below 1
         while True:
             scale = precision + guard
             # Integers around e^(-decay hypot(down, along)) times 2^precision.
@@ -653,10 +680,10 @@ class PlanarGeometricNoise:
             guard += 64
 
 
-# Permanent noise: random bytes that a person's secret, the survey and the value determine, so that they never change.
+# Permanent noise: random bytes determined by a person's secret, the survey and the value, so that they never change.
 #
-# Whoever reports the same value again sends the same report again, and the average of a year of reports tells no more
-# than one. Nothing is stored for it but the secret. What goes into the bytes is specified (docs/device.md).
+# The same value always gives the same report, so a year of reports reveals no more than one. Only the secret is stored.
+# docs/device.md specifies what goes into the bytes.
 
 
 NEW_SECRET = "python -c 'import secrets; print(secrets.token_hex(32))'"  # noqa: S105 (a command that makes one)
@@ -664,10 +691,10 @@ NEW_SECRET = "python -c 'import secrets; print(secrets.token_hex(32))'"  # noqa:
 
 @dataclass(frozen=True, repr=False, init=False)
 class Permanent:
-    """Noise from a secret of one person, in place of ``rng=``: the same report for the same value, every time.
+    """Noise from a person's secret: the same report for the same value.
 
-    Each person needs a secret of their own: 16 random bytes or more, or a text of them, that never leaves the device.
-    With ``survey.privatize`` it is bound to the survey, so that two surveys have independent noise.
+    Pass it in place of ``rng=``. Each person needs their own secret, of 16 random bytes or more, or a text of them. It
+    never leaves the device. ``survey.privatize`` binds it to the survey, so that two surveys have independent noise.
 
     >>> from confide import Categories, RandomizedResponse, Survey
     >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
@@ -678,8 +705,8 @@ class Permanent:
     Attributes
     ----------
     secret
-        Bytes, or a text: hexadecimal digits stand for their bytes, any other text for its UTF-8. One line end behind a
-        text, as files have it, does not belong to it. It is never shown.
+        Bytes, or a text: hexadecimal digits mean their bytes, any other text its UTF-8. One line end after a text, as
+        in files, is ignored. It is never shown.
     fingerprint
         The survey's, once the noise is bound to one.
     """
@@ -695,7 +722,7 @@ class Permanent:
             if is_hexadecimal and len(text) % 2:
                 raise InvalidParameterError(f"Hexadecimal digits come in pairs; a secret has {len(text)} of them.")
             try:
-                # Sixteen hexadecimal digits would be only eight bytes: they are no text by itself.
+                # Sixteen hexadecimal digits are eight bytes, too few, though as a text they would pass for sixteen.
                 content = bytes.fromhex(text) if is_hexadecimal else text.encode()
             except UnicodeEncodeError:
                 wrong = "A secret must be valid text; this one has half of a surrogate pair."
@@ -703,14 +730,14 @@ class Permanent:
         if not isinstance(content, bytes):
             raise InvalidParameterError(f"A secret must be bytes or a text; got {type(secret).__name__}.")
         make = f"Make one with: {NEW_SECRET}"
-        if len(content) < 16:  # 128 bits, which nobody can try out
+        if len(content) < 16:  # 128 bits cannot be guessed by trying
             raise InvalidParameterError(
                 f"A secret needs at least 16 bytes, or 32 hexadecimal digits; got {counted(len(content), 'byte')}. "
                 f"{make}"
             )
         if not any(content):
             raise InvalidParameterError(
-                f"A secret of zeros is one that was never filled, and everybody knows it. {make}"
+                f"This secret is all zeros: a buffer that was never filled, which anyone could guess. {make}"
             )
         object.__setattr__(self, "secret", content)
         object.__setattr__(self, "fingerprint", fingerprint)
@@ -725,7 +752,9 @@ class Permanent:
         return Permanent(self.secret, fingerprint)
 
     def bits(self, value: Any) -> PermanentBits:
-        """Return the random bytes of a value, as a list or a plain number or text has it, from their beginning.
+        """Return the random bytes of a value, from their beginning.
+
+        The value is a list, or a plain number or text.
 
         >>> Permanent(b"sixteen bytes!!!", "survey").bits(30).octets(4).tolist()
         [80, 43, 98, 73]
@@ -735,8 +764,7 @@ class Permanent:
                 "Permanent noise must be bound to a survey, so that two surveys never share it. Call "
                 "survey.privatize(values, rng=Permanent(secret)) in place of mechanism.privatize."
             )
-        # b"confide permanent 1": first part of what is digested: no other use of the same secret can give the same
-        # bytes.
+        # The prefix separates domains: no other use of the same secret can give the same bytes.
         parts = (b"confide permanent 1", self.fingerprint.encode(), canonical_json(value).encode(), b"")
         return PermanentBits(self.secret, b"\0".join(parts))
 
@@ -746,7 +774,10 @@ class Permanent:
 
 
 class PermanentBits(Bits):
-    """Blocks of HMAC-SHA-256 over a message and a counter, eight bytes with the lowest first, one after another."""
+    """Blocks of HMAC-SHA-256 over a message and a counter.
+
+    The counter has eight bytes, lowest first.
+    """
 
     def __init__(self, secret: bytes, message: bytes) -> None:
         self._secret, self._message = secret, message
@@ -760,7 +791,7 @@ class PermanentBits(Bits):
             blocks.append(hmac.digest(self._secret, message, "sha256"))
             self._counter += 1
         tape = b"".join(blocks)
-        # What is left of the last block comes first the next time, as on a device.
+        # The rest of the last block comes first next time, as on a device.
         self._rest = tape[count:]
         return np.frombuffer(tape[:count], dtype=np.uint8)
 
@@ -771,7 +802,10 @@ class PermanentBits(Bits):
 
 
 def as_permanents(rng: Any) -> tuple[Permanent, ...]:
-    """Return the people's permanent noise that an ``rng=`` argument is: of one person, or of one a value; else none."""
+    """Return the permanent noise in an ``rng=`` argument, if any.
+
+    One for one person, or one per value.
+    """
     if isinstance(rng, Permanent):
         return (rng,)
     is_list = isinstance(rng, Sequence) and len(rng) > 0 and all(isinstance(one, Permanent) for one in rng)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import confide
+from confide.data.files import alphabet_record
 from confide.estimates.explanations import (
     describe_alphabet,
     describe_mechanism,
@@ -53,6 +55,38 @@ def summarise_survey(survey: Survey) -> Summary:
     return Summary(survey.title, opening=lines)
 
 
+def survey_record(survey: Survey) -> dict[str, Any]:
+    """Return everything that is said about a survey, ready for JSON."""
+    mechanism = survey.mechanism
+    return {
+        "name": survey.name,
+        "title": survey.title,
+        "simulated": survey.simulated or None,
+        "alphabet": alphabet_record(survey.alphabet),
+        "mechanism": {
+            "kind": mechanism.kind,
+            "epsilon": getattr(mechanism.guarantee, "epsilon", None),
+            "description": repr(mechanism),
+        },
+        "shape": None
+        if survey.shape is None
+        else {"words": list(survey.shape.words), "condition": survey.shape.condition},
+        "reports": alphabet_record(mechanism.report_alphabet),
+        "guarantee": str(mechanism.guarantee),
+        "limits": survey.record().get("limits"),
+        # Of as many reports with fresh noise as the survey allows.
+        "guarantee_of_all_reports": None
+        if survey.most_reports is None or survey.needs_secret
+        else str(mechanism.guarantee.times(survey.most_reports)),
+        "guarantee_of_one_value": None if not survey.needs_secret else str(mechanism.lasting or mechanism.guarantee),
+        "needs_secret": survey.needs_secret,
+        "repetition": describe_repetition(survey),
+        "examples": explain_guarantee(survey),
+        "fine_print": list(survey.mechanism.fine_print),
+        "survey": survey.record(),
+    }
+
+
 def summarise_audit(survey: Survey, result: Audit) -> Summary:
     """Return whether a promise is kept, the pair of values that comes closest to it, and what was compared."""
     verdicts, worst = list(result.faults), _describe_worst(survey, result)
@@ -79,6 +113,41 @@ def summarise_audit(survey: Survey, result: Audit) -> Summary:
         found = f"log-ratio {lasting.worst.log_ratio:.6g} of {lasting.worst.bound:.6g} promised"
         lines.append(("Any number of reports", f"{kept}: {found}, for the permanent round by itself"))
     return Summary(survey.title, opening=lines)
+
+
+def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
+    """Return everything that an audit measured, ready for JSON."""
+    mechanism, worst, draws = survey.mechanism, result.worst, result.draws
+    # The smallest departures that the tests would have found; None where they would not find any.
+    found = {name: share if math.isfinite(share) else None for name, share in vars(draws.sensitivity).items()}
+    record: dict[str, Any] = {
+        "survey": {"name": survey.name, "title": survey.title},
+        "mechanism": {"kind": mechanism.kind, "description": repr(mechanism)},
+        "fingerprint": survey.fingerprint,
+        "guarantee": str(mechanism.guarantee),
+        "holds": result.holds,
+        "faults": list(result.faults),
+        "extent": result.extent.value,
+        "compared": result.compared,
+        "is_measured": worst.is_measured,
+        "left": mechanism.alphabet.decode([worst.left]).tolist()[0],
+        "right": mechanism.alphabet.decode([worst.right]).tolist()[0],
+        "output": mechanism.report_alphabet.decode([worst.output]).tolist()[0],
+        "log_ratio": worst.log_ratio,
+        "bound": worst.bound,
+        "used": worst.relative,
+        "excess": worst.excess,
+        "draws": {"reports": draws.reports, "values": draws.values, "p_value": draws.p_value, "agree": draws.agree}
+        | {"smallest_found": found},
+        "channel_error": result.channel_error,
+        "any_number_of_reports": None,
+    }
+    if (lasting := result.lasting) is not None:  # the permanent round, whose promise is that of any number of reports
+        kept = {"guarantee": str(mechanism.lasting), "holds": lasting.holds, "faults": list(lasting.faults)}
+        worst_pair = {"log_ratio": lasting.worst.log_ratio, "bound": lasting.worst.bound}
+        record["any_number_of_reports"] = kept | {"extent": lasting.extent.value} | worst_pair
+    unknown = () if worst.is_measured else ("left", "right", "output", "log_ratio", "bound", "used", "excess")
+    return record | dict.fromkeys(unknown)
 
 
 def _describe_worst(survey: Survey, result: Audit) -> list[Line]:

@@ -1,1 +1,1 @@
-"""Solvers: one EM, the certified maximum of the likelihood, the smooth prior, and the methods that use them."""
+"""Solvers: EM, the certified maximum, the smooth prior, and the methods."""

@@ -1,4 +1,4 @@
-"""Expectation-maximisation over rows of counts: the one loop under every method that climbs.
+"""Expectation-maximisation over rows of counts, shared by all iterative methods.
 
 With q the shares of the outputs and y = theta M, an EM step replaces theta by theta g, where g = M (q / y) (paper,
 Algorithm 1). It never lowers the likelihood. A row stack holds the counts of one survey, of many groups, of folds or of
@@ -104,7 +104,7 @@ class RowStack:
 
     @classmethod
     def of_shares(cls, channel: Channel, shares: FloatArray) -> RowStack:
-        """Return shares of the outputs of a channel, one row each, as if of one report: for steps alone."""
+        """Return rows of output shares, as if of one report each."""
         ones = np.ones(len(shares))
         return cls(channel, shares, ones, 0 * ones, 0 * ones)
 
@@ -124,7 +124,7 @@ class RowStack:
         return Evidence(self.channel, totals[row] * frequencies[row])
 
     def stored(self) -> RowStack:
-        """Return the same rows over the channel that takes a whole stack through fastest."""
+        """Return the same rows over the channel fastest for stacks."""
         channel = self.channel
         # Up to 512 values and outputs BLAS with a stored matrix beats LAPACK's pttrs, vector by vector, and FFTs.
         # k-RR's closed form, three passes over the stack, is always faster.
@@ -133,7 +133,7 @@ class RowStack:
         return replace(self, channel=Dense(channel.dense(), channel.layout))
 
     def push(self, theta: FloatArray) -> tuple[FloatArray, Answers]:
-        """Return y = theta M, made positive everywhere, and in which rows a reported output was not.
+        """Return a positive y = theta M, and rows with impossible reports.
 
         A product by FFT may come out zero or negative where the truth is tiny, as may a product that underflows.
         A reported output gets the rounding of the row's largest one there: steps from it, which do not depend on the
@@ -149,14 +149,14 @@ class RowStack:
         return lifted, is_impossible if isinstance(is_impossible, np.ndarray) else bool(is_impossible)
 
     def gain(self, outputs: FloatArray) -> FloatArray:
-        """Return g = pull(q / y): how much L would gain, per report, from a little more of each value."""
+        """Return g = pull(q / y), the gradient of L per report."""
         gain = self.channel.pull(self.frequencies / outputs)
         if _least(gain) < 0:  # no more than the rounding of an FFT: a value must not die of it
             gain = np.maximum(gain, EPSILON * gain.max(axis=-1, keepdims=True))
         return gain
 
     def log_likelihood(self, outputs: FloatArray) -> Numbers:
-        """Return L = n q . log y of each row, with its offset."""
+        """Return the log-likelihood of each row, with its offset."""
         logs = np.log(outputs)
         # A vector by BLAS's dot, as Evidence has it; einsum takes six times as long there.
         means = self.frequencies @ logs if logs.ndim == 1 else np.einsum("ij,ij->i", self.frequencies, logs)
@@ -173,12 +173,12 @@ class RowStack:
 
 
 def _least(array: FloatArray) -> float:
-    """Return the smallest entry, or a NaN: by argmin, which has a third of the overhead of min()."""
+    """Return the smallest entry, or NaN; argmin is faster than min()."""
     return array.item(array.argmin())
 
 
 class Step:
-    """An EM step of all rows of a stack; what nobody asks for is not computed.
+    """An EM step of all rows of a stack, computed lazily.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class Step:
 
     @property
     def rise(self) -> Numbers:
-        """By how much the step raised L of each row; not a number for the start, and once a later step was made."""
+        """Rise of L in each row; NaN at the start."""
         if self._before is None:
             return math.nan
         if self._before.is_impossible is False:
@@ -287,7 +287,7 @@ class EM(Iterator[Step]):
 
 
 def take_steps(rows: RowStack, start: FloatArray, number: int, adjust: Adjust | None = None) -> Step:
-    """Return the last of a fixed number of EM steps, which has its distributions and its outputs.
+    """Return the last of a fixed number of EM steps.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> channel = RandomizedResponseChannel(2, 0.75, 0.25)
@@ -299,14 +299,14 @@ def take_steps(rows: RowStack, start: FloatArray, number: int, adjust: Adjust | 
 
 
 def normalised(theta: FloatArray) -> FloatArray:
-    """Return distributions, one row each, that sum to one; also as the change of every step."""
+    """Return distributions, one per row, scaled to sum to one."""
     scaled: FloatArray = theta / theta.sum(axis=-1, keepdims=True)
     return scaled
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MatrixPerRow(Channel):
-    """A matrix of its own for each row of a stack, so that many small problems of one size take their steps together.
+    """One matrix per row: many small problems of one size.
 
     Attributes
     ----------
@@ -351,7 +351,7 @@ class StoppingRule(ABC):
         """Whether each row, or all of them, may stop after this step."""
 
     def confirm(self, step: Step, row: int) -> bool:  # noqa: ARG002 (one contract)
-        """Whether a row that may stop does; asked of single rows, so that it may take a while."""
+        """Confirm that one row may stop; may be expensive."""
         return True
 
     @abstractmethod
@@ -387,7 +387,7 @@ class GoodCertificate(StoppingRule):
         return step.certificates <= self.tolerance
 
     def confirm(self, step: Step, row: int) -> bool:
-        """See :meth:`StoppingRule.confirm`: the rounding errors of g are not in the certificate that it gives."""
+        """See :meth:`StoppingRule.confirm`; proves the certificate despite rounding of g."""
         total = float(np.atleast_1d(step.rows.totals)[row])
         highest = float(np.atleast_2d(step.gain)[row].max())
         if certificate_bound(highest, total, ROUNDING * total) + ROUNDING * total <= self.tolerance:
@@ -402,7 +402,7 @@ class GoodCertificate(StoppingRule):
 
 @dataclass(frozen=True)
 class EnoughSteps(StoppingRule):
-    """A number of steps that was found beforehand to explain held-out reports best."""
+    """Stop after a number of steps chosen by cross-validation."""
 
     steps: int
     status = Status.HELD_OUT
@@ -448,7 +448,7 @@ def climb(
     adjust: Adjust | None = None,
     monitor: Monitor | None = None,
 ) -> list[Ending]:
-    """Run EM on every row until its rule is met, or to the limit; the monitor hears of the first row."""
+    """Run EM on every row until its rule or the limit."""
     em = EM(rows, start, adjust)
     endings: dict[int, Ending] = {}
     places, is_open = np.arange(len(rows)), np.ones(len(rows), dtype=bool)

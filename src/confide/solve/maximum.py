@@ -1,4 +1,4 @@
-"""Maximum of the likelihood: of one row of counts by the solver that suits the channel, of many rows side by side.
+"""Maximum of the likelihood: one row, or many side by side.
 
 Rows over one small channel share a search, :func:`maxima`. It is that of :mod:`confide.solve.support_newton`, one
 Newton step on a few atoms after another, with all rows in one array: one product with the channel, one stack of small
@@ -51,7 +51,7 @@ FAINT = 1e-300
 
 
 def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
-    """Find the maximum of the likelihood by the solver that suits the channel; let others go on where it ends short."""
+    """Find the maximum with the best solver; others continue if needed."""
     channel = evidence.channel
     if channel.keep_and_other is not None:
         return Found.of(evidence, fill_water(evidence.frequencies, *channel.keep_and_other), 0)
@@ -71,7 +71,7 @@ def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
 
 
 def _suitable(evidence: Evidence) -> Iterator[Solver]:
-    """Name the solvers that fit, the best one first; what a later one needs is only looked at when its turn comes."""
+    """Yield the solvers that apply, the best one first."""
     channel = evidence.channel
     if is_line(channel) and channel.shape[0] > LONG_LINE:
         # So few distinct reports leave a small problem: the values that were reported, and their neighbours.
@@ -98,7 +98,7 @@ def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: P
 
 
 def solve_where_reported(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
-    """Solve a line on the values that were reported and their neighbours, as a small problem of its own.
+    """Solve a line on the reported values and their neighbours alone.
 
     Between two reports next to each other the gain is a alpha^x + b alpha^-x times the row's factor. That sum is
     convex, so where rows have no factors of their own the highest gain, and all of the maximum, is at a report; or
@@ -127,7 +127,7 @@ def is_line(channel: Channel) -> bool:
 
 
 def fill_water(shares: FloatArray, keep: float, other: float, members: FloatArray | None = None) -> FloatArray:
-    """Return the maximum under k-RR, of sum_x q_x log((keep - other) theta_x + other), by water-filling.
+    """Return the maximum under k-RR by water-filling.
 
     Where x is a block of values its number of `members` says how often the chance of another one is in it.
 
@@ -146,7 +146,7 @@ def fill_water(shares: FloatArray, keep: float, other: float, members: FloatArra
 
 
 def can_solve_together(channel: Channel) -> bool:
-    """Whether rows of counts over a channel are solved side by side: none that has a closed form."""
+    """Whether rows over this channel are solved side by side."""
     values, outputs = channel.shape
     most = MOST_OUTPUTS if channel.is_stored else LARGEST_TOGETHER
     return values <= LARGEST_TOGETHER and outputs <= most and channel.keep_and_other is None
@@ -212,7 +212,7 @@ def maxima(
 
 @dataclass(frozen=True, eq=False)
 class _Climbers:
-    """Rows on their way up, each a composite that moves as one, and single values.
+    """Rows being solved, each a composite atom and single values.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class _Climbers:
         start: FloatArray | None,
         factors: FloatArray | None,
     ) -> _Climbers:
-        """Climb a little by EM: the whole distribution that it reaches is the first atom."""
+        """Climb by EM; the distribution reached is the first atom."""
         (number, size), totals = (len(counts), base.shape[0]), counts.sum(axis=1)
         # A start that is near the maximum needs only a few steps.
         theta, steps = (np.full((number, size), 1 / size), WARM_UP) if start is None else (start + LITTLE / size, 4)
@@ -261,7 +261,7 @@ class _Climbers:
 
     @property
     def stack(self) -> RowStack:
-        """The rows for EM; the rows of the matrix are multiplied by their factors."""
+        """The rows for EM, with rows of the matrix scaled."""
         channel = self.base if self.factors is None else self.base.rescaled(self.factors)
         return RowStack.of_shares(channel, self.shares)
 
@@ -282,7 +282,7 @@ class _Climbers:
         return theta, self.stack.channel.push(theta)
 
     def stepped(self, gain: FloatArray) -> _Climbers:
-        """Take one Newton step on the atoms of each row, as long as it gains a fair share of what it promises."""
+        """Take one Newton step on the atoms of each row."""
         atoms, is_atom = _padded((self.single > 0) | self.missing(gain))
         rows = self.base.matrix[atoms]
         if self.factors is not None:
@@ -313,7 +313,7 @@ class _Climbers:
         return moved
 
     def missing(self, gain: FloatArray) -> Mask:
-        """Return the values that are to join: those that promise the most and, at first, those that EM lifted most."""
+        """Return the values to add: the most promising ones."""
         size = self.base.shape[0]
         # One in sixteen may join: of 480 cells 30, which takes a third of the rounds that 4 take.
         many = size // 16
@@ -344,7 +344,7 @@ def _climb(now: _Climbers) -> Maxima:
 
 
 def _peaks(heights: FloatArray, least: float, most: int, layout: Layout | None) -> Mask:
-    """Return the highest places above the least; on a line none beside a higher one."""
+    """Return local maxima above a threshold, the highest ones."""
     found = np.where(heights > least, heights, 0.0)
     if layout is not None and len(layout.shape) == 1 and layout.places is None:
         found[:, 1:][heights[:, 1:] <= heights[:, :-1]] = 0.0
@@ -356,7 +356,7 @@ def _peaks(heights: FloatArray, least: float, most: int, layout: Layout | None) 
 
 
 def _padded(chosen: Mask) -> tuple[Indices, Mask]:
-    """Return the places that are chosen in each row, side by side, and which of them are more than padding."""
+    """Return each row's chosen places side by side, and the padding mask."""
     numbers = chosen.sum(axis=1)
     width = max(1, int(numbers.max()))
     is_one = np.arange(width) < numbers[:, None]
@@ -366,7 +366,7 @@ def _padded(chosen: Mask) -> tuple[Indices, Mask]:
 
 
 def _newton_steps(hessian: FloatArray, slope: FloatArray, weights: FloatArray, is_atom: Mask) -> FloatArray:
-    """Maximise slope . d - d' H d / 2 with weights + d >= 0, for each row, by exchanging blocks of atoms.
+    """Solve each row's nonnegative quadratic programme by block exchange.
 
     What is not settled after a few exchanges only loses atoms, so that it ends, if with less than the best step.
     """
@@ -396,7 +396,7 @@ def _newton_steps(hessian: FloatArray, slope: FloatArray, weights: FloatArray, i
 
 
 def _lengths(shares: FloatArray, relative: FloatArray, masses: FloatArray, promises: FloatArray) -> FloatArray:
-    """Halve each row's step until it gains a fair share of what its slope promises; 0 where none does."""
+    """Halve each row's step until it gains enough; 0 if never."""
     lengths, rows = np.zeros(len(shares)), np.flatnonzero(promises > 0)
     length = 1.0
     relative = np.where(shares > 0, relative, 0.0)
@@ -424,7 +424,7 @@ BAND = 4
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Iterate of the path: theta and its slack, with the outputs y and the gain g of theta."""
+    """Iterate of the central path: theta, slack, outputs and gain."""
 
     theta: FloatArray
     slack: FloatArray
@@ -433,21 +433,21 @@ class Iterate:
 
     @classmethod
     def of(cls, evidence: Evidence, theta: FloatArray, slack: FloatArray | None = None) -> Iterate:
-        """Push and pull theta; the first slack is what the gain leaves, or a little more than nothing."""
+        """Push and pull theta, and choose the first slack."""
         outputs = evidence.channel.push(theta)
         gain = evidence.gain(outputs)
         return cls(theta, np.maximum(1 - gain, 1e-2) if slack is None else slack, outputs, gain)
 
     @property
     def centre(self) -> float:
-        """mu, the mean of theta s: the gap in the likelihood is n k mu."""
+        """mu, the mean of theta s; the gap is n k mu."""
         return float(self.theta @ self.slack) / self.theta.size
 
 
 def interior_point(
     evidence: Evidence, system: DenseSystem | LineSystem, theta: FloatArray, clock: Clock, progress: Progress
 ) -> Found:
-    """Follow the central path from theta to the maximum, or to where the clock or rounding ends it (Mehrotra).
+    """Follow the central path from theta to the maximum (Mehrotra).
 
     Minimise sum(theta) - q . log(theta M) over theta >= 0: the solution sums to one by itself. With y = theta M,
     g = M (q / y) and the slack s = 1 - g >= 0, optimality is theta s = 0. Newton's step solves
@@ -478,13 +478,13 @@ def interior_point(
 def _direction(
     evidence: Evidence, system: DenseSystem | LineSystem, point: Iterate, lowest: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Predict how far mu can be lowered, and correct for the bend of theta s = mu on the way."""
+    """Predict how far mu can fall, and correct for curvature."""
     theta, slack = point.theta, point.slack
     curvature, diagonal = curvature_of(evidence, point.outputs), slack / theta
     system.factor(curvature, diagonal)
 
     def solve(right: FloatArray) -> FloatArray:
-        """Solve, and once more for what rounding left over: the last digits of the certificate hang on it."""
+        """Solve, and refine once: the certificate needs the last digits."""
         step = system.solve(right)
         product = evidence.channel.pull(curvature * evidence.channel.push(step)) + diagonal * step
         return step + system.solve(right - product)
@@ -501,7 +501,7 @@ def _direction(
 
 @dataclass
 class DenseSystem:
-    """Newton system M W M' + D as a stored matrix, factored once and solved with several right-hand sides."""
+    """Newton system M W M' + D as a stored, factored matrix."""
 
     matrix: FloatArray
     _factor: FloatArray = field(init=False)
@@ -523,7 +523,7 @@ class DenseSystem:
 
 @dataclass
 class LineSystem:
-    """Newton system for M = diag(rows) T diag(columns) + diag(extra), T = [alpha^|z - x|], in O(k).
+    """Newton system for geometric noise on a line, in O(k).
 
     T has a tridiagonal inverse B. In terms of u = (rows theta) T, y is Y u with the tridiagonal Y = diag(columns) +
     diag(extra / rows) B, and M W M' d becomes rows T Y' W Y du. With p = T Y' W Y du as a second unknown all blocks
@@ -550,7 +550,7 @@ class LineSystem:
         self.output_beside = extra * self.inverse_beside
 
     def factor(self, curvature: FloatArray, diagonal: FloatArray) -> None:
-        """Lay the system out as LAPACK wants it: unknowns du_0, p_0, du_1, p_1, ..., one diagonal a row; factor it."""
+        """Lay the banded system out for LAPACK, and factor it."""
         self._diagonal = diagonal
         size = diagonal.size
         bands = np.zeros((3 * BAND + 1, 2 * size), order="F")
@@ -577,7 +577,7 @@ class LineSystem:
         self._factored = lu, pivots
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return d, which follows from p: d = (right - rows p) / D."""
+        """Return d = (right - rows p) / D, given p."""
         interleaved = np.zeros(2 * right.size)
         interleaved[1::2] = right * self.rows / self._diagonal
         solution = dgbtrs(self._factored[0], BAND, BAND, interleaved, self._factored[1], overwrite_b=1)[0]

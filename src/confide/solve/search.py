@@ -44,7 +44,7 @@ STANDING = 1e-4
 
 @dataclass(frozen=True)
 class Clock:
-    """Limits of a search: the certificate to reach, and the most iterations and seconds."""
+    """Limits of a search: certificate, iterations and seconds."""
 
     tolerance: float
     iteration_limit: int
@@ -59,7 +59,7 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Best distribution so far, its certificate, and the iteration that found it, of how many."""
+    """Best distribution so far, with its certificate and iteration."""
 
     distribution: FloatArray
     certificate: float
@@ -86,7 +86,7 @@ class Found:
 
 
 def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> tuple[FloatArray, FloatArray]:
-    """Run cycles of SQUAREM, two EM steps and a jump along them; return the distribution and its push.
+    """Run SQUAREM cycles: two EM steps and a jump each.
 
     A jump that lowers the likelihood is not taken, so the likelihood never decreases.
     """
@@ -111,7 +111,7 @@ def climb(evidence: Evidence, theta: FloatArray, cycles: int, clock: Clock) -> t
 
 
 def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: float, slope: float) -> float:
-    """Halve a step until it gains a fair share of what the slope promises; 0 if none does.
+    """Halve a step until it gains enough; 0 if never.
 
     The gain is q . log(y + a dy) - a mass, the likelihood less what the step adds to the sum of the weights.
     """
@@ -130,7 +130,7 @@ def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: fl
 
 
 def longest_step(point: FloatArray, step: FloatArray) -> float:
-    """Return how far a step may go, at most 1, for a positive point to stay positive."""
+    """Return the longest step, at most 1, that stays positive."""
     falling = step < 0
     with np.errstate(over="ignore"):  # a tiny step may go infinitely far
         # Interior points usually go 99.5 % of the way to the border.
@@ -138,7 +138,7 @@ def longest_step(point: FloatArray, step: FloatArray) -> float:
 
 
 def overlap(channel: Channel) -> float:
-    """Return the cosine between the rows of a value in the middle and of the one before it."""
+    """Return the cosine between two neighbouring rows in the middle."""
     layout, value = channel.layout, channel.shape[0] // 2
     if layout is not None and layout.places is None and len(layout.shape) == 2:
         value = layout.shape[0] // 2 * layout.shape[1] + layout.shape[1] // 2  # not at a border, where rows break off
@@ -148,7 +148,7 @@ def overlap(channel: Channel) -> float:
 
 
 def peaks(heights: FloatArray, layout: Layout | None) -> Indices:
-    """Return the numbers of the values that are higher than all their neighbours.
+    """Return the local maxima among the values.
 
     >>> peaks(np.array([1.0, 3.0, 2.0, 5.0]), Layout((4,)))
     array([1, 3])
@@ -192,7 +192,7 @@ EXCHANGE_PATIENCE = 3
 
 @dataclass
 class NonnegativeProgramme:
-    """Maximise slope . d - d' H d / 2 with point + d >= 0, for one H and several slopes and points.
+    """Nonnegative quadratic programme for one H and several slopes.
 
     >>> programme = NonnegativeProgramme(np.eye(2))
     >>> programme.step(np.array([1.0, -3.0]), np.array([0.0, 2.0]))
@@ -233,7 +233,7 @@ class NonnegativeProgramme:
     def _exchange_blocks(
         self, target: FloatArray, start: FloatArray, free: Mask, tolerated: float
     ) -> FloatArray | None:
-        """Let all wrong entries change sides at once (Judice and Pires, 1994); None if that leads nowhere."""
+        """Exchange all wrong entries at once; `None` if that fails."""
         fewest, patience = start.size + 1, EXCHANGE_PATIENCE
         while patience >= 0:
             step = self._solve(target, start, free)
@@ -248,7 +248,7 @@ class NonnegativeProgramme:
         return None
 
     def _solve(self, target: FloatArray, start: FloatArray, free: Mask) -> FloatArray:
-        """Bring bound entries to their bound, and solve H d = target for the others."""
+        """Fix bound entries, and solve H d = target for the others."""
         step = -start
         if not free.any():
             return step
@@ -259,7 +259,7 @@ class NonnegativeProgramme:
         return step
 
     def _factored(self, free: Mask) -> FloatArray:
-        """Return the Cholesky factor for these free entries, the last one again if they are the same."""
+        """Return the Cholesky factor of the free entries, cached."""
         if self._factor is None or not np.array_equal(free, self._free):
             inner = self.hessian if free.all() else self.hessian[np.ix_(free, free)]
             self._free, self._factor = free, factor_positive(inner)
@@ -267,7 +267,7 @@ class NonnegativeProgramme:
 
 
 def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Solve the programme by a primal-dual interior point (Mehrotra); return the weights and their slack.
+    """Solve the programme by a primal-dual interior point (Mehrotra).
 
     With the slack z = H (x - start) - target, optimality is x z = 0 with both non-negative. Newton's step on x z = mu
     solves (H + z / x) dx = target - H (x - start) + mu / x.
@@ -295,7 +295,7 @@ def follow_central_path(hessian: FloatArray, target: FloatArray, start: FloatArr
 
 
 def factor_positive(matrix: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a symmetric matrix that rounding may have made singular."""
+    """Return the Cholesky factor of a nearly singular symmetric matrix."""
     # A ridge slows steps but moves no fixed point, because increments are solved for. The diagonal is one.
     ridge = 1e-14 * matrix.shape[0]
     for _ in range(8):
@@ -319,7 +319,7 @@ BLOCK_OF_OUTPUTS = 8192
 
 @dataclass(frozen=True, eq=False)
 class StationaryPlane:
-    """Tables of the model of a plane, which takes it for the same everywhere.
+    """Tables of a plane's model, which treats noise as stationary.
 
     Row x of M is the kernel moved to x, so the curvature between two values,
 
@@ -355,7 +355,7 @@ class StationaryPlane:
 
     @classmethod
     def of(cls, channel: Channel) -> StationaryPlane | None:
-        """Read the tables off a channel; None if it is no such plane, or too narrow a one."""
+        """Read the tables off a channel; `None` unless it fits."""
         layout = channel.layout
         if layout is None or layout.places is not None or len(layout.shape) != 2:
             return None
@@ -433,7 +433,7 @@ def _padded(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _rim(shape: tuple[int, int], correlation: FloatArray) -> list[Indices]:
-    """Return the cells of the rim in groups: stretches of each edge, and every corner, where tails differ, alone."""
+    """Return the cells of the rim in groups; each corner alone."""
     side = 1
     # Outputs on the rim are counted together as far apart as values whose rows correlate by 0.99.
     while side < min(16, correlation.shape[1] // 4) and correlation[0, 2 * side] > 0.99:
@@ -454,7 +454,7 @@ def _fft() -> Any:
 
 @dataclass
 class FromRows:
-    """Hessian from whole rows of all atoms, the composite's first, on a support that grows and shrinks.
+    """Exact Hessian from whole rows of the atoms.
 
     With A the rows of the atoms and w = q / y^2 it is H = A diag(w) A', but for its sign.
 
@@ -516,7 +516,7 @@ class FromRows:
 
 @dataclass
 class FromPlane:
-    """Hessian from the model of a plane: correlations of the single values, and their rows on the rim alone."""
+    """Model Hessian of a plane, from correlations and the rim."""
 
     plane: StationaryPlane
     composite: FloatArray
@@ -569,13 +569,13 @@ class FromPlane:
 
 
 def curvature_of(evidence: Evidence, outputs: FloatArray) -> FloatArray:
-    """Return w = q / y^2, and 0 where there are no reports."""
+    """Return w = q / y^2, and 0 without reports."""
     ratio = evidence.ratio(outputs)
     return np.divide(ratio, outputs, out=np.zeros_like(outputs), where=ratio > 0)
 
 
 def choose_curvature(evidence: Evidence, composite: FloatArray, outputs: FloatArray) -> FromRows | FromPlane:
-    """Take the model on large planes, blocks of entries for many bit vectors, and rows elsewhere."""
+    """Choose the Hessian: a plane's model, blocks, or whole rows."""
     values, reports = evidence.channel.shape
     if evidence.channel.bit_vectors is not None and values * reports > MOST_STORED:
         return FromRows(outputs, is_kept=False)

@@ -1,4 +1,4 @@
-"""Smooth distributions with edges and spikes, found where they pay for their place.
+"""Smooth distributions with edges and spikes, each charged for its place.
 
 **Edges**: everybody in a survey of adults is 17 or older. A prior on differences of log theta takes a cliff for a
 slope, or turns rough all over to follow it. Here nobody is below one value, or above another, and log theta is smooth
@@ -55,7 +55,7 @@ FEWEST = 4
 
 
 def add_edges(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
-    """Return fits with edges that may be worth more than the fits given, which have none; the first is uniform."""
+    """Return fits with edges that may beat the fits given."""
     layout, size = problem.knots.layout, problem.evidence.channel.shape[0]
     is_line = len(layout.shape) == 1 and layout.places is None
     smooth = [fit for fit in fits if fit.order >= 1]
@@ -81,7 +81,7 @@ def doubt_of(problem: Problem) -> float:
 
 
 def _seek_edge(problem: Problem, start: PriorFit, side: int, progress: Progress) -> list[PriorFit]:
-    """Look for an edge on one side beside what is known of the other, then for the weight that goes with it."""
+    """Search for an edge on one side, then for its weight."""
     tried: dict[tuple[int, float], PriorFit] = {}
     step, (low, high) = 10.0 ** (start.order / 2), start.span or (0, start.theta.size)
 
@@ -115,7 +115,7 @@ def _seek_edge(problem: Problem, start: PriorFit, side: int, progress: Progress)
 
 
 def _best_place(height: Callable[[int], float], first: list[int], places: range, least: float) -> int | None:
-    """Return the place with the highest evidence, by halving the gaps around the best one; None where none is near."""
+    """Return the place of highest evidence by bisection, or `None`."""
     if not first or max(map(height, first)) < least:
         return None
     known = {place: height(place) for place in first}
@@ -130,7 +130,7 @@ def _best_place(height: Callable[[int], float], first: list[int], places: range,
 
 
 def _fit_between(problem: Problem, start: PriorFit, span: Span, weight: float, progress: Progress) -> PriorFit:
-    """Fit between two edges, and charge the evidence with the cost of each."""
+    """Fit between two edges; the evidence pays for each edge."""
     low, high = span
     inside = problem_between(problem, span)
     penalty = penalty_between(start.order, span)
@@ -161,7 +161,7 @@ NEGLIGIBLE = 1e-7
 
 
 def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
-    """Return fits with spikes that may be worth more than the fits given, which are those without."""
+    """Return fits with spikes that may beat the fits given."""
     ladder = [fit for fit in fits if fit.order >= 1 and fit.span is None]
     # On planes of more cells the search took longer than all else, and found none.
     is_large = len(problem.knots.layout.shape) > 1 and problem.knots.size > 200
@@ -179,7 +179,7 @@ def cost_of(problem: Problem) -> float:
 
 
 def _seek_spikes(problem: Problem, path: Sequence[PriorFit], progress: Progress) -> Iterator[PriorFit]:
-    """Look for spikes beside a smooth fit; then lower the weight, and drop those that what is left takes over."""
+    """Search for spikes beside a smooth fit, lowering its weight."""
     now, spikes, step = path[0], np.zeros(path[0].theta.size), path[0].weight / path[1].weight
     for _ in range(ROUNDS):
         found = _find(problem, now, spikes, max(1, GROWTH * int(np.count_nonzero(spikes))))
@@ -210,7 +210,7 @@ def _find(problem: Problem, fit: PriorFit, spikes: FloatArray, most: int) -> Flo
 
 
 def _fit_spikes(problem: Problem, fit: PriorFit, weight: float, progress: Progress) -> PriorFit:
-    """Fit heights and spikes together for another weight, and charge the evidence with the cost of each spike."""
+    """Fit heights and spikes together; the evidence pays for each spike."""
     free = free_spikes(problem, replace(fit, weight=weight))
     moved, *_ = climb(free.problem, free.prior, free.heights, progress)
     spikes, size = np.zeros(fit.theta.size), fit.heights.size
@@ -222,7 +222,7 @@ def _fit_spikes(problem: Problem, fit: PriorFit, weight: float, progress: Progre
 
 
 def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: int) -> FloatArray:
-    """Return at most so many spikes: those before that are worth their cost, and others that are."""
+    """Return the spikes, old and new, that are worth their cost."""
     evidence, matrix = problem.evidence, problem.matrix
     if matrix is None:
         return spikes
@@ -264,7 +264,7 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
 def _doubtful(
     rows: FloatArray, weights: FloatArray, q: FloatArray, n: float, values: list[int], cost: float
 ) -> list[int]:
-    """Return the spikes that a quadratic model finds hardly worth their cost: the others need not be tried without."""
+    """Return spikes that a quadratic model finds hardly worth their cost."""
     if not values:
         return []
     scaled = rows * (np.sqrt(q) / (weights @ rows))
@@ -276,7 +276,7 @@ def _doubtful(
 
 
 def _climb_shares(rows: FloatArray, weights: FloatArray, q: FloatArray, n: float) -> tuple[FloatArray, float]:
-    """Return the likeliest shares of a few distributions of the outputs, by Newton's method, and the log-likelihood."""
+    """Return the likeliest shares of a few output distributions, by Newton."""
     # Where a spike that held everybody is left out, something must explain the reports to begin with.
     weights = np.maximum(weights, NEGLIGIBLE) / float(np.maximum(weights, NEGLIGIBLE).sum())
     height = float(q @ np.log(np.maximum(weights @ rows, 1e-300))) - float(weights.sum())

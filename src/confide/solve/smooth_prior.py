@@ -1,4 +1,4 @@
-"""The distribution that explains the reports while its logarithm stays smooth, for a whole range of smoothness.
+"""Maximum a posteriori under smooth priors, over a range of smoothness.
 
 The logarithm f of theta has a Gaussian prior around the uniform distribution with the precision Q = alpha P + r I. P is
 the roughness (squared differences of some order), alpha its weight, and the little r keeps f from drifting where P says
@@ -43,7 +43,7 @@ STENCILS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}
 
 @dataclass(frozen=True, eq=False)
 class Knots:
-    """Some places of a box, evenly spaced along each axis; between them functions are straight.
+    """Evenly spaced places of a box, with linear interpolation between.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Knots:
 
     @classmethod
     def over(cls, layout: Layout, size: int, most: int) -> Knots:
-        """Return every value as a knot, or at most so many knots where there are more values.
+        """Return the knots: every value, or at most so many.
 
         >>> Knots.over(Layout((7,)), 7, 4).weights
         array([[1. , 0.5, 0. , 0. , 0. , 0. , 0. ],
@@ -88,7 +88,7 @@ class Knots:
         return heights if self.weights is None else heights @ self.weights
 
     def gather(self, slopes: FloatArray) -> FloatArray:
-        """Return how a sum over values changes with the height of each knot, from how it changes with each value's.
+        """Return the gradient by knots, from the gradient by values.
 
         Both this and :meth:`spread` take one function, or several, one a row.
         """
@@ -96,7 +96,7 @@ class Knots:
 
 
 def roughness(layout: Layout, size: int, order: int) -> FloatArray:
-    """Return the matrix P for which f' P f is the sum of the squared differences of f, along every axis.
+    """Return the matrix P of squared differences along every axis.
 
     Differences of the second order on a plane include the mixed one, twice, so that no direction is preferred: the
     thin plate. A difference that would reach over a hole, or past the rim, does not count.
@@ -123,7 +123,7 @@ def roughness(layout: Layout, size: int, order: int) -> FloatArray:
 
 
 def _add(penalty: FloatArray, windows: Indices, stencil: tuple[float, ...]) -> None:
-    """Add the square of one difference for each window that has no hole."""
+    """Add one squared difference for each stretch without a hole."""
     whole = windows[(windows >= 0).all(axis=1)]
     for left, one in enumerate(stencil):
         for right, other in enumerate(stencil):
@@ -131,7 +131,7 @@ def _add(penalty: FloatArray, windows: Indices, stencil: tuple[float, ...]) -> N
 
 
 class DenseCurvature:
-    """A matrix of which the lower half is given, and which rounding may have made singular."""
+    """A nearly singular symmetric matrix, given by its lower half."""
 
     def __init__(self, matrix: FloatArray) -> None:
         self.factor = factorise(matrix)
@@ -161,7 +161,7 @@ class BandedCurvature:
         self.middle = middle
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Solve for one right side, or for one a column: H^-1 r = B^-1 r - B^-1 U (I + S U' B^-1 U)^-1 S U' B^-1 r."""
+        """Solve for one right side, or one per column (Woodbury)."""
         plain: FloatArray = dpbtrs(self.factor, right, lower=1)[0]
         inside = np.linalg.solve(self.inner, self.middle @ (self.columns.T @ plain))
         solution: FloatArray = plain - self.solved @ inside
@@ -175,7 +175,7 @@ class BandedCurvature:
 
 
 def as_band(matrix: FloatArray, width: int) -> FloatArray:
-    """Return the lower band of a symmetric matrix, one row a diagonal, as LAPACK stores it.
+    """Return the lower band of a symmetric matrix in LAPACK's layout.
 
     >>> as_band(np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]]), 1)
     array([[ 2.,  2.,  2.],
@@ -189,7 +189,7 @@ def as_band(matrix: FloatArray, width: int) -> FloatArray:
 
 
 def factorise(matrix: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a matrix whose lower half is given, and which rounding may have made singular."""
+    """Return the Cholesky factor of a nearly singular matrix."""
     ridge = 0.0
     for _ in range(12):
         regular = matrix.copy()
@@ -235,7 +235,7 @@ _PENALTIES: dict[object, Penalty] = {}
 
 @dataclass(frozen=True, eq=False)
 class Penalty:
-    """P, its eigenvalues, and by how many places a value and another that it has to do with are apart at most."""
+    """P, its eigenvalues, and its bandwidth."""
 
     matrix: FloatArray
     spectrum: FloatArray
@@ -244,7 +244,7 @@ class Penalty:
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """Q = alpha P + r I, and how wide its band is."""
+    """Q = alpha P + r I, and its bandwidth."""
 
     matrix: FloatArray
     width: int
@@ -252,7 +252,7 @@ class Precision:
 
 @dataclass(frozen=True, eq=False)
 class PriorFit:
-    """The mode for one prior: its heights at the knots, its distribution, and how much it deserves to be believed.
+    """The mode for one prior: heights, distribution and log evidence.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class PriorFit:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The reports, the rows of the channel over the outputs that were reported, and the shares of spikes, if any."""
+    """The reports, the channel over reported outputs, and any spikes."""
 
     evidence: Evidence
     knots: Knots
@@ -390,7 +390,7 @@ class Problem:
 
 
 def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorFit]:
-    """Fit from smooth to rough, each from the one before, until it is far too rough; then halve the steps at the best.
+    """Fit from smooth to rough, then halve the steps at the best.
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
@@ -410,7 +410,7 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
 
 @dataclass(frozen=True, eq=False)
 class PriorFamily:
-    """All priors of one order, and the eigenvalues of its roughness, which give log det Q for every weight."""
+    """All priors of one order, with eigenvalues for log det Q."""
 
     problem: Problem
     order: int
@@ -435,7 +435,7 @@ class PriorFamily:
 
 
 def stay_uniform(problem: Problem) -> PriorFit:
-    """Return the uniform distribution as the answer of a prior that knows nothing else, with its evidence.
+    """Return the uniform fit, with its evidence.
 
     Its one unknown is the total, which the reports know to one part in the root of n.
     """
@@ -447,7 +447,7 @@ def stay_uniform(problem: Problem) -> PriorFit:
 
 
 def refit(problem: Problem, fit: PriorFit, shares: FloatArray, total: float) -> FloatArray:
-    """Return what the fit would have been with other shares of the outputs, one row each: one Newton step away.
+    """Refit other output shares, one Newton step away.
 
     The shares are those of parts of the same reports, so that the fit is close already; one factor serves all parts.
     """
@@ -467,7 +467,7 @@ def refit(problem: Problem, fit: PriorFit, shares: FloatArray, total: float) -> 
 
 @dataclass(frozen=True, eq=False)
 class FreeSpikes:
-    """A fit whose spikes have heights of their own after those of the knots, so that all can be moved together.
+    """A fit whose spikes have heights that move with the rest.
 
     Attributes
     ----------
@@ -493,7 +493,7 @@ class FreeSpikes:
 
 
 def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
-    """Return a fit's problem with its spikes as further values, which only the reports hold; or between its edges."""
+    """Return a fit's problem with its spikes free, or between edges."""
     if fit.span is not None:
         (low, high), size = fit.span, fit.theta.size
         inside = problem_between(problem, fit.span)
@@ -515,7 +515,7 @@ def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
 
 
 def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
-    """Return the alpha at which f bends by about one over the whole box, and the factor between two alphas.
+    """Return the largest alpha, and the factor between two alphas.
 
     The integral of the squared derivative over the unit box is the sum of squared differences times side^(2 order) over
     the number of values. The factor makes the width over which f is averaged shrink alike for every order.
@@ -537,13 +537,13 @@ def problem_between(problem: Problem, span: Span) -> Problem:
 
 
 def penalty_between(order: int, span: Span) -> Penalty:
-    """Return P of a line that begins and ends at two edges; without its eigenvalues, for edges move often."""
+    """Return P of a line between two edges, without eigenvalues."""
     differences = np.diff(np.eye(span[1] - span[0]), order, axis=0)
     return Penalty(differences.T @ differences, np.zeros(0), order)
 
 
 def penalty_of(problem: Problem, order: int) -> Penalty:
-    """Return P: the same for all groups and replicates over one alphabet, so they are kept."""
+    """Return P, cached for all groups and replicates over one alphabet."""
     layout, size = problem.knots.layout, problem.knots.size
     key = (order, size, layout.shape, None if layout.places is None else layout.places.tobytes())
     if key not in _PENALTIES:
@@ -567,7 +567,7 @@ def precision_of(problem: Problem, penalty: Penalty, weight: float) -> Precision
 def climb(
     problem: Problem, prior: Precision, heights: FloatArray, progress: Progress
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Climb by Newton's method to the mode; return its heights, theta, outputs and log-posterior."""
+    """Climb to the mode by Newton's method."""
     theta, outputs, height = _evaluate(problem, prior, heights)
     shares = problem.evidence.frequencies[problem.evidence.seen]
     system, before = None, math.inf
@@ -620,7 +620,7 @@ LEAST = 1e-300
 
 
 def refit_replicates(problem: Problem, fit: PriorFit, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mode for each row of counts under the prior of the fit, and the log evidence of each.
+    """Return each row's mode under the fit's prior, with log evidence.
 
     Replicates scatter around their mean. All start from the mode of the mean and climb side by side, by conjugate
     gradients. The curvature at the mode of the mean, factored once, stands for the curvature of each, and so does its
@@ -694,7 +694,7 @@ class _Stand:
 
 @dataclass(frozen=True, eq=False)
 class _Hill:
-    """The prior, and the factor of the posterior's curvature at the mode of the mean."""
+    """The prior, and the factored posterior curvature at the mean's mode."""
 
     problem: Problem
     precision: FloatArray
@@ -727,7 +727,7 @@ class _Hill:
 
 
 def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Climb from the centre; return each row's distribution and log-posterior. Rows that are done are set aside."""
+    """Climb from the centre; return each row's distribution and log-posterior."""
     now = hill.stand(counts, np.tile(centre, (counts.shape[0], 1)))
     modes, tops = now.theta.copy(), now.height.copy()
     active, lengths = np.arange(counts.shape[0]), np.ones(counts.shape[0])

@@ -1,1 +1,1 @@
-"""Surveys: the document that devices and curator share, its fingerprint, and the ledger of what was promised."""
+"""Surveys: the shared document, its fingerprint, and the ledger."""

@@ -1,4 +1,4 @@
-"""Declarations: alphabets and mechanisms as a survey states them, in TOML and in JSON.
+"""Alphabets and mechanisms as a survey declares them, in TOML and JSON.
 
 Tables: numbers that a device needs beside a survey, where making them takes numerical work.
 
@@ -24,7 +24,7 @@ from confide.values.wording import counted
 
 
 def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
-    """Return the kind and the settings of an alphabet or a mechanism, those at their defaults left out.
+    """Return the kind and non-default settings of an alphabet or mechanism.
 
     A mechanism's own alphabet is left out too, for it stands in a table of its own, and so is a promise, which no
     survey holds: it was checked when the mechanism was made.
@@ -43,7 +43,7 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
 
 
 def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
-    """Return the mechanisms that a mechanism is made of, by their names in its table."""
+    """Return a mechanism's inner mechanisms by their names in its table."""
     if isinstance(mechanism, Product):
         return dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
     named = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
@@ -51,7 +51,9 @@ def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
 
 
 def json_of(value: Any) -> Any:
-    """Return a declaration as JSON has it: attributes as lists, for their order matters and that of keys is lost.
+    """Return a declaration for JSON.
+
+    Attributes become lists: their order matters, and canonical JSON sorts keys.
 
     >>> from confide import Attributes, Hours, Weekdays
     >>> json_of(declaration_of(Attributes(hour=Hours(), day=Weekdays())))
@@ -68,7 +70,7 @@ def json_of(value: Any) -> Any:
 
 
 def toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
-    """Return a declaration as a table, and below it those that it is made of."""
+    """Return a declaration as TOML lines, inner tables below."""
     inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
     plain = [f"{_key(name)} = {toml_value(value, most)}" for name, value in declaration.items() if name not in inner]
     below = [line for name, value in inner.items() for line in toml_table(f"{place}.{_key(name)}", value, most)]
@@ -76,12 +78,12 @@ def toml_table(place: str, declaration: dict[str, Any], most: int | None) -> lis
 
 
 def _key(name: str) -> str:
-    """Return a name as TOML has it: in quotation marks where it has blanks or other letters than English ones."""
+    """Return a TOML key, quoted if it is not a bare key."""
     return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
 def toml_value(value: object, most: int | None = None) -> str:
-    """Return a value as TOML; lists longer than `most` are shortened, with a remark.
+    """Return a value as TOML; shorten lists longer than `most`.
 
     >>> toml_value(("a", "b", "c"), 2)
     '["a", "b"]  # and 1 more'
@@ -99,7 +101,7 @@ def toml_value(value: object, most: int | None = None) -> str:
 
 
 def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
-    """Return all tables of a mechanism and those it is made of, each under its place in the survey; mostly none.
+    """Return the tables of a mechanism and its parts, by survey section.
 
     >>> from confide import Grid, Integers, TruncatedGeometric, TruncatedPlanarLaplace
     >>> tables_of(TruncatedGeometric(Integers(0, 9), 1.0))
@@ -114,7 +116,7 @@ def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[
 
 
 def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
-    """Refuse tables that are not those of a mechanism, to the last bit."""
+    """Reject tables that differ from the mechanism's own by any bit."""
     own = tables_of(mechanism)
     _require_same_keys("tables", given, own)
     for place, tables in own.items():
@@ -128,7 +130,7 @@ def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
 
 
 def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
-    """Refuse reports with more bits than a device makes."""
+    """Reject reports with more bits than a device makes."""
     if isinstance(mechanism, UnaryEncoding) and mechanism.alphabet.size > MOST_BITS_SENT:
         raise TooLargeError(
             f"A report of [{place}] has a bit for each of {mechanism.alphabet.size:,} values, and a device makes at "

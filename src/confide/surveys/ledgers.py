@@ -1,4 +1,4 @@
-"""Ledger of a person's device: which reports were made under which survey, counted before each of them leaves.
+"""Ledger on a person's device: counts each report before it exists.
 
 Every entry is on the disk before its report exists, so that a crash, a kill or a power cut may lose a report and never
 its price. Two processes wait for each other.
@@ -42,22 +42,22 @@ class Page:
 
     @property
     def drawn(self) -> int:
-        """How many times noise was drawn that an observer can average: for each fresh report, and once for a value."""
+        """Number of independent noise draws: fresh reports plus distinct permanent values."""
         return self.reports + len(self.values)
 
     def total(self, survey: Survey) -> int:
-        """How many reports there are; the same one again, with permanent noise alone, is none."""
+        """Return the number of reports; an identical permanent report counts once."""
         has_fresh_round = survey.mechanism.lasting is not None
         return self.reports + sum(number if has_fresh_round else 1 for number in self.values.values())
 
     def spent(self, survey: Survey) -> Fraction | None:
-        """Return the epsilon of all of them together; a value costs once, however often it is reported."""
+        """Return the total epsilon; a permanent value costs once."""
         return None if survey.cost is None else self.drawn * survey.cost
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """A file that counts the reports of one person, and enforces the limits of every survey.
+    """File that counts one person's reports and enforces survey limits.
 
     >>> import tempfile
     >>> from confide import Categories, RandomizedResponse
@@ -89,12 +89,12 @@ class Ledger:
             check_count("most_reports", self.most_reports, 1)
 
     def privatize(self, survey: Survey, value: Any, *, rng: Permanent | None = None) -> Any:
-        """Blur one value, if the survey's limits allow it; the report is counted before it is drawn."""
+        """Count a report, then privatize one value, within the survey's limits."""
         self.charge(survey, value, rng=rng)
         return survey.privatize(value, rng=rng)
 
     def charge(self, survey: Survey, value: Any, *, rng: Permanent | None = None, taken: bool = False) -> None:
-        """Count a report that is about to be drawn, or refuse it; see :meth:`Mechanism.privatize`."""
+        """Count a report before it is drawn, or raise LimitError."""
         if not survey.alphabet.is_single(value):
             raise InvalidParameterError("A ledger counts the reports of one person: give one value at a time.")
         number = survey.alphabet.encode([value] if taken else survey.alphabet.take([value]))
@@ -147,7 +147,7 @@ class Ledger:
 
     @property
     def _place(self) -> Path:
-        """The file itself: written by way of a link it would replace the link, and its limit would count twice."""
+        """Real path: writing through a link would replace it and double limits."""
         return Path(os.path.realpath(self.path))
 
     def _pages(self) -> dict[str, Page]:
@@ -191,7 +191,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Wait for other processes; a lock of the system's, which ends with its process however that ends."""
+        """Wait for other processes with an operating-system lock."""
         lock = Path(f"{self._place}.lock")
         try:
             stream = lock.open("a+b")
@@ -203,7 +203,7 @@ class Ledger:
 
 
 def _pages_of(record: Any) -> dict[str, Page]:
-    """Return the pages of a ledger's file; a part that is missing or no count is a ValueError, never an empty page."""
+    """Return a ledger file's pages; raise ValueError on any damage."""
     if not isinstance(record, dict) or set(record) != {"version", "pages"} or not isinstance(record["pages"], dict):
         raise ValueError("it should have a version and a table of pages, and nothing else")
     if type(record["version"]) is not int or record["version"] != 1:  # another may mean something else
@@ -218,7 +218,9 @@ def _pages_of(record: Any) -> dict[str, Page]:
 
 
 def lock_file(number: int, *, waits: bool = True) -> bool:
-    """Lock an open file against other processes until it is closed, or its process ends, also by kill -9.
+    """Lock an open file until it closes or its process ends.
+
+    The operating system releases the lock, also after kill -9.
 
     False where another has it, and it is not to be waited for.
     """

@@ -1,4 +1,4 @@
-"""Survey: the TOML file that a person's device and the curator both read, with alphabet and mechanism.
+"""Survey: the TOML file that devices and the curator share.
 
 >>> survey = parse_survey('''
 ... name = "age"
@@ -48,7 +48,7 @@ from confide.surveys.declarations import (
 from confide.values import ALPHABETS, Alphabet, Attributes
 from confide.values.canonical import canonical_json, fingerprint_of, read_json
 from confide.values.checks import check_count, check_positive, require_kinds
-from confide.values.wording import counted
+from confide.values.wording import Shown, counted
 
 Builder = TypeVar("Builder")
 
@@ -65,7 +65,7 @@ LARGEST_DOCUMENT = 5_000_000
 
 @contextlib.contextmanager
 def _shallow() -> Iterator[None]:
-    """Refuse what is nested deeper than Python can follow."""
+    """Reject input nested deeper than Python can follow."""
     try:
         yield
     except RecursionError:
@@ -73,8 +73,8 @@ def _shallow() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Survey:
-    """Contract between a person's device and the curator: the values, and the mechanism that blurs them.
+class Survey(Shown):
+    """Contract between devices and curator: values, mechanism and limits.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Survey:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of shape, alphabet, mechanism and limits: meaning and promise of reports, whatever it is called.
+        """Digest of everything that defines the reports; names do not count.
 
         It is that of canonical JSON of these (`canonical.fingerprint_of`), which every language can take.
 
@@ -155,7 +155,7 @@ class Survey:
 
     @property
     def contract(self) -> str:
-        """Mechanism, limit and shape, as two surveys are told apart in a message.
+        """Mechanism, limit and shape in words, to compare surveys in messages.
 
         >>> from confide import RandomizedResponse, Categories
         >>> Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), most_reports=1).contract
@@ -170,12 +170,12 @@ class Survey:
 
     @property
     def needs_secret(self) -> bool:
-        """Whether a report takes a secret of the person: noise must be permanent, or a round of it is."""
+        """Whether a report needs the person's secret for permanent noise."""
         return self.is_permanent or self.mechanism.lasting is not None
 
     @property
     def cost(self) -> Fraction | None:
-        """Epsilon of a report with fresh noise, or of a value with permanent noise, as the decimal that it is written.
+        """Exact epsilon of a fresh report, or of a permanent value.
 
         Under two rounds it is what any number of reports of a value promise, from the first on: they share one output
         of the permanent round, so that what each promises by itself does not add up to what they promise together.
@@ -190,7 +190,7 @@ class Survey:
         return None if epsilon is None or math.isinf(epsilon) else Fraction(repr(epsilon))
 
     def privatize(self, values: ArrayLike, *, rng: Any = None, taken: bool = False) -> Any:
-        """Blur values as :meth:`Mechanism.privatize` does; permanent noise is bound to this survey by its fingerprint.
+        """Privatize values; the fingerprint binds permanent noise to this survey.
 
         >>> from confide import Categories, Permanent, RandomizedResponse
         >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
@@ -208,7 +208,7 @@ class Survey:
         return self.mechanism.privatize(values, rng=rng, taken=taken)
 
     def text(self, most_entries: int | None = None) -> str:
-        """Return the survey as TOML; lists longer than `most_entries` are shortened, with a remark.
+        """Return the survey as TOML; shorten lists longer than `most_entries`.
 
         >>> from confide import RandomizedResponse, Categories
         >>> print(Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").text())
@@ -230,7 +230,7 @@ class Survey:
         return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
 
     def to_json(self) -> str:
-        """Return the survey as one line of canonical JSON, with its fingerprint: what a device reads.
+        """Return the survey and its fingerprint as canonical JSON for devices.
 
         Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
         are equal texts. Tables that take numerical work to make are there too
@@ -255,7 +255,7 @@ class Survey:
 
     @cached_property
     def pin(self) -> str:
-        """What an application is pinned to: the fingerprint, and behind a hyphen that of the tables, where there are.
+        """Fingerprint that applications pin, followed by that of any tables.
 
         >>> from confide import Grid, TruncatedPlanarLaplace
         >>> fingerprint, tables = Survey(TruncatedPlanarLaplace(Grid(2, 2), 1.0)).pin.split("-")
@@ -309,7 +309,7 @@ class Survey:
         return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
-        """Return the tables. Without limits there is none of them, so that older surveys keep their fingerprints."""
+        """Return the tables; empty ones are omitted to keep older fingerprints."""
         tables = {"alphabet": declaration_of(self.alphabet), "mechanism": declaration_of(self.mechanism)}
         limits: dict[str, Any] = {"reports": self.most_reports, "epsilon": self.most_epsilon}
         limits["noise"] = PERMANENT if self.is_permanent else None
@@ -323,7 +323,7 @@ def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
 
 
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey file, TOML as ``confide init`` writes it, or JSON as ``confide export`` does."""
+    """Read a survey file: TOML, or JSON from ``confide export``."""
     require_kinds(load_survey, locals())
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -341,7 +341,7 @@ def load_survey(path: str | Path) -> Survey:
 
 @_shallow()
 def parse_survey(text: str, folder: str | Path = "") -> Survey:
-    r"""Read a survey from TOML text; files that it names, such as holes in GeoJSON, lie in `folder`.
+    r"""Read a survey from TOML; its file names are relative to `folder`.
 
     >>> text = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\n[mechanism]\nkind = "geometric"\nepsilon = 1.0'
     >>> parse_survey(text).mechanism
@@ -357,7 +357,7 @@ def parse_survey(text: str, folder: str | Path = "") -> Survey:
 
 
 def _look_beside(table: dict[str, Any], folder: Path) -> None:
-    """Let files of holes that are named in alphabets lie beside the survey."""
+    """Resolve file names of holes relative to the survey's folder."""
     if isinstance(table.get("holes"), str):
         table["holes"] = str(folder / table["holes"])
     for one in table.values():
@@ -366,7 +366,7 @@ def _look_beside(table: dict[str, Any], folder: Path) -> None:
 
 
 def refuse_files(content: object) -> None:
-    """Refuse a file of holes in what may come from anybody: whoever reads it would open a file that they named."""
+    """Reject file names in JSON: untrusted input must not open files."""
     holes = content.get("holes") if isinstance(content, dict) else None
     if isinstance(holes, str):
         raise SurveyError(
@@ -411,7 +411,7 @@ def build_survey(document: dict[str, Any]) -> Survey:
 
 
 def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return groups in the order of their names, which JSON does not keep, or say what is wrong with them."""
+    """Return valid groups sorted by name, as canonical JSON sorts them."""
     for name, values in groups.items():
         are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
         if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
@@ -439,7 +439,7 @@ def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
 
 
 def _listed(table: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return attributes that are two lists, of names and of alphabets, as tables under their names."""
+    """Turn JSON's lists of names and alphabets into named tables."""
     _refuse_unknown(f"[{place}]", table, ("kind", "names", "alphabets"))
     names, alphabets = table["names"], table.get("alphabets")
     are_texts = all(isinstance(name, str) for name in names) and len(set(map(str, names))) == len(names)
@@ -491,7 +491,7 @@ def _choose(known: Mapping[str, Builder], table: dict[str, Any], place: str) -> 
 def _arguments(
     build: Callable[..., object], table: dict[str, Any], place: str, given: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the table's entries as arguments, refusing those that are unknown and asking for those that lack."""
+    """Return a table's entries as arguments; reject unknown or missing ones."""
     parameters = {
         name: parameter for name, parameter in inspect.signature(build).parameters.items() if name not in given
     }

@@ -81,7 +81,7 @@ class Box:
         return self.south <= latitude <= self.north and self.west <= longitude <= self.east
 
     def fault(self, latitude: float, longitude: float) -> str:
-        """Return what is wrong with a point; nothing where it lies inside, or merely elsewhere."""
+        """Return what is wrong with a point; empty for any valid point."""
         if not (math.isfinite(latitude) and math.isfinite(longitude)):
             return "not decimal degrees"
         if self.holds(longitude, latitude) and not self.holds(latitude, longitude):
@@ -90,7 +90,9 @@ class Box:
 
 
 def ground_scales(box: Box) -> tuple[Scales, Scales]:
-    """Return the least and the most kilometres per degree of latitude and longitude, between any two points of a box.
+    """Return bounds on the kilometres per degree inside a box.
+
+    Both are pairs, for latitude and for longitude: the least, then the most.
 
     For points that are x degrees of latitude and y of longitude apart, the ground distance (the shortest path on the
     ellipsoid) lies between hypot(least[0] x, least[1] y) and hypot(most[0] x, most[1] y).

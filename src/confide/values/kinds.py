@@ -1,4 +1,4 @@
-"""Kinds: alphabets, mechanisms and methods by the names that survey files and the command line have for them.
+"""Names of alphabets, mechanisms and methods in surveys and commands.
 
 A kind is declared once, in its class: its name is ``kind``; a mechanism has a ``title``, one sentence ``about`` it and
 an ``example`` besides, an alphabet an ``example`` and the mechanism that is ``usual`` for it. Everything that lists
@@ -46,7 +46,7 @@ class Example:
 
 
 class Kinds(Mapping[str, Kind]):
-    """All kinds of one sort by their names: those of confide, then those that were registered."""
+    """All kinds of one sort by name: confide's, then registered ones."""
 
     tables: ClassVar[list[Kinds[Any]]] = []
     """The tables of all sorts."""
@@ -71,7 +71,7 @@ class Kinds(Mapping[str, Kind]):
         return len(self._known)
 
     def add(self, name: str, kind: Kind) -> None:
-        """Add a kind, or put a class in place of the same one as it was before a cell of a notebook ran again."""
+        """Add a kind, or replace a class that a notebook defined again."""
         before = self._known.get(name)
         if name in self._ours or (before is not None and _place(before) != _place(kind)):
             raise InvalidParameterError(
@@ -97,7 +97,9 @@ class Kinds(Mapping[str, Kind]):
 
 
 def register(thing: Kind) -> Kind:
-    """Make an alphabet, a mechanism or a method of one's own known to survey files, counts files and the command line.
+    """Register your own alphabet, mechanism or method by its name.
+
+    Survey files, counts files and the command line then accept it.
 
     A package that is installed can offer its kinds under the entry point group ``confide.kinds``: ``confide`` on the
     command line then knows them too.

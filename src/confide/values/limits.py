@@ -1,4 +1,4 @@
-"""Limits that several modules share, each with what it rests on; a limit of one module stands in that module."""
+"""Limits that several modules share, each with its reason."""
 
 LARGEST_INTEGER = 2**53 - 1
 """Largest value, and most of them: beyond it neighbouring integers are one and the same float64, so distances would be

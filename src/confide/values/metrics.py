@@ -40,14 +40,16 @@ class Metric(ABC):
 
     @abstractmethod
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-        """Distances between points whose coordinates lie on the last axis; the other axes broadcast."""
+        """Distances between points; coordinates on the last axis, the others broadcast."""
 
     def distance(self, left: Value, right: Value) -> float:
         """Return the distance between two single values."""
         return float(self.between(np.atleast_1d(left), np.atleast_1d(right)))
 
     def farthest(self, points: NDArray[np.float64]) -> float:
-        """Return a distance that no two of some points exceed, one row a point: that of the corners of their box.
+        """Return an upper bound on the distance between any two points.
+
+        The default is the diagonal of their bounding box.
 
         >>> Euclidean().farthest(np.array([[0.0, 0.0], [3.0, 1.0], [1.0, 4.0]]))
         5.0
@@ -55,7 +57,7 @@ class Metric(ABC):
         return float(self.between(points.min(axis=0), points.max(axis=0)))
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
-        """Return fractions around the exact distance between two points, closer the more bits of `precision`.
+        """Return fractions that bracket the exact distance, to `precision` bits.
 
         A metric that does not override this is taken at its word: as its float64 result, give or take FLOAT_ERROR.
 
@@ -146,7 +148,7 @@ class Manhattan(Metric):
 
 @dataclass(frozen=True)
 class Uneven(Metric):
-    """Distance along a line between values that are numbered in a row and lie at any places, in units of distance.
+    """Distance along a line between values at uneven places.
 
     >>> Uneven((5, 15, 35, 75)).distance(1, 3)
     60.0
@@ -181,7 +183,7 @@ class Uneven(Metric):
 
 @dataclass(frozen=True)
 class Circular(Metric):
-    """Distance the shorter way around a circle of `size` values, neighbours one apart.
+    """Shorter distance around a circle of `size` values, spacing 1.
 
     >>> Circular(24).distance(23, 0), Circular(24).distance(3, 15)
     (1.0, 12.0)
@@ -198,7 +200,7 @@ class Circular(Metric):
         return lengths
 
     def farthest(self, points: NDArray[np.float64]) -> float:
-        """See :meth:`Metric.farthest`; the corners of a box may be neighbours on a circle.
+        """See :meth:`Metric.farthest`; box corners may be neighbours on a circle.
 
         >>> Circular(24).farthest(np.array([[0.0], [12.0], [23.0]]))
         12.0
@@ -214,7 +216,7 @@ class Circular(Metric):
 
 @dataclass(frozen=True)
 class SumMetric(Metric):
-    """Distance between values of several parts: the sum of the distances of the parts, each under its own metric.
+    """Sum of the distances of a value's parts, each by its metric.
 
     Attributes
     ----------
@@ -262,7 +264,7 @@ class SumMetric(Metric):
 
 
 def cut(value: Value, widths: Sequence[int]) -> list[Value]:
-    """Return the values of single attributes out of one of all of them.
+    """Split a value of several attributes into one value each.
 
     >>> cut((30, "f", 2, 5), [1, 1, 2])
     [30, 'f', (2, 5)]
@@ -278,7 +280,7 @@ def _steps(left: Sequence[float], right: Sequence[float]) -> list[Fraction]:
 
 
 def _differences(left: ArrayLike, right: ArrayLike) -> list[NDArray[np.float64]]:
-    """Return the differences of each coordinate; these are added in their order, the same on every machine."""
+    """Return the differences of each coordinate, in their order."""
     difference = np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)
     return [difference[..., place] for place in range(difference.shape[-1])]
 

@@ -1,4 +1,4 @@
-"""Numbers on a line and cells in a plane, bounded or unbounded, and points on lattices too fine to matter."""
+"""Numbers on a line, cells in a plane, and fine lattices."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from confide.values.limits import LARGEST_INTEGER
 
 @dataclass(frozen=True)
 class Integers(Alphabet):
-    """Whole numbers from `low` to `high`, both inside, or all of them; neighbours lie `spacing` apart.
+    """Whole numbers from `low` to `high` inclusive, or all of them.
 
+    Neighbours lie `spacing` apart.
     Unbounded, they are numbered outwards from zero: 0, -1, 1, -2, 2, ...
 
     >>> incomes = Integers(0, 50, spacing=2.5, unit="thousand")
@@ -88,7 +89,7 @@ unit = "year"          # what distances are counted in; may be left out
 
 
 class UnboundedAlphabet(Alphabet):
-    """Values that go on for ever in every direction."""
+    """Values without bounds in any direction."""
 
     def __post_init__(self) -> None:
         check_positive("spacing", self.spacing)
@@ -97,7 +98,7 @@ class UnboundedAlphabet(Alphabet):
     @property
     @abstractmethod
     def resolutions(self) -> tuple[int, ...]:
-        """Multiples of which fractions of a step the parts of a value are."""
+        """Lattice points per step, for each part of a value."""
 
     @cached_property
     def geometry(self) -> LatticeGeometry:
@@ -105,7 +106,7 @@ class UnboundedAlphabet(Alphabet):
         return LatticeGeometry(self.resolutions, self.spacing)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.contains`; also of points that lie too far out to have a number."""
+        """See :meth:`Alphabet.contains`; also for points too far out to be numbered."""
         return self.geometry.contains(values)
 
     def __repr__(self) -> str:
@@ -131,7 +132,7 @@ class Line(UnboundedAlphabet):
 
 @dataclass(frozen=True)
 class Grid(Alphabet):
-    """Cells of a plane; row 0 is the south, column 0 the west, neighbours lie `spacing` apart.
+    """Cells of a plane; row 0 is south, column 0 west.
 
     A value is the pair (row, column); cells are numbered row by row, and holes (water, parks) not at all.
 
@@ -200,7 +201,7 @@ unit = "km"            # what distances are counted in; may be left out
 
     @staticmethod
     def from_mask(mask: ArrayLike, spacing: float = 1.0, unit: str = "") -> Grid:
-        """Return the grid of the cells where a picture is true, its first row in the south.
+        """Return the grid of a mask's true cells; first row south.
 
         >>> Grid.from_mask([[True, False], [True, True]]).size
         3
@@ -243,17 +244,17 @@ unit = "km"            # what distances are counted in; may be left out
 
     @property
     def fine(self) -> Plane:
-        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        """Lattice fine enough for continuous noise: reports of planar Laplace."""
         return Plane(self.spacing, self.unit)
 
     @property
     def places(self) -> Indices:
-        """Place of each cell among all cells of the box, row by row."""
+        """Index of each cell in the full box, row by row."""
         self.require_listable()
         return self.geometry.places
 
     def picture(self, distribution: ArrayLike) -> NDArray[np.float64]:
-        """Return a vector over the cells as a table of rows and columns, with NaN for holes.
+        """Return a vector over cells as a 2D array, NaN for holes.
 
         >>> Grid(1, 2, holes=[(0, 0)]).picture([1.0])
         array([[nan,  1.]])
@@ -301,13 +302,13 @@ unit = "km"            # what distances are counted in; may be left out
 
     @property
     def fine(self) -> Plane:
-        """Points so fine that noise on them is continuous: what planar Laplace noise reports."""
+        """Lattice fine enough for continuous noise: reports of planar Laplace."""
         return Plane(self.spacing, self.unit)
 
 
 @dataclass(frozen=True, repr=False)
 class Plane(UnboundedAlphabet):
-    """Points whose rows and columns are multiples of 2^-12, in steps of the spacing.
+    """Points on a lattice of 2^-12 steps of the spacing.
 
     >>> Plane().decode(Plane().encode([(0.5, -1.25)]))
     array([[ 0.5 , -1.25]])
@@ -321,7 +322,7 @@ class Plane(UnboundedAlphabet):
 
     @property
     def resolutions(self) -> tuple[int, ...]:
-        """Multiples of which fraction of one the parts of a point are."""
+        """Lattice points per step, for each part of a point."""
         return (self.RESOLUTION, self.RESOLUTION)
 
     def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Arithmetic with the same bits on every machine: what devices share is made of it.
+"""Arithmetic that gives the same bits on every machine.
 
 IEEE 754 fixes the result of + - * / and sqrt to the last bit. It leaves exp, sin and the order of a sum to the
 library, and numpy, BLAS and the C library choose by processor. So tables of weights and bounds of places use the
@@ -24,7 +24,7 @@ _CONTEXT = Context(prec=50)
 
 
 def exp_minus(exponents: ArrayLike) -> FloatArray:
-    """Return e^-x for each x from 0 to 700, to about one unit in the last place."""
+    """Return e^-x for x from 0 to 700, to about 1 ulp."""
     given = np.asarray(exponents, dtype=np.float64)
     flat = given.reshape(-1)
     faded = np.empty(flat.size)
@@ -50,7 +50,7 @@ def exp_minus(exponents: ArrayLike) -> FloatArray:
 
 
 def total(terms: FloatArray, axis: int = 0) -> FloatArray:
-    """Add up along one axis by halves, in an order that depends on the number of terms alone.
+    """Sum along one axis pairwise, in a fixed order.
 
     >>> total(np.arange(12.0).reshape(3, 4), axis=1).tolist()
     [6.0, 22.0, 38.0]
@@ -65,7 +65,7 @@ def total(terms: FloatArray, axis: int = 0) -> FloatArray:
 
 
 def length(*parts: FloatArray) -> FloatArray:
-    """Return the square root of the sum of squares: np.hypot, but the same everywhere.
+    """Return the Euclidean length, with the same bits everywhere.
 
     >>> float(length(np.array(3.0), np.array(4.0)))
     5.0
@@ -87,7 +87,7 @@ def one_minus_exp_minus(exponent: float) -> float:
 
 
 def sine(angle: float) -> float:
-    """Return the sine of an angle in radians between -2 and 2, correctly rounded.
+    """Return the sine of radians from -2 to 2, correctly rounded.
 
     >>> sine(0.5)
     0.479425538604203
@@ -96,7 +96,7 @@ def sine(angle: float) -> float:
 
 
 def cosine(angle: float) -> float:
-    """Return the cosine of an angle in radians between -2 and 2, correctly rounded.
+    """Return the cosine of radians from -2 to 2, correctly rounded.
 
     >>> cosine(0.5)
     0.8775825618903728
@@ -105,7 +105,7 @@ def cosine(angle: float) -> float:
 
 
 def _series(term: Decimal, order: int, angle: float) -> float:
-    """Add up x^n / n! with alternating signs, every second n from `order` on."""
+    """Sum x^n / n! with alternating signs, every second n from `order`."""
     square = _CONTEXT.multiply(Decimal(angle), Decimal(angle))
     found = term
     while term and abs(term) > Decimal("1e-40"):
@@ -116,7 +116,10 @@ def _series(term: Decimal, order: int, angle: float) -> float:
 
 @cache
 def _powers() -> tuple[tuple[float, float, float], FloatArray, FloatArray]:
-    """Return ln 2 / 64, whole and in two parts, 2^(-part / 64), correctly rounded, and 2^-whole."""
+    """Return constants of `exp_minus`.
+
+    They are ln 2 / 64, whole and in two parts, then 2^(-part / 64), correctly rounded, and 2^-whole.
+    """
     log = _CONTEXT.ln(Decimal(2))
     exact = _CONTEXT.divide(log, Decimal(64))
     high = round(float(exact) * 2**40) / 2**40  # few enough bits that its multiples are exact

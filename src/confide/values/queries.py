@@ -1,4 +1,4 @@
-"""Questions about a distribution, such as how likely it is that a value is one of these.
+"""Queries: questions about a distribution, such as the share of some values.
 
 A query is a text, a function of a value, or one weight for each value. Texts are read by a small grammar of their own,
 nothing is evaluated as code:
@@ -97,7 +97,9 @@ TOKEN = re.compile(
 
 
 def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
-    """Return one weight for each value: 1 for what a query asks for and 0 for the rest, or the weights as given.
+    """Return a query's weight for each value.
+
+    A text, a circle or an area gives 1 to the values it asks for and 0 to the rest.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> Flo
 
 
 def weigh(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
-    """Do as :func:`as_weights`, but let a text ask for none of the values, as where they are a part of all."""
+    """Like :func:`as_weights`, but a text may match no value."""
     if not alphabet.is_finite:
         raise unbounded(alphabet)
     alphabet.require_listable()
@@ -169,7 +171,7 @@ def describe_query(query: Query) -> str:
 
 
 def remark_on(query: Query, alphabet: Alphabet, name: str | None = None) -> str:
-    """Say how a question was read: of areas how many cells count, at edges of bins to which bin they belong."""
+    """Say how a query was read: cells counted, amounts at bin edges."""
     areas, remarks = _areas_and_remarks(query, alphabet, name)
     found = [(one, cells, np.arange(cells.size)) for one, cells in areas]
     counted = [count_cells(one, cells.centres(all_of), cells.corners(all_of)) for one, cells, all_of in found]
@@ -179,7 +181,7 @@ def remark_on(query: Query, alphabet: Alphabet, name: str | None = None) -> str:
 def _areas_and_remarks(
     query: Query, alphabet: Alphabet, name: str | None
 ) -> tuple[list[tuple[Area | Disc, Alphabet]], list[str]]:
-    """Return the areas that a question asks for, each with its cells, and remarks on how it was read."""
+    """Return a query's areas with their cells, and remarks on it."""
     if isinstance(query, Area | Disc):
         return [(query, alphabet)], []
     if not isinstance(query, str) or not alphabet.is_finite:
@@ -191,7 +193,7 @@ def _areas_and_remarks(
 
 @dataclass
 class _Reader:
-    """Reads one text from left to right; every method takes what it understands and returns which values it means."""
+    """Recursive-descent parser; each method returns which values it selects."""
 
     text: str
     alphabet: Alphabet
@@ -286,7 +288,7 @@ class _Reader:
         return chosen
 
     def _attribute(self, attributes: Attributes) -> Chosen:
-        """Read a comparison as one about the single attribute that it names, and give all combinations its answer."""
+        """Read a comparison about one attribute; apply it to all combinations."""
         # A comparison has its name at its start, or after a literal and a sign.
         place = self.place
         if self._peek()[0] in ("number", "text", "date", "sign"):
@@ -388,7 +390,7 @@ class _Reader:
         return chosen
 
     def _ask(self, ask: Callable[[Alphabet], Asked]) -> Asked:
-        """Ask the alphabet, in people's own terms; an error says which query it is about."""
+        """Ask the alphabet; add the query's text to its errors."""
         try:
             return ask(self.alphabet)
         except InvalidParameterError as error:
@@ -456,7 +458,7 @@ class _Reader:
         return word[1:-1] if kind == "text" else word
 
     def _number(self, word: str, *, alone: bool) -> int | float:
-        """Return a number; one with commas only where it cannot be two of them."""
+        """Return a number; reject commas where they could separate two."""
         if "," in word and not alone:
             raise self._error(
                 f"{word} may be one number or several here; write {word.replace(',', '')} or {word.replace(',', ', ')}"
@@ -465,7 +467,7 @@ class _Reader:
         return float(digits) if "." in digits else int(digits)
 
     def _amount(self, number: int | float, word: str) -> int | float:
-        """Take what follows a number, such as k or years, and return the number in the unit of the values."""
+        """Read a suffix such as k or years; return the scaled number."""
         unit = self.alphabet.unit.lower().split()
         # Amounts in a unit may have its sign, or any where the unit names no currency.
         words = [_singular(one) for one in unit if _singular(one) not in SCALES]
@@ -502,11 +504,11 @@ class _Reader:
         return sign
 
     def _peek(self) -> tuple[str, str]:
-        """Return the kind and the text of what comes next; nothing at the end."""
+        """Return the next token's kind and text; both empty at the end."""
         return self.tokens[self.place] if self.place < len(self.tokens) else ("", "")
 
     def _take(self, word: str) -> bool:
-        """Step over a word or a sign if it comes next; a text in quotation marks is neither."""
+        """Skip a word or sign if it comes next; not quoted text."""
         is_there = self._peek() in (("name", word), ("sign", word))
         self.place += is_there
         return is_there

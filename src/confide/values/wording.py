@@ -1,23 +1,47 @@
-"""Words that every layer needs: numbers with their nouns and units, values as labels, and the digest of a text."""
+"""Words that every layer needs: counts, units, labels, digests."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 
 class Shown:
-    """Answer that a notebook shows as its page."""
+    """A result that shows itself: in a notebook, as a plot, as a data frame, as a file."""
 
     def _repr_html_(self) -> str | None:
-        # By its name, when a notebook asks: what computes does not import what shows.
-        shown: str | None = importlib.import_module("confide.present.pages").show_in_notebook(self)
+        shown: str | None = _results().show_in_notebook(self)
         return shown
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result into matplotlib axes, and return them.
+
+        `ax`: optional axes to draw into. Default: a new figure.
+        """
+        return _results().plot(self, ax)
+
+    def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
+        """Return the result as a data frame of pandas or polars."""
+        return _results().to_frame(self, backend)
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to a new file ending in .html, .json, .csv or .svg.
+
+        The ending names the format: the page, what ``--json`` prints, the data frame, or the plot.
+        """
+        _results().save(self, path)
+
+
+def _results() -> Any:
+    # Imported by name when asked for: what computes does not import what shows.
+    return importlib.import_module("confide.present.results")
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things, in the plural where there is not exactly one.
+    """Return a number with its noun, plural unless it is 1.
 
     >>> counted(1, "value"), counted(1200, "report"), counted(2, "category"), counted(0, "person")
     ('1 value', '1,200 reports', '2 categories', '0 people')
@@ -53,7 +77,7 @@ def name_some(names: Sequence[str]) -> str:
 
 
 def plural(unit: str) -> str:
-    """Return a unit in the plural; symbols such as km stay as they are.
+    """Return the plural of a unit; symbols such as km stay unchanged.
 
     >>> plural("year"), plural("km"), plural("inch"), plural("thousand")
     ('years', 'km', 'inches', 'thousand')
@@ -64,7 +88,7 @@ def plural(unit: str) -> str:
 
 
 def with_unit(amount: float, unit: str) -> str:
-    """Return an amount in a unit, the unit in the plural where it should be.
+    """Return an amount with its unit, plural unless it is 1.
 
     >>> with_unit(0.5234, "year"), with_unit(1, "year"), with_unit(2.5, "km"), with_unit(3, "")
     ('0.523 years', '1 year', '2.5 km', '3')
@@ -73,8 +97,26 @@ def with_unit(amount: float, unit: str) -> str:
     return f"{number} {unit if number == '1' else plural(unit)}".rstrip()
 
 
+def rate_per_unit(rate: float, unit: str) -> str:
+    """Return a rate in as many units as make it readable.
+
+    >>> rate_per_unit(0.05, "year"), rate_per_unit(0.00003, "dollar"), rate_per_unit(0.002, "m")
+    ('0.05 per year', '0.3 per 10,000 dollars', '0.2 per 100 m')
+    >>> rate_per_unit(1.0, "")
+    '1 per unit of distance'
+    """
+    # A rate of 0.01 or more reads well as it is; a smaller one becomes a number from 0.1 to 1.
+    # The exponent is read from the digits: a logarithm may differ between machines.
+    power = 0 if rate >= 0.01 or rate <= 0 else -int(f"{rate:e}".split("e")[1]) - 1
+    name = unit or "unit of distance"
+    # Of "unit of distance" the first word has the plural.
+    first, *rest = name.split(" of ")
+    many = " of ".join([plural(first), *rest])
+    return f"{rate * 10**power:.4g} per {f'{10**power:,} {many}' if power else name}"
+
+
 def told_at_edges(noun: str, cell: str, step: float, unit: str, farthest: float | None = None) -> str:
-    """Return what cells or bins do to a promise that is counted by distance, with the worst case.
+    """Explain what cells or bins do to a promise per distance.
 
     `step` is the distance between neighbours, `farthest` between those that touch at a corner.
 
@@ -101,7 +143,7 @@ def label_value(value: object) -> str:
 
 
 def quote_value(value: object) -> str:
-    """Return one value as it stands in a sentence: texts in quotation marks, and shortened where they are long.
+    """Return a value for a sentence: texts in quotes, long ones shortened.
 
     >>> print(quote_value("yes"), quote_value((30, "f")), quote_value("a" * 99))
     "yes" (30, "f") "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"
@@ -116,7 +158,7 @@ def quote_value(value: object) -> str:
 
 
 def digest(*parts: str | bytes) -> str:
-    """Return the fingerprint of texts, one after another: the first 16 hexadecimal digits of SHA-256.
+    """Return the first 16 hexadecimal digits of the texts' SHA-256.
 
     >>> digest("confide"), digest("con", b"fide")
     ('f6b004418a328d4d', 'f6b004418a328d4d')

@@ -513,7 +513,7 @@ function verdictWords({ fit }: Look): string {
   if (fit.is_good === true) return "The reports fit: nothing looks wrong.";
   if (fit.is_good === false)
     return fit.verdict === "fits poorly" ? "The reports fit poorly." : "The reports do not fit.";
-  return /^Nothing speaks against/.test(fit.words)
+  return /nothing suspicious/.test(fit.words)
     ? "Nothing looks wrong with the reports."
     : "Whether the reports fit cannot be tested here.";
 }

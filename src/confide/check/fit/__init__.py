@@ -1,4 +1,4 @@
-"""Goodness of fit: whether counted reports can come from a mechanism at all, whoever the people are."""
+"""Goodness of fit: whether reports can come from their mechanism at all."""
 
 from confide.check.fit.answers import IN_DOUBT, LEVEL, Fit, FitVerdict, GroupFits, Outlier, Power
 from confide.check.fit.tables import TOLERANCE

@@ -1,4 +1,4 @@
-"""Answers of the test of fit: the verdict, what stands out, what would have shown."""
+"""Answers of the fit test: verdict, outliers, likely causes, power."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from confide.values.wording import counted
+from confide.values.wording import Shown, counted
 
 LEVEL = 0.05
-"""The share of surveys in which all is well that are called a bad fit."""
+"""Significance level: share of good surveys called a bad fit."""
 
 SURE = 1e-3
-"""The p-value below which chance is no explanation any more; above it, one good survey of twenty is called poor."""
+"""Below this p-value chance is no explanation; above it, one good survey in twenty is called poor."""
 
 ENOUGH = 0.8
-"""The power against bots and another epsilon from which on a survey is called tested."""
+"""Power against bots and another epsilon at which a survey counts as tested."""
 
-IN_DOUBT = "These answers hold only as far as the reports come from this mechanism, and the fit speaks against it."
+IN_DOUBT = "These answers assume that the reports come from this mechanism, and the fit is bad."
 """Remark beside intervals of reports whose fit is bad."""
 
-CHANCE = "With more reports, or other ones, chance goes away and a fault stays."
+CHANCE = "More reports would show whether it is chance or a fault."
 
 
 class FitVerdict(StrEnum):
-    """Verdict on reports: they can come from the mechanism, hardly, or not at all; or nobody can tell."""
+    """Verdict: whether reports can come from the mechanism."""
 
     FITS = "fits"
     FITS_POORLY = "fits poorly"
@@ -46,9 +46,9 @@ class Outlier:
     Attributes
     ----------
     report
-        The output; several neighbours where there are too many to test each.
+        The output; several neighbours if there are too many to test each.
     observed, expected
-        How often it was reported, and how often it would be under the distribution that explains all reports best.
+        How often it was reported, and how often the best explanation of all reports expects it.
     """
 
     report: str
@@ -57,10 +57,8 @@ class Outlier:
 
     def __str__(self) -> str:
         excess = self.observed - self.expected
-        often = "too often" if excess > 0 else "too rarely"
-        seen = f"seen {self.observed:,.0f}, at most about {self.expected:,.0f} expected"
-        if excess < 0:
-            seen = f"seen {self.observed:,.0f}, about {self.expected:,.0f} expected"
+        often, most = ("too often", "at most ") if excess > 0 else ("too rarely", "")
+        seen = f"seen {self.observed:,.0f}, {most}about {self.expected:,.0f} expected"
         return f"{self.report} was reported {counted(max(1, round(abs(excess))), 'time')} {often} ({seen})"
 
 
@@ -73,9 +71,9 @@ class Power:
     alternative
         What might be wrong, such as bots at one value.
     power
-        How probably it would show in as many reports, about.
+        The approximate probability that it would show in as many reports.
     is_needed
-        Whether a fit is only called so if this would show.
+        Whether the verdict ``fits`` requires that this would show.
     """
 
     alternative: str
@@ -84,33 +82,33 @@ class Power:
 
     @property
     def is_seen(self) -> bool:
-        """Whether it would show more often than not by far."""
+        """Whether the power is high enough to count."""
         return self.power >= ENOUGH
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Goodness of fit: whether reports can come from a mechanism, and if not, what stands out.
+class Fit(Shown):
+    """Goodness of fit: whether reports can come from a mechanism.
 
     Attributes
     ----------
     verdict
-        Fits, fits poorly (which chance explains in fewer than one survey of twenty), does not fit (fewer than one of a
-        thousand), or cannot be tested here: nothing speaks against the reports, and nothing could.
+        Fits; fits poorly (p-value of at most 5 %); does not fit (below 0.1 %); or cannot be tested here: nothing speaks
+        against the reports, and nothing could.
     p_value
-        How often reports of this mechanism fit as badly; 1 where nothing can be tested.
+        How often reports of this mechanism fit as badly; 1 if nothing can be tested.
     statistic, degrees
-        G2 in nats times two, and the degrees of freedom that the best explanation leaves.
+        G2 (nats times two), and the degrees of freedom that the best explanation leaves.
     reports, replicates
-        How many reports there are, and how many replicates the p-value rests on; 0 for a closed form.
+        The numbers of reports, and of replicates behind the p-value; 0 for a closed form.
     outliers
-        The outputs that stand out, the worst first; none where the reports fit.
+        The outputs that stand out, the worst first; empty if the reports fit.
     causes
         Likely causes of a bad fit, in sentences.
     sights
-        What the test would have seen; none for a bad fit.
+        What the test would have seen; empty for a bad fit.
     obstacle
-        Why nothing can be tested, where that is so for a reason other than power.
+        Why nothing can be tested, if the reason is not power.
     """
 
     verdict: FitVerdict
@@ -138,37 +136,35 @@ class Fit:
                 return f"These reports fit this mechanism poorly{worst}."
             return f"These reports do not come from this mechanism{worst}."
         if self.verdict is FitVerdict.FITS:
-            return f"These reports fit the mechanism (p = {self.p_value:.2g})."
-        unknown = "hether these reports come from this mechanism cannot be tested here"
+            return f"Goodness of fit: OK (p = {self.p_value:.2f})."
         if any(one.is_seen for one in self.sights):
-            return f"Nothing speaks against these reports (p = {self.p_value:.2g}), but w{unknown} in full."
-        return f"W{unknown}."
+            return f"Goodness of fit: nothing suspicious (p = {self.p_value:.2f}), but the test has little power here."
+        return "Goodness of fit: cannot be tested here."
 
     @property
     def details(self) -> tuple[str, ...]:
-        """The sentences after the headline: likely causes, or what would have shown."""
+        """The sentences after the headline: likely causes, or the test's power."""
         if self.verdict is FitVerdict.FITS_POORLY:
-            doubted = (f"If it is not chance: {cause[0].lower()}{cause[1:]}" for cause in self.causes)
-            return (*self._remarks(), CHANCE, *doubted)
+            return (*self._remarks(), CHANCE, *self.causes)
         return (*self.causes, *self._remarks())
 
     def __str__(self) -> str:
         return " ".join([self.headline, *self.details])
 
     def judged(self, level: float = LEVEL) -> Fit:
-        """Return the same with the verdict that the p-value has at a level."""
+        """Return the same with the verdict that the p-value has."""
         if self.p_value <= level:
             verdict = FitVerdict.DOES_NOT_FIT if self.p_value < SURE else FitVerdict.FITS_POORLY
             return replace(self, verdict=verdict, sights=())
         return self.forgiven() if self.is_bad else self
 
     def forgiven(self) -> Fit:
-        """Return the same as not bad after all, for instance as one of many groups."""
+        """Return the same as not bad, for instance after Holm's correction."""
         verdict = FitVerdict.CANNOT_BE_TESTED if self.is_bad else self.verdict
         return replace(self, verdict=verdict, outliers=(), causes=())
 
     def with_sights(self, sights: Sequence[Power]) -> Fit:
-        """Return a fit that is not bad with what it would have seen; it fits only if that is enough."""
+        """Return the fit with the test's power; it fits if that suffices."""
         needed = [one for one in sights if one.is_needed]
         is_tested = bool(needed) and all(one.is_seen for one in needed)
         verdict = FitVerdict.FITS if is_tested else FitVerdict.CANNOT_BE_TESTED
@@ -176,7 +172,7 @@ class Fit:
 
     @classmethod
     def joined(cls, parts: Sequence[Fit]) -> Fit:
-        """Return one fit for independent parts: the least p-value, corrected for their number (Sidak)."""
+        """Return one fit for independent parts (Sidak's correction)."""
         if len(parts) == 1:
             return parts[0]
         least = min(*(one.p_value for one in parts), 1 - 1e-16)
@@ -198,25 +194,26 @@ class Fit:
 
     def _remarks(self) -> Iterable[str]:
         if self.is_bad:
-            yield f"A fit as bad comes by chance in {rarity(self.p_value)} surveys."
+            yield f"A fit this bad happens by chance in {rarity(self.p_value)} surveys."
             return
         if self.obstacle:
             yield self.obstacle
-        for is_seen, verb in ((True, "would have shown"), (False, "would not show")):
+        subject = "The test"
+        for is_seen, verb in ((True, "would have caught"), (False, "cannot see")):
             named = [one.alternative for one in self.sights if one.is_seen is is_seen]
             if named:
-                told = f"{listed(named)} {verb}."
-                yield told[0].upper() + told[1:]  # not capitalize(), which makes "40.7 n" of "40.7 N"
+                yield f"{subject} {verb} {listed(named, ', or ')}."
+                subject = "It"
 
 
 @dataclass(frozen=True)
 class GroupFits:
-    """Goodness of fit of many groups, whose reports all went through one mechanism.
+    """Goodness of fit of many groups that share one mechanism.
 
     Attributes
     ----------
     together
-        The fit of all reports together: what is wrong with every group a little shows here.
+        The fit of all reports together: a small fault in every group shows here.
     groups
         The fit of each group. Its p-value is its own; its verdict allows for their number (Holm, 1979).
     """
@@ -226,12 +223,12 @@ class GroupFits:
 
     @property
     def is_bad(self) -> bool:
-        """Whether all reports together, or those of some group, do not come from the mechanism."""
+        """Whether all reports together, or some group, do not fit."""
         return self.together.is_bad or any(one.is_bad for one in self.groups.values())
 
     @property
     def bad(self) -> dict[Any, Fit]:
-        """The groups whose reports do not come from the mechanism."""
+        """The groups that do not fit."""
         return {key: one for key, one in self.groups.items() if one.is_bad}
 
     @property
@@ -256,10 +253,10 @@ def _group_name(key: Any) -> str:
 def rarity(p_value: float) -> str:
     """Return in how many surveys a p-value comes by chance."""
     if p_value < 1e-9:
-        return "less than one of a billion"
-    return f"one of {1 / p_value:,.0f}" if p_value < 0.01 else f"{100 * p_value:.2g} of 100"
+        return "less than one in a billion"
+    return f"one in {1 / p_value:,.0f}" if p_value < 0.01 else f"{100 * p_value:.2g} of 100"
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], last: str = " and ") -> str:
     """Return names as a sentence lists them."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return last.join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,8 +1,9 @@
-"""Test of fit for bit vectors, which are nearly all distinct: by what does not depend on who the people are.
+"""Fit test for bit vectors, by quantities that no population changes.
 
-With p and q the probabilities that the bit of the value and that of another is set, whatever theta is: the number of
-ones is Bernoulli(p) plus Binomial(k - 1, q); the share of reports with a bit lies between q and p; and the product
-(bit_x - q)(bit_y - q) has mean 0 for x != y, because one of the two is not the bit of the value.
+Bit vectors are nearly all distinct, so they cannot be counted in cells. Let p and q be the probabilities that the
+value's own bit, and any other bit, is set. For every theta: the number of ones is Bernoulli(p) plus Binomial(k - 1, q);
+the share of reports with a given bit lies between q and p; and (bit_x - q)(bit_y - q) has mean 0 for x != y, because
+at most one of the two bits belongs to the value.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ BitArray = NDArray[np.bool_]
 
 
 def check_bits(counts: Counts, mechanism: Mechanism, seed: int) -> Fit:
-    """Test bit vectors by their ones, by single bits, by pairs of bits, and by how many are the same."""
+    """Test ones, single bits, pairs of bits, and equal vectors."""
     mechanism.refuse_strays(counts)
     if not counts.total > 0:
         raise InvalidCountsError("There are no reports to test; give at least one.")
@@ -60,12 +61,14 @@ def check_bits(counts: Counts, mechanism: Mechanism, seed: int) -> Fit:
         return found.with_sights(_sights(law, classes, counts.total, mechanism))
     named = [*_unusual_ones(ones, counts.total * law, classes), outlier]
     causes = tuple(_other_epsilon(ones, mechanism) or _repeated(counts, mechanism))
-    other = ("Likely causes: another mechanism, or bits that were changed after the blur.",)
+    other = ("Likely causes: another mechanism, or bits changed after privatization.",)
     return replace(found, outliers=tuple(reversed(named) if single < chance else named), causes=causes or other)
 
 
 def ones_residuals(counts: Counts, mechanism: Mechanism) -> tuple[Integers, FloatArray]:
-    """Return by how many standard errors each number of ones was seen more or less than expected; NaN if next to never.
+    """Return the residual of each number of ones, in standard errors.
+
+    NaN for numbers that are next to never expected.
 
     >>> import confide as cf
     >>> numbers, residuals = ones_residuals(cf.tally([0, 1, 2, 3]), cf.Rappor(cf.Integers(0, 1), epsilon=1.0))
@@ -89,7 +92,7 @@ def has_bits(mechanism: Mechanism) -> bool:
 
 
 def rates_of(mechanism: Mechanism) -> tuple[float, float]:
-    """Return the probabilities that the bit of the value, and that any other bit, is set."""
+    """Return P(own bit is set) and P(another bit is set)."""
     rates = mechanism.facts.bits
     assert rates is not None  # noqa: S101 (for the type checker; whoever calls has asked)
     return float(rates[0]), float(rates[1])
@@ -121,7 +124,10 @@ def _pooled(expected: FloatArray) -> Indices:
 
 
 def _ones_chance(ones: FloatArray, law: FloatArray, classes: Indices, seed: int) -> tuple[float, float]:
-    """Return the p-value of the ones, by mean or likelihood ratio, ranked among replicates; and the ratio."""
+    """Return the p-value of the ones, and their likelihood ratio.
+
+    The smaller of two bounds, by mean and by likelihood ratio, is ranked among replicates.
+    """
     total = float(ones.sum())
     drawn = np.random.default_rng(seed).multinomial(max(1, round(total)), law, size=REPLICATES)
     rows = np.vstack([ones, drawn]).astype(np.float64)
@@ -146,7 +152,7 @@ def _ones_bounds(rows: FloatArray, law: FloatArray, classes: Indices) -> tuple[F
 
 
 def _single_bits(bits: BitArray, counts: FloatArray, mechanism: Mechanism) -> tuple[float, Outlier]:
-    """Return the p-value of bits that are set too rarely or too often for any share of people, and the worst."""
+    """Return the p-value of impossible bit frequencies, and the worst bit."""
     from scipy.special import bdtr, bdtrc
 
     (keep, flip), total, sets = rates_of(mechanism), round(float(counts.sum())), counts @ bits
@@ -158,7 +164,7 @@ def _single_bits(bits: BitArray, counts: FloatArray, mechanism: Mechanism) -> tu
 
 
 def _pairs_of_bits(bits: BitArray, counts: FloatArray, flip: float) -> float:
-    """Return the p-value of the pair of bits that are set together most unlike independent draws."""
+    """Return the p-value of the most dependent pair of bits."""
     from scipy.special import ndtr
 
     size = bits.shape[1]
@@ -176,13 +182,13 @@ def _pairs_of_bits(bits: BitArray, counts: FloatArray, flip: float) -> float:
 
 
 def _same_vectors(counts: Counts, mechanism: Mechanism) -> float:
-    """Return a bound on the chance that some vector is seen so often."""
+    """Return a bound on the chance that a vector repeats so often."""
     times = round(float(counts.counts.max()))
     return 1.0 if times < 2 else _chance_of_same(times, counts.total, mechanism)
 
 
 def _chance_of_same(times: int, total: float, mechanism: Mechanism) -> float:
-    """Return the expected number of sets of so many reports that are all the same, or 1."""
+    """Return the expected number of equal sets of reports, or 1."""
     # Reports of different values agree in a bit with at most the probability that those of the same value do.
     # In logarithms: a vector that thousands sent has a chance far below the smallest float.
     with np.errstate(divide="ignore"):  # a rate may round to one, whose other side has no logarithm
@@ -193,10 +199,7 @@ def _chance_of_same(times: int, total: float, mechanism: Mechanism) -> float:
 
 
 def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanism) -> list[Power]:
-    """Compute the power of the ones against single bits and other epsilons, and whether one report twice would show.
-
-    None of it depends on who the people are.
-    """
+    """Compute the power of the test, for any population."""
     from scipy.special import ndtr
 
     expected, numbers, degrees = np.bincount(classes, total * law), np.arange(law.size), int(classes[-1])
@@ -206,7 +209,7 @@ def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanis
         shifted[classes[1]] += share * total
         noncentral = float(((shifted - expected) ** 2 / expected).sum())
         singles.append(noncentral_power(LEVEL / 2, degrees, noncentral) if degrees else 0.0)
-    sights = [Power(f"{BOTS:.0%} of bots at one value", singles[0])]
+    sights = [Power(f"{BOTS:.0%} bots at one value", singles[0])]
     mean = float(law @ numbers)
     spread = math.sqrt(float(law @ (numbers - mean) ** 2) / total)
     for factor in FACTORS_TRIED:
@@ -214,14 +217,14 @@ def _sights(law: FloatArray, classes: Indices, total: float, mechanism: Mechanis
         if changed is not None:
             change = float(ones_law(law.size - 1, *rates_of(changed)) @ numbers) - mean
             power = float(ndtr(abs(change) / spread - 2.3))
-            sights.append(Power(f"devices at {factor:g} times the epsilon", power, is_needed=factor > 1))
+            sights.append(Power(f"a wrong epsilon ({factor:g}x)", power, is_needed=factor > 1))
     twice = float(total >= 2 and 3 * _chance_of_same(2, total, mechanism) / (1 - ONES) <= LEVEL)
-    sights.append(Power(f"{TWICE:.0%} of reports that came twice", twice, is_needed=False))
-    return [*sights, Power(f"{HONEST:.0%} of devices that send the truth", singles[1], is_needed=False)]
+    sights.append(Power(f"{TWICE:.0%} duplicate reports", twice, is_needed=False))
+    return [*sights, Power(f"{HONEST:.0%} of devices sending true values", singles[1], is_needed=False)]
 
 
 def _unusual_ones(ones: FloatArray, expected: FloatArray, classes: Indices) -> list[Outlier]:
-    """Return the two classes of ones that are furthest from what is expected."""
+    """Return the two classes of ones furthest from expectation."""
     seen, due = np.bincount(classes, ones), np.bincount(classes, expected)
     worst = np.argsort(-np.abs(seen - due) / np.sqrt(due))[:2].tolist()
     found = []
@@ -238,12 +241,15 @@ def _repeated(counts: Counts, mechanism: Mechanism) -> list[str]:
         return []
     least = float(counts.counts.min())
     if least > 1 and counts.counts.size > 20:
-        return [f"A likely cause is a repeated upload: every vector came at least {counted(round(least), 'time')}."]
-    return [f"A likely cause is bots, or a broken device: one vector came {counted(round(most), 'time')}."]
+        return [f"Likely cause: a repeated upload. Every vector came at least {counted(round(least), 'time')}."]
+    return [f"Likely cause: bots, or a broken device. One vector came {counted(round(most), 'time')}."]
 
 
 def _other_epsilon(ones: FloatArray, mechanism: Mechanism) -> list[str]:
-    """Name the epsilon whose mean number of ones is the one seen, unless the ones have another shape than any has."""
+    """Name the epsilon that explains the mean number of ones.
+
+    Nothing if the distribution of the ones fits no epsilon.
+    """
     size, total, numbers = mechanism.alphabet.size, float(ones.sum()), np.arange(ones.size)
     mean = float(ones @ numbers) / total
     low, high = -3.0, 3.0  # powers of two
@@ -256,10 +262,8 @@ def _other_epsilon(ones: FloatArray, mechanism: Mechanism) -> list[str]:
         low, high = (middle, high) if float(law @ numbers) > mean else (low, middle)
     epsilon = getattr(mechanism, "epsilon", math.nan)
     if middle > 2.99:
-        return ["A likely cause is devices that hardly blur, or not at all: the vectors have hardly a bit too many."]
+        return ["Likely cause: devices that add hardly any noise, or none. The vectors have hardly a bit too many."]
     classes = _pooled(total * law)
     if middle < -2.99 or abs(middle) < 0.02 or float(_ones_bounds(ones[None], law, classes)[0][0]) < 1e-6:
         return []
-    return [
-        f"A likely cause is another epsilon: the reports look made at about {epsilon * 2**middle:.3g}, not {epsilon:g}."
-    ]
+    return [f"Likely cause: another epsilon. The reports fit about {epsilon * 2**middle:.3g}, not {epsilon:g}."]

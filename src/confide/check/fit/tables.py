@@ -28,22 +28,21 @@ FEWEST_CELLS = 16
 """Cells that are kept apart however few reports there are."""
 
 LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
-"""Values times cells up to which a maximum takes well under a second; outputs are merged until it does;
-and past which nothing is tested."""
+"""Values times cells: outputs are merged down to the first (well under a second); past the second nothing is tested."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellLayout:
-    """The outputs of a mechanism in cells: neighbours are merged where there are too many.
+    """The outputs of a mechanism in cells; neighbours may share one.
 
     Attributes
     ----------
     mechanism
         The mechanism, or its truncated kin: raw noise is rounded to cells.
     cells, size
-        The cell of each output (-1 for outputs that no value can produce), and how many there are.
+        The cell of each output (-1 for outputs that no value can produce), and the number of cells.
     has_blocks
-        Whether values are merged as their own outputs are: under randomized response values of one cell have one law.
+        Whether values are merged as their outputs are: under randomized response, values of one cell have one law.
     """
 
     mechanism: Mechanism
@@ -78,7 +77,7 @@ class CellLayout:
         return np.bincount(self.cells[self.cells >= 0], minlength=self.size).astype(np.float64)
 
     def closed_form(self, rows: FloatArray) -> FloatArray | None:
-        """Return the maximum for each row of counts where a formula has it: under randomized response."""
+        """Return the maximum for each row under randomized response, else `None`."""
         from confide.solve.maximum import fill_water  # scipy's linear algebra takes a while to import
 
         response = self.mechanism.channel.keep_and_other if self.has_blocks else None
@@ -88,13 +87,13 @@ class CellLayout:
 
     @cached_property
     def neighbours(self) -> tuple[Channel, Channel] | None:
-        """The channels at a slightly larger and a slightly smaller epsilon; None for a mechanism without one."""
+        """The channels at a slightly larger and smaller epsilon, if any."""
         # Each is asked for one product, so that nothing is gained by storing a matrix.
         larger, smaller = self.at(1 + STEP, is_stored=False), self.at(1 - STEP, is_stored=False)
         return None if larger is None or smaller is None else (larger, smaller)
 
     def at(self, factor: float, *, is_stored: bool = True) -> Channel | None:
-        """Return the channel at so many times the epsilon; None for a mechanism without one."""
+        """Return the channel at a multiple of epsilon; `None` if unavailable."""
         changed = scaled(self.mechanism, factor)
         # Where outputs depend on epsilon, as under the square wave, reports at another one have other cells.
         if changed is None or changed.report_alphabet != self.mechanism.report_alphabet:
@@ -102,7 +101,7 @@ class CellLayout:
         return self.merged(changed.channel, is_stored=is_stored)
 
     def label(self, cell: int) -> str:
-        """Return what a cell is called."""
+        """Return the label of a cell."""
         members = np.flatnonzero(self.cells == cell)
         first, last = (name_of(self.mechanism.report_alphabet, int(number)) for number in members[[0, -1]])
         return first if members.size == 1 else f"{first} to {last}"
@@ -111,7 +110,7 @@ class CellLayout:
 # Many groups share a layout, and an estimate is often made again; a merged matrix may take 40 MB.
 @lru_cache(maxsize=4)
 def _layout(mechanism: Mechanism, most: int, *, is_alone: bool) -> CellLayout:
-    """List the outputs that a value can produce, and merge neighbours until few enough cells are left."""
+    """List the reachable outputs, and merge neighbours into few enough cells."""
     size = mechanism.alphabet.size
     has_blocks = is_alone and mechanism.channel.keep_and_other is not None
     most = most if has_blocks else max(FEWEST_CELLS, min(most, LARGEST_QUICK // size))
@@ -129,7 +128,7 @@ def _layout(mechanism: Mechanism, most: int, *, is_alone: bool) -> CellLayout:
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """The reports of one mechanism in cells: a layout, the reports in each cell, and those of each reachable output."""
+    """The reports of one mechanism, counted per cell and per output."""
 
     layout: CellLayout
     counts: FloatArray
@@ -137,7 +136,7 @@ class CellTable:
 
     @classmethod
     def of(cls, counts: Counts, mechanism: Mechanism, values: Alphabet | None, *, is_alone: bool) -> CellTable:
-        """List the outputs and count the reports of each cell; an error where the outputs cannot be listed."""
+        """Count the reports of each cell; raise if outputs cannot be listed."""
         total = counts.total
         if not total > 0:
             raise InvalidCountsError("There are no reports to test; give at least one.")
@@ -164,7 +163,7 @@ class CellTable:
 
 
 def _most_cells(mechanism: Mechanism, total: float, *, is_alone: bool) -> int:
-    """Return how many cells so many reports are counted in, at most."""
+    """Return the largest number of cells for so many reports."""
     response = mechanism.channel.keep_and_other if is_alone else None
     if response is None:
         # With at most 1,000 cells a maximum takes milliseconds.
@@ -180,7 +179,7 @@ def _refuse_too_many(size: int, cells: int) -> None:
 
 
 def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | None) -> tuple[Counts, Mechanism]:
-    """Round unbounded reports to cells around the values: what the truncated mechanism would have reported."""
+    """Round unbounded reports to cells, as the truncated mechanism would."""
     alphabet = mechanism.alphabet if values is None else _box(values)
     guarantee: Any = mechanism.guarantee
     # Two scales of the noise beyond the values; the ends collect the rest.
@@ -205,7 +204,7 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
 
 
 def _box(values: Alphabet) -> Alphabet:
-    """Return the range or the box that holds some values."""
+    """Return the range or box that contains some values."""
     whole = values.selected_from
     if whole is None:
         return values
@@ -218,7 +217,7 @@ def _box(values: Alphabet) -> Alphabet:
 
 
 def _merge_neighbours(outputs: Alphabet, most: int, *, is_ordered: bool) -> Indices:
-    """Return the block of each output: at most about so many blocks of neighbours, or each output its own.
+    """Return the block of each output, at most about `most` blocks.
 
     Where order means nothing to the mechanism, categories are merged too.
     """
@@ -236,7 +235,7 @@ def _merge_neighbours(outputs: Alphabet, most: int, *, is_ordered: bool) -> Indi
 
 @lru_cache(maxsize=64)  # kernels on a plane take a while to compute, and stay with the mechanism
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
-    """Return a mechanism at so many times its epsilon; None where it has none of its own."""
+    """Return a mechanism at a multiple of its epsilon; `None` if unavailable."""
     try:
         return mechanism.at(getattr(mechanism, "epsilon", math.nan) * factor)
     except InvalidParameterError:  # it has none, or goes no further
@@ -244,7 +243,7 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
 
 
 def name_of(alphabet: Alphabet, number: int) -> str:
-    """Return what a value is called."""
+    """Return the label of a value."""
     return alphabet.labels([number])[0]
 
 
@@ -261,8 +260,7 @@ WEIGHTS = (0.4, 0.3, 0.15, 0.15)
 """Division of the level among G2, epsilon, and residuals up and down."""
 
 BOTS, HONEST, TWICE = 0.01, 0.05, 0.05
-"""The share of bots at one value that a survey must be able to see to be called tested; and what it mostly cannot see:
-a share of devices that send the truth, and one of reports that came twice."""
+"""Share of bots that a tested survey must see; shares of true values and of duplicates, which it mostly cannot."""
 
 FACTORS_TRIED = (1.2, 0.8)
 """Multiples of epsilon whose power is computed."""
@@ -279,9 +277,9 @@ class Tables:
     parts
         One table for each mechanism.
     known
-        The maximum of the likelihood of the reports, where somebody has it already.
+        The maximum of the likelihood of the reports, if the caller has it.
     near
-        The same where some cells are of several outputs: the maximum over cells is a little higher.
+        The same if some cells merge outputs: the maximum over cells is a little higher.
     """
 
     parts: tuple[CellTable, ...]
@@ -290,7 +288,10 @@ class Tables:
 
     @classmethod
     def of(cls, groups: Sequence[Group], known: FloatArray | None = None) -> Tables:
-        """List the outputs of every mechanism; where values are unbounded, over the likely ones of all groups."""
+        """List the outputs of every mechanism.
+
+        If values are unbounded, the tables are over the likely values of all groups.
+        """
         values = None
         if not groups[0][1].alphabet.is_finite:
             merged: dict[Mechanism, Counts] = {}
@@ -315,9 +316,9 @@ class Tables:
 
     @property
     def has_floors_alone(self) -> bool:
-        """Whether all that can be tested is that no cell falls below a floor: randomized response.
+        """Whether only floors can be tested: randomized response.
 
-        Then G2 given its support is a chi-squared at most, whoever the people are, and no replicates are needed.
+        Then G2 given its support is at most chi-squared for every population, so no replicates are needed.
         """
         return self.parts[0].layout.has_blocks
 
@@ -328,7 +329,7 @@ class Tables:
 
     @cached_property
     def people(self) -> FloatArray:
-        """Number of reports of the part that each cell is of."""
+        """Number of reports of each cell's part."""
         return np.repeat([part.total for part in self.parts], [part.counts.size for part in self.parts])
 
     @cached_property
@@ -342,7 +343,7 @@ class Tables:
         return zip(self.ends[:-1], self.ends[1:], self.parts, strict=True)
 
     def part_of(self, cell: int) -> tuple[int, int]:
-        """Return where the cells of the part begin and end that a cell is of."""
+        """Return the first cell and the end of a cell's part."""
         number = int(np.searchsorted(self.ends, cell, side="right")) - 1
         return self.ends[number], self.ends[number + 1]
 
@@ -354,13 +355,13 @@ class Tables:
         return self.statistics_of(self.counts[None])[0]
 
     def is_louder_than(self, p_value: float) -> bool:
-        """Whether one of the statistics is such that replicates are worth their time; see :attr:`LOUD`."""
+        """Whether a statistic makes replicates worth their time; see :attr:`LOUD`."""
         if self.near is not None and not Statistics(self, self.counts, self.near, self.channel).is_louder_than(p_value):
             return False
         return self.first.is_louder_than(p_value)
 
     def statistics_of(self, rows: FloatArray) -> list[Statistics]:
-        """Lay each row of counts against its best explanation; the rows are solved side by side."""
+        """Fit each row of counts; the rows are solved side by side."""
         found = self.parts[0].layout.closed_form(rows) if len(self.parts) == 1 else None
         if found is None:
             solutions = MLE(TOLERANCE, time_limit=60.0).solve_many(Evidence(self.channel, rows[0]), rows)
@@ -368,15 +369,15 @@ class Tables:
         return [Statistics(self, row, theta, self.channel) for row, theta in zip(rows, found, strict=True)]
 
     def generator(self, seed: int) -> np.random.Generator:
-        """Return a generator of these reports' own.
+        """Return a generator seeded by these reports.
 
-        The same reports always get the same p-value; but were all surveys to share the luck of a hundred replicates,
-        the size of the test would be off by it, by two points of five.
+        The same reports always get the same p-value. If all surveys shared their replicates, the size of the test would
+        be off by their luck: two points of five.
         """
         return np.random.default_rng([seed, zlib.crc32(self.counts.tobytes())])
 
     def replicates(self, expected: FloatArray, number: int, generator: np.random.Generator) -> FloatArray:
-        """Draw the reports of every part anew from expected counts, as many as there were, a number of times."""
+        """Draw the reports of every part from expected counts, several times."""
         drawn = []
         for start, end, part in self.spans:
             shares = expected[start:end] / expected[start:end].sum()
@@ -384,7 +385,7 @@ class Tables:
         return np.concatenate(drawn, axis=1).astype(np.float64)
 
     def label(self, cell: int) -> str:
-        """Return what a cell of any part is called."""
+        """Return the label of a cell of any part."""
         number = self.ends.index(self.part_of(cell)[0])
         return self.parts[number].layout.label(cell - self.ends[number])
 
@@ -425,7 +426,10 @@ class Statistics:
 
     @cached_property
     def _basis(self) -> FloatArray:
-        """An orthonormal basis of what the explanation can take up: its support, and the total of each part."""
+        """Orthonormal basis of what the fit can absorb.
+
+        It is spanned by the rows of the support and the total of each part.
+        """
         tables, root = self.tables, np.sqrt(self.expected)
         support = np.flatnonzero(self.theta > 0.01 / self.counts.sum())
         if support.size == 0:  # spread over a hundred times as many values as there are people: none stands out
@@ -447,12 +451,12 @@ class Statistics:
 
     @cached_property
     def rank(self) -> int:
-        """Number of directions that the explanation can take up."""
+        """Number of directions that the fit can absorb."""
         return int(self._basis.shape[1])
 
     @cached_property
     def degrees(self) -> float:
-        """The expected G2: one for each cell, less in cells that are hardly ever reported, less the rank."""
+        """The expected G2: about one per cell, less the rank."""
         return max(0.0, float(deviance_moments(self.expected)[0].sum()) - self.rank)
 
     @cached_property
@@ -469,7 +473,7 @@ class Statistics:
 
     @cached_property
     def scores(self) -> FloatArray:
-        """The score for a larger epsilon, one for each part that has one, in units of its spread given the support."""
+        """The standardized score for a larger epsilon, one for each part."""
         tables, root = self.tables, np.sqrt(self.expected)
         centred, found = (self.counts - self.expected) / root, []
         for start, end, part in tables.spans:
@@ -481,13 +485,13 @@ class Statistics:
         return np.array(found)
 
     def _visible(self, direction: FloatArray) -> FloatArray:
-        """Return what the support cannot take up of a direction, of length one; nothing where it takes up all."""
+        """Return the unit direction that the support cannot absorb, or zero."""
         visible: FloatArray = direction - self._basis @ (self._basis.T @ direction)
         length = float(np.linalg.norm(visible))
         return visible / length if length > 1e-6 * np.linalg.norm(direction) else np.zeros_like(visible)
 
     def is_louder_than(self, p_value: float) -> bool:
-        """Whether a statistic is beyond :data:`LOUD`, with another p-value; none is where all is taken up."""
+        """Whether a statistic is beyond :data:`LOUD`, with another p-value."""
         if self.rank >= self.counts.size:
             return False
         if self.p_value < p_value or self.tables.has_floors_alone:
@@ -508,7 +512,10 @@ def solve(channel: Channel, counts: FloatArray) -> FloatArray:
 
 
 def bounds_of(rows: FloatArray, among: FloatArray, room: float = 1.0) -> FloatArray:
-    """Return the weighted Bonferroni bound of each row of statistics, with the mean and the spread of others."""
+    """Return the weighted Bonferroni bound of each row of statistics.
+
+    Rows are standardized by the mean and spread of the rows `among`.
+    """
     from scipy.special import stdtr
 
     spread = np.maximum(among.std(axis=0, ddof=1), 0.25) * room
@@ -525,16 +532,20 @@ def bounds_of(rows: FloatArray, among: FloatArray, room: float = 1.0) -> FloatAr
 
 
 def deviances_of(counts: FloatArray, expected: FloatArray) -> FloatArray:
-    """Return what each cell adds to G2; their sum is the likelihood ratio, for both counts have the same total."""
+    """Return each cell's part of G2.
+
+    The sum is the likelihood ratio, because both counts have the same total.
+    """
     ratio = np.divide(counts, expected, out=np.ones_like(counts), where=counts > 0)
     terms: FloatArray = 2 * (counts * np.log(ratio) - counts + expected)
     return np.maximum(terms, 0.0)
 
 
 def tail_of_ratio(ratio: FloatArray, expected: FloatArray, rank: int) -> FloatArray:
-    """Return P(G2 is larger), one for each row: a gamma with the mean and variance of Poisson deviances.
+    """Return P(G2 is larger) for each row, by a gamma distribution.
 
-    Each direction that the explanation takes up leaves one of them less, and a variance of two less.
+    It has the mean and variance of Poisson deviances. Each direction that the fit absorbs takes one from the mean and
+    two from the variance.
     """
     from scipy.special import gammaincc
 
@@ -547,7 +558,10 @@ def tail_of_ratio(ratio: FloatArray, expected: FloatArray, rank: int) -> FloatAr
 
 
 def deviance_moments(expected: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of the deviance of a Poisson count: nearly 1 and 2 unless few are expected."""
+    """Return mean and variance of a Poisson count's deviance.
+
+    They are nearly 1 and 2 unless few are expected.
+    """
     grid, means, variances = _deviance_table()
     logs = np.log(np.maximum(expected, grid[0]))
     small = expected < grid[0]

@@ -1,20 +1,20 @@
-"""Goodness of fit: whether counted reports can come from a mechanism at all, whoever the people are.
+"""Goodness of fit: whether reports can come from their mechanism at all.
 
 >>> import confide as cf
 >>> ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
 >>> print(fit(cf.tally([50], counts=[5000]), ages))  # doctest: +ELLIPSIS
 These reports do not come from this mechanism: 50 was reported 4,8... times too often...
 
-Three statistics, all from the maximum of the likelihood over distributions theta:
+The test makes no assumption about the people. It uses three statistics at the maximum of the likelihood over theta:
 
 - the likelihood ratio against any distribution of reports, G2 = 2 sum c log (c / mu), mu = n theta M;
 - a score in the direction of another epsilon, one for each mechanism of a pool;
 - the largest residual of a single output, up (bots) and down (clipped devices).
 
-Given the support S of the maximum, G2 is a chi-squared with as many degrees of freedom as there are outputs less the
-rank of S: the residual lies in a cone, whose length is independent of its direction. The other two lie in that cone too
-and have no such law; they are calibrated by a parametric bootstrap from the maximum, and so is the least of the three
-p-values. Bit vectors are nearly all distinct; there the tests are of quantities whose law does not depend on theta.
+Given the support S of the maximum, G2 is chi-squared. Its degrees of freedom are the outputs less the rank of S: the
+residual lies in a cone, and its length is independent of its direction. The other two lie in that cone too and have no
+known law, so a parametric bootstrap from the maximum calibrates them and the smallest of the three p-values. Bit
+vectors are nearly all distinct; their tests use quantities whose law does not depend on theta.
 """
 
 from __future__ import annotations
@@ -57,15 +57,12 @@ from confide.values import Alphabet, LineGeometry
 from confide.values.checks import require_kinds
 
 ROUNDS = (19, 39, 99)
-"""Replicates after which it is asked whether more are needed (Besag and Clifford, 1991)."""
+"""Replicates after which to decide whether more are needed (Besag and Clifford, 1991)."""
 
 CALM, CLEAR = 0.25, 1e-4
-"""The calibrated p-value from which on, and the bound below which, a round of replicates is the last."""
+"""A round is the last once the calibrated p-value is at least CALM, or its bound below CLEAR."""
 
-SCREENING_STEPS, UNSUSPICIOUS, BLOCK = 60, 0.2, 2**20
-"""Steps of EM, the p-value that clears a group, and entries of a stack of groups that are moved at a time."""
-
-SCREENED = "As one of many groups it was screened, and nothing stood out."
+SCREENED = "It is one of many groups, so it was only screened; nothing stood out."
 
 GroupKey = TypeVar("GroupKey", bound=Hashable)
 
@@ -76,9 +73,9 @@ def fit(counts: Counts, mechanism: Mechanism, *, seed: int = 0) -> Fit:
     Parameters
     ----------
     counts
-        What :func:`confide.tally` made of the reports.
+        The reports, counted by :func:`confide.tally`.
     mechanism
-        What they are said to have gone through.
+        The mechanism that they are supposed to have gone through.
     seed
         The seed of the replicates; the same reports always get the same p-value.
 
@@ -93,28 +90,28 @@ def fit(counts: Counts, mechanism: Mechanism, *, seed: int = 0) -> Fit:
 
 
 def fit_pool(groups: Sequence[Group], *, seed: int = 0) -> Fit:
-    """Test whether the reports of several groups, each through its own mechanism, can come from one population."""
+    """Test several groups, each with its own mechanism, against one population."""
     require_kinds(fit_pool, locals())
     return examine(groups).test(seed)
 
 
 def fit_groups(groups: Mapping[GroupKey, Counts], mechanism: Mechanism, *, seed: int = 0) -> GroupFits:
-    """Test the reports of each group, and of all together, against the mechanism that all went through.
+    """Test each group, and all together, against their common mechanism.
 
-    All groups together get half the level, and each group its part of the other half, by Holm's procedure. Many groups
-    are first screened side by side; the whole test is run for those that are not quiet.
+    All groups together get half the level. Holm's procedure divides the other half among the groups. Many groups are
+    first screened side by side; only those with a doubt get the whole test.
     """
     require_kinds(fit_groups, locals())
     return fit_pools({key: [(one, mechanism)] for key, one in groups.items()}, seed=seed)
 
 
 def fit_pools(pools: Mapping[GroupKey, Sequence[Group]], *, seed: int = 0) -> GroupFits:
-    """Do as :func:`fit_groups`, where the people of a group went through several mechanisms."""
+    """Do as :func:`fit_groups`, for groups that used several mechanisms."""
     return _lay_out(pools).test(seed)
 
 
 def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
-    """Return the hypotheses that are rejected at a level for all of them together (Holm, 1979).
+    """Return the hypotheses rejected at a familywise level (Holm, 1979).
 
     >>> sorted(holm({"a": 0.008, "b": 0.013, "c": 0.02}, 0.025)), sorted(holm({"a": 0.008, "b": 0.012}, 0.025))
     (['a'], ['a', 'b'])
@@ -128,7 +125,7 @@ def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
 
 
 def misfits(groups: Mapping[GroupKey, Counts], mechanism: Mechanism) -> GroupFits | None:
-    """Do as :func:`fit_groups`, but only where screening leaves a doubt; None where it leaves none."""
+    """Do as :func:`fit_groups`, but return `None` if screening finds nothing."""
     exam = _lay_out({key: [(one, mechanism)] for key, one in groups.items()})
     if not exam.is_loud:
         return None
@@ -149,20 +146,20 @@ def _lay_out(pools: Mapping[GroupKey, Sequence[Group]]) -> GroupExamination[Grou
 
 @dataclass(frozen=True, eq=False)
 class GroupExamination(Generic[GroupKey]):
-    """Groups laid out for the test: all reports together, and those of each group."""
+    """Groups prepared for the test: all reports together, and each group's."""
 
     together: Examination
     groups: Mapping[GroupKey, Examination]
 
     @property
     def is_many(self) -> bool:
-        """Whether there are so many groups that most of them are only screened."""
+        """Whether there are so many groups that most are only screened."""
         # Each test alone takes a fifth of a second.
         return len(self.groups) >= 9
 
     @cached_property
     def quiet(self) -> dict[GroupKey, Fit]:
-        """The groups in which screening side by side finds nothing."""
+        """The groups in which screening finds nothing."""
         return _screen(self.groups) if self.is_many else {}
 
     @property
@@ -173,17 +170,20 @@ class GroupExamination(Generic[GroupKey]):
         return any(self._is_loud(one) for key, one in self.groups.items() if key not in self.quiet)
 
     def _is_loud(self, group: Examination) -> bool:
-        # Of many groups only one with a p-value of some 1 in their number can matter.
+        # Among m groups only a p-value near 1/m can survive Holm's correction.
         return group.is_louder_than(min(LOUD[0], 10 / len(self.groups)) if self.is_many else LOUD[0])
 
     def test(self, seed: int = 0) -> GroupFits:
-        """Run the whole test where screening leaves a doubt; of few groups, for each."""
+        """Run the whole test where screening leaves a doubt.
+
+        Few groups are not screened: each gets the whole test.
+        """
         together = self.together.test(seed)
         if len(self.groups) == 1:
             return GroupFits(together, dict.fromkeys(self.groups, together))
         alone = {key: self.quiet.get(key) or self._test(one, seed) for key, one in self.groups.items()}
         bad = holm({key: one.p_value for key, one in alone.items()}, LEVEL / 2)
-        # Causes take longer to find than a p-value, and are only asked of those that are bad among so many.
+        # Causes take longer than a p-value, so only groups that stay bad after Holm's correction get them.
         fits = {key: self.groups[key].test(seed) if key in bad else one.forgiven() for key, one in alone.items()}
         return GroupFits(together.judged(LEVEL / 2), fits)
 
@@ -191,22 +191,22 @@ class GroupExamination(Generic[GroupKey]):
         level = LEVEL / 2 / len(self.groups)
         if not self.is_many or group.tables is None or group.bits:
             return group.test(seed, level)
-        # Where even its maximum shows nothing, replicates would cost time and change nothing; and where there are
-        # replicates, what else they would have shown is not asked of one group of many.
+        # If the maximum shows nothing, replicates would only cost time. The power of the test is not computed for one
+        # group of many.
         found = _calibrated(group.tables, seed, level)[0] if self._is_loud(group) else _bare_fit(group.tables)
         return found if found.is_bad else replace(found, obstacle=SCREENED)
 
 
 def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
-    """Return the fit of those groups that nothing stands out in, found by EM on all groups of one layout at once."""
+    """Return the fits of inconspicuous groups, by EM on all at once."""
     layouts: dict[bytes, list[tuple[GroupKey, Tables]]] = {}
     for key, exam in exams.items():
         if exam.tables is not None and len(exam.tables.parts) == 1 and not exam.bits:
             layouts.setdefault(exam.tables.parts[0].layout.cells.tobytes(), []).append((key, exam.tables))
-    quiet, suspicious = {}, min(UNSUSPICIOUS, 10 / len(exams))
+    quiet, suspicious = {}, min(0.2, 10 / len(exams))
     for found in layouts.values():
         channel = Dense(found[0][1].channel.dense())
-        rows = max(1, BLOCK // max(channel.shape))
+        rows = max(1, 2**20 // max(channel.shape))  # 8 MB a stack
         for start in range(0, len(found), rows):
             block = found[start : start + rows]
             counts = np.array([tables.counts for _, tables in block])
@@ -218,22 +218,23 @@ def _screen(exams: Mapping[GroupKey, Examination]) -> dict[GroupKey, Fit]:
 
 
 def _screen_rows(counts: FloatArray, channel: Channel) -> tuple[FloatArray, FloatArray]:
-    """Return about P(G2 is larger) and the largest residual of each row, from EM stopped early.
+    """Return about P(G2 is larger) and the largest residual of each row.
 
-    It stops below the maximum, so that G2 is a little too large; a tenth of the outputs for the rank is too little, and
-    both make the p-value err to the side of doubt.
+    EM stops below the maximum, so G2 is a little too large, and a tenth of the outputs understates the rank. Both
+    errors lean to the side of doubt.
     """
     totals, (size, cells) = counts.sum(axis=1, keepdims=True), channel.shape
-    step = take_steps(RowStack.of_shares(channel, counts / totals), uniform(size), SCREENING_STEPS)
+    step = take_steps(RowStack.of_shares(channel, counts / totals), uniform(size), 60)
     expected = np.maximum(totals * step.outputs, 1e-300)
     deviances = deviances_of(counts, expected)
     return tail_of_ratio(deviances.sum(axis=1), expected, cells // 10), np.sqrt(deviances.max(axis=1))
 
 
 def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examination:
-    """Lay the reports of a pool out for the test; the maximum of their likelihood is found when asked for.
+    """Prepare the reports of a pool for the test.
 
-    It may be `known` already, for all mechanisms of the pool together.
+    `known` is the maximum of the likelihood over all mechanisms of the pool, if the caller has it; otherwise it is
+    found when needed.
     """
     given: Sequence[Any] = groups
     for pair in given:
@@ -253,7 +254,7 @@ def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examina
 
 @dataclass(frozen=True, eq=False)
 class Examination:
-    """A pool laid out for the test: parts whose outputs can be listed, and parts that are bit vectors."""
+    """A pool prepared for the test: listable outputs, and bit vectors."""
 
     tables: Tables | None
     bits: tuple[Group, ...]
@@ -261,7 +262,7 @@ class Examination:
 
     @property
     def is_loud(self) -> bool:
-        """Whether screening leaves a doubt: a maximum, and no replicates."""
+        """Whether screening, without replicates, leaves a doubt."""
         return self.is_louder_than(LOUD[0])
 
     def is_louder_than(self, p_value: float) -> bool:
@@ -272,10 +273,10 @@ class Examination:
 
     @cached_property
     def residuals(self) -> tuple[Alphabet, FloatArray] | None:
-        """The outputs of the first mechanism, and by how many standard errors each was seen more or less than expected.
+        """The first mechanism's outputs, with the residual of each in standard errors.
 
-        Outputs that were merged share a residual; one that no value can produce has none, which is NaN. Of bit vectors
-        it is the number of ones that has them. None where outputs cannot be listed.
+        Merged outputs share a residual. An output that no value can produce has NaN. For bit vectors the outputs are
+        the numbers of ones. `None` if outputs cannot be listed.
         """
         if self.tables is not None:
             part, found = self.tables.parts[0], self.tables.first.residuals
@@ -284,9 +285,10 @@ class Examination:
         return ones_residuals(*self.bits[0]) if self.bits else None
 
     def test(self, seed: int = 0, level: float = LEVEL) -> Fit:
-        """Run the whole test; parts are independent, so that the least p-value of several is as easily corrected.
+        """Run the whole test.
 
-        The level is that at which a p-value will be judged: far above it, replicates only cost time.
+        Parts are independent, so the smallest p-value of several is easily corrected. `level` is the level at which the
+        p-value will be judged: far above it, replicates only cost time.
         """
         found = []
         if self.tables is not None:
@@ -302,24 +304,24 @@ class Examination:
 
 
 def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArray]:
-    """Find the p-value, by as many replicates as are needed; return the statistics of these too."""
+    """Return the calibrated fit, and the statistics of its replicates."""
     stats = tables.first
     rows, p_value = np.empty((0, stats.row.size)), stats.p_value
-    # Far below 1e-8, by chi-squared given the support, nothing need be simulated.
+    # Below 1e-8 by chi-squared, simulation cannot change the verdict.
     if stats.p_value > 1e-8 and stats.degrees > 0 and not tables.has_floors_alone:
         generator = tables.generator(seed)
         drawn = tables.replicates(stats.expected, ROUNDS[0], generator)
-        # The reports are explained once more among their replicates: two solvers may end on unlike supports.
+        # The reports are solved again among their replicates: two solvers may end on different supports.
         observed, *replicates = tables.statistics_of(np.vstack([stats.counts, drawn]))
         rows = np.array([one.row for one in replicates])
         for number in (*ROUNDS[1:], None):
             bound, p_value = _calibrate(observed.row, rows)
-            # A bound of 100 times the level that a group is judged at ends the test of it.
+            # A bound above 100 times the level cannot become significant.
             if number is None or p_value >= CALM or bound < CLEAR or bound > 100 * level:
                 break
             more = tables.statistics_of(tables.replicates(stats.expected, number - len(rows), generator))
             rows = np.vstack([rows, [one.row for one in more]])
-        # Screening comes first in the order of oddness, so that an estimate warns of whatever is called bad.
+        # Only what screening doubts can be bad, because an estimate warns after screening alone.
         p_value = p_value if tables.is_louder_than(LOUD[0]) else max(p_value, LOUD[0])
     repeated = repetition_of(tables)
     p_value = p_value if repeated is None else min(p_value, repeated[0])
@@ -328,10 +330,10 @@ def _calibrated(tables: Tables, seed: int, level: float) -> tuple[Fit, FloatArra
 
 
 def _calibrate(observed: FloatArray, rows: FloatArray) -> tuple[float, float]:
-    """Return the weighted Bonferroni bound of the observed statistics, and its rank among those of the replicates.
+    """Return the weighted Bonferroni bound, and its rank among the replicates.
 
-    For the bound the observed statistics stand outside: their distance is from the mean of the replicates. For the rank
-    all are alike: each distance is from the mean of all, so that a good survey has any rank equally often.
+    For the bound, the observed statistics stand outside: their distance is from the mean of the replicates. For the
+    rank all are alike: each distance is from the mean of all, so a good survey has any rank equally often.
     """
     number = rows.shape[0]
     every = np.vstack([observed, rows])
@@ -347,18 +349,20 @@ def _bare_fit(tables: Tables) -> Fit:
 
 
 STANDS_OUT = 3.0
-"""The residual from which on an output is named in a bad fit."""
+"""A bad fit names outputs whose residual exceeds this."""
 
 SMOOTH_STEPS = 400
-"""Steps of EM from uniform, which give a plausible population; the maximum itself is a few spikes, whose reports tell
-more than those of any real one. Ages, geometric 0.05: 5 % of devices that send the truth would show if the maximum were
-the truth, and do not in fact."""
+"""EM steps from uniform to a plausible population.
+
+The maximum itself is a few spikes, whose reports reveal more than those of real people. Ages, geometric 0.05: with the
+maximum as the true distribution the test would catch 5 % of devices sending true values; in fact it does not.
+"""
 
 NEARLY_NONE = 8.0
-"""Multiples of epsilon from which on nearly no noise is left."""
+"""Multiples of epsilon at which nearly no noise is left."""
 
 AT_EASE = 0.3
-"""The p-value from which on another epsilon is taken to fit; the first that is not rejected would be too near."""
+"""The p-value at which another epsilon counts as fitting; the first one not rejected would be too near."""
 
 
 def outliers_of(tables: Tables, stats: Statistics, most: int = 3) -> tuple[Outlier, ...]:
@@ -369,50 +373,52 @@ def outliers_of(tables: Tables, stats: Statistics, most: int = 3) -> tuple[Outli
 
 
 def causes_of(tables: Tables, stats: Statistics) -> tuple[str, ...]:
-    """Return likely causes of a bad fit, each one tried."""
+    """Return likely causes of a bad fit; each one was tried."""
     repeated = repetition_of(tables)
-    if repeated is not None and stats.p_value >= repeated[0]:  # what else is odd comes of it
+    if repeated is not None and stats.p_value >= repeated[0]:  # the repetition explains the rest
         return (repeated[1],)
     found = tuple(_rounding(tables)) or (*_clipping(tables, stats), *_bots_or_losses(tables, stats))
     found = found or tuple(_other_epsilon(tables, stats))
     if found:
         return found if repeated is None else (repeated[1], *found)
-    return ("Likely causes: another mechanism, another alphabet, or reports that were changed after the blur.",)
+    return ("Likely causes: another mechanism, another alphabet, or reports changed after privatization.",)
 
 
 def repetition_of(tables: Tables) -> tuple[float, str] | None:
-    """Statistics for counts that are all multiples of one number: reports that were uploaded several times."""
-    # Not of cells: under weak randomized response a few of them have all the reports, and few counts prove nothing.
+    """Return the p-value and cause if all counts share a divisor."""
+    # Per output, not per cell: weak randomized response merges outputs into a few cells, and few counts prove nothing.
     counts = np.concatenate([part.per_output for part in tables.parts])
     counts = counts[counts > 0]
-    # Two or three counts that people typed are often round, and say nothing of an upload.
+    # Two or three typed counts are often round, which says nothing about an upload.
     if counts.size < 5 or (counts != np.floor(counts)).any():
         return None
     times = int(np.gcd.reduce(counts.astype(np.int64)))
     chance = float(times) ** -float(counts.size)
     if times == 1 or chance > 1e-6:
         return None
-    return chance, f"A likely cause is a repeated upload, or rounding: every count is a multiple of {times}."
+    return chance, f"Likely cause: a repeated upload, or rounding. Every count is a multiple of {times}."
 
 
 def sights_of(tables: Tables, stats: Statistics, rows: FloatArray, seed: int) -> list[Power]:
-    """Compute the power of the test against bots, and name the other faults that would not show.
+    """Compute the power against bots, and name faults that would not show.
 
-    Counts without noise from each alternative are explained as well as can be; what is left of G2 is its noncentrality.
-    That another fault would have shown is never said. The people are known from these reports alone, which may have the
-    fault already: reports at 1.2 times the epsilon make people look sharper, and sharper people make it more visible.
+    Noiseless counts of each alternative are fitted; the remaining G2 is the noncentrality. Only of bots do we say that
+    they would have shown. For other faults the power depends on the people, known from these reports alone, and these
+    may
+    already have the fault: reports at 1.2 times the epsilon make people look sharper, which makes the fault look more
+    visible.
     """
     population = _smooth(tables)
     usual = tables.people * tables.channel.push(population)
     ladder = np.cumsum(usual)
     ordinary = np.searchsorted(ladder, np.array([0.2, 0.5, 0.8]) * ladder[-1]).tolist()
-    # Where noise piles up, at the ends of a line and in the corners of a map, people and bots look alike.
+    # Where noise piles up, at the ends of a line and the corners of a map, bots look like people.
     ends = {
         place for start, end, _ in tables.spans for place in (start, end - 1, start + int(usual[start:end].argmax()))
     }
     places = [*ordinary, *sorted(ends - set(ordinary))]
     counts = []
-    for place in places:  # some of the reports of one part are bots at one cell
+    for place in places:  # a share of one part's reports are bots at one cell
         start, end = tables.part_of(place)
         counts.append(usual.copy())
         counts[-1][start:end] *= 1 - BOTS
@@ -421,60 +427,63 @@ def sights_of(tables: Tables, stats: Statistics, rows: FloatArray, seed: int) ->
         counts.append((1 - HONEST) * usual + HONEST * np.tile(population, len(tables.parts)) * tables.people)
     powers = [_power(one, stats) for one in tables.statistics_of(np.array(counts))]
     others = _powers_of_factors(tables, stats, rows, seed)
-    others[f"{TWICE:.0%} of reports that came twice"] = _power_of_twice(stats.degrees)
+    others[f"{TWICE:.0%} duplicate reports"] = _power_of_twice(stats.degrees)
     for power in powers[len(places) :]:
-        others[f"{HONEST:.0%} of devices that send the truth"] = power
+        others[f"{HONEST:.0%} of devices sending true values"] = power
     hidden = [Power(name, power, is_needed=False) for name, power in others.items() if power < 0.5]
     return _sights_of_bots(tables, dict(zip(places, powers, strict=False)), ordinary) + hidden
 
 
 def _powers_of_factors(tables: Tables, stats: Statistics, rows: FloatArray, seed: int) -> dict[str, float]:
-    """Return the power against devices at other epsilons, at most: their people are as sharp as the maximum.
+    """Return upper bounds on the power against devices at other epsilons.
 
-    The score depends on how many values explain the reports; without noise any number do, so that surveys are drawn.
+    The people are taken as sharp as the maximum. The score depends on how many values explain the reports; noiseless
+    counts leave that number open, so surveys are drawn.
     """
     powers, generator = {}, tables.generator(seed)
     for factor in FACTORS_TRIED:
         changed = channel_at(tables, factor)
         if changed is not None:
             expected = tables.people * changed.push(stats.theta)
-            # Reports through more noise can mostly be had from other people: then none are worth drawing.
+            # Other people mostly explain reports with more noise, so drawing surveys there would show nothing.
             number = 39 if factor > 1 else 0
             first, *drawn = tables.statistics_of(np.vstack([expected, tables.replicates(expected, number, generator)]))
-            powers[f"devices at {factor:g} times the epsilon"] = max(_power(first, stats), _share_seen(drawn, rows))
+            powers[f"a wrong epsilon ({factor:g}x)"] = max(_power(first, stats), _share_seen(drawn, rows))
     return powers
 
 
 def _power_of_twice(degrees: float) -> float:
-    """Return the power against reports that came twice: they add to the spread of every count, whoever the people are.
+    """Return the power against duplicate reports.
+
+    They widen the spread of every count, for any population.
 
     >>> round(_power_of_twice(60), 2)
     0.13
     """
     from scipy.special import chdtrc, chdtri
 
-    # A report that came twice adds 4 to the variance of a count and 2 to its mean, any other 1 to both.
+    # A duplicate pair adds 4 to the variance of a count and 2 to its mean; a single report adds 1 to both.
     cut = float(chdtri(degrees, LEVEL)) * (1 + TWICE) / (1 + 3 * TWICE)
     return float(chdtrc(degrees, cut)) if degrees >= 1 else 0.0
 
 
 def _sights_of_bots(tables: Tables, powers: dict[int, float], ordinary: list[int]) -> list[Power]:
-    """Tell the power against bots at ordinary values and, where these show, at the outputs where noise piles up."""
-    sights = [Power(f"{BOTS:.0%} of bots at one value", min(powers[place] for place in ordinary))]
+    """Return the power against bots, also where noise piles up."""
+    sights = [Power(f"{BOTS:.0%} bots at one value", min(powers[place] for place in ordinary))]
     if sights[0].is_seen:
         tried = {place: power for place, power in powers.items() if place not in ordinary}
         hidden = sorted(one for one, power in tried.items() if power < ENOUGH)
         if hidden:
             named = " or ".join(tables.label(one) for one in hidden)
             sights = [
-                replace(sights[0], alternative=f"{BOTS:.0%} of bots at most values"),
-                Power(f"{BOTS:.0%} of bots at {named}", min(tried[one] for one in hidden), is_needed=False),
+                replace(sights[0], alternative=f"{BOTS:.0%} bots at most values"),
+                Power(f"{BOTS:.0%} bots at {named}", min(tried[one] for one in hidden), is_needed=False),
             ]
     return sights
 
 
 def channel_at(tables: Tables, factor: float) -> Channel | None:
-    """Return the channel at so many times every epsilon; None where a mechanism has none."""
+    """Return the channel at a multiple of every epsilon; `None` if unavailable."""
     channels = tuple(part.layout.at(factor) for part in tables.parts)
     known = tuple(one for one in channels if one is not None)
     if len(known) < len(channels):
@@ -485,7 +494,7 @@ def channel_at(tables: Tables, factor: float) -> Channel | None:
 def _smooth(tables: Tables) -> FloatArray:
     """Return a plausible population: EM, stopped early."""
     channel, counts = tables.channel, tables.counts
-    # Merged channels may have many more outputs than cells, and are then neither stored nor walked through for long.
+    # A merged channel may have many more outputs than cells: too large to store, and slow to step through.
     is_small = channel.shape[0] * max(part.layout.cells.size for part in tables.parts) <= LARGEST_TESTED
     if is_small:
         channel = Dense(channel.dense())
@@ -494,18 +503,18 @@ def _smooth(tables: Tables) -> FloatArray:
 
 
 def _power(found: Statistics, null: Statistics) -> float:
-    """Return about how often an alternative shows, from its counts without noise."""
+    """Return the approximate power against an alternative, from noiseless counts."""
     from scipy.special import ndtr
 
     if null.degrees < 1:
         return 0.0
     by_ratio = noncentral_power(LEVEL * WEIGHTS[0], null.degrees, found.statistic)
-    # The largest of a hundred to a thousand residuals is below 4.2 in 99 surveys of 100.
+    # The largest of 100 to 1,000 residuals is below 4.2 in 99% of surveys.
     return max(by_ratio, float(ndtr(np.abs(found.residuals).max() - 4.2)))
 
 
 def _share_seen(found: Sequence[Statistics], rows: FloatArray) -> float:
-    """Return how many of a few surveys, all with the same fault, are beyond 95 of 100 replicates."""
+    """Return the share of faulty surveys that the test rejects."""
     if rows.shape[0] == 0 or not found:
         return sum(one.p_value <= LEVEL for one in found) / max(1, len(found))
     bounds = bounds_of(np.array([one.row for one in found]), rows)
@@ -513,35 +522,35 @@ def _share_seen(found: Sequence[Statistics], rows: FloatArray) -> float:
 
 
 def _bots_or_losses(tables: Tables, stats: Statistics) -> Iterable[str]:
-    """Name one output that makes up a good part of what is odd: too often, or too rarely."""
+    """Name one output that explains much of the misfit."""
     excess = max(stats.statistic - stats.degrees, 1.0)
-    # A larger epsilon leaves too few reports at both ends of a line, so that losses must explain nearly all.
+    # A larger epsilon also leaves too few reports at both ends of a line, so losses must explain nearly all.
     for worst, sign, part in ((int(np.argmax(stats.residuals)), 1, 0.3), (int(np.argmin(stats.residuals)), -1, 0.7)):
         if sign * stats.residuals[worst] > 5 and stats.deviances[worst] > part * excess:
             name = tables.label(worst)
-            often = f"A likely cause is bots, or a broken device, that send {name} again and again."
-            yield often if sign > 0 else f"A likely cause is lost reports: many that say {name} are missing."
+            often = f"Likely cause: bots, or a broken device, sending {name} again and again."
+            yield often if sign > 0 else f"Likely cause: lost reports. Many that say {name} are missing."
 
 
 def _rounding(tables: Tables) -> Iterable[str]:
     """Name reports that are nearly all multiples of one number."""
     for part in tables.parts:
         outputs = part.layout.mechanism.report_alphabet
-        # One value again and again may be round by chance, and is no rounding.
+        # A single repeated value may be round by chance.
         is_varied = np.count_nonzero(part.counts) >= 4
         if isinstance(outputs.geometry, LineGeometry) and is_varied and not part.layout.is_merged:
             values = np.arange(outputs.size) + outputs.span[0]
             for step in (10, 5, 2):
                 multiples = part.counts[values % step == 0].sum()
-                # Noise leaves about half of the reports round, at most.
+                # Noise leaves at most about half of the reports round.
                 if outputs.size > 2 * step and multiples > 0.95 * part.total:
                     share = f"{multiples / part.total:.0%} of the reports"
-                    yield f"{share} are multiples of {step}: a likely cause is rounding."
+                    yield f"Likely cause: rounding. {share} are multiples of {step}."
                     break
 
 
 def _clipping(tables: Tables, stats: Statistics) -> Iterable[str]:
-    """Name reports that end where the outputs go on."""
+    """Name reports that end before the outputs do."""
     for start, end, part in tables.spans:
         if not isinstance(part.layout.mechanism.report_alphabet.geometry, LineGeometry):
             continue
@@ -554,20 +563,18 @@ def _clipping(tables: Tables, stats: Statistics) -> Iterable[str]:
         ):
             missing = float(expected[beyond].sum())
             if missing > 20 and stats.residuals[start + edge] > STANDS_OUT:
-                # What is clipped piles up at the edge; what is filtered out does not.
+                # Clipped reports pile up at the edge; filtered ones are gone.
                 is_piled = part.counts[edge] - expected[edge] > missing / 2
-                cause = "devices that clip what they report" if is_piled else "reports that were filtered out"
-                yield (
-                    f"No report lies {side} {part.layout.label(edge)}, where {missing:,.0f} are expected: "
-                    f"a likely cause is {cause}."
-                )
+                cause = "devices that clip their reports" if is_piled else "reports that were filtered out"
+                where = f"{side} {part.layout.label(edge)}"
+                yield f"Likely cause: {cause}. No report lies {where}, where {missing:,.0f} are expected."
 
 
 def _other_epsilon(tables: Tables, stats: Statistics) -> Iterable[str]:
-    """Name the epsilon nearest to the stated one at which the reports fit.
+    """Name the epsilon nearest to the stated one that fits.
 
-    Not the one of greatest likelihood: reports through more noise can often be had through less, from other people, so
-    that the likelihood rises with epsilon without end.
+    Not the one of greatest likelihood: other people often explain the same reports with less noise, so the likelihood
+    may keep rising with epsilon.
     """
     upwards = stats.scores.size == 0 or float(stats.scores.sum()) > 0
     factors = [1.0, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 16.0]
@@ -578,27 +585,25 @@ def _other_epsilon(tables: Tables, stats: Statistics) -> Iterable[str]:
         if channel is None:
             return
         chances.append(_chance_at(tables, channel))
-    # At many times the epsilon nearly anything fits, for hardly any noise is left that could speak against it.
+    # At many times the epsilon nearly anything fits, because hardly any noise is left to test.
     if factors[len(chances) - 1] >= NEARLY_NONE:
         yield (
-            "Likely causes: devices that hardly blur, or not at all; reports that were lost or came more than once; or "
-            "another mechanism altogether."
+            "Likely causes: devices adding hardly any noise, or none; lost or duplicate reports; or another mechanism."
         )
     if chances[-1] < AT_EASE or factors[len(chances) - 1] >= NEARLY_NONE:
         return
     right = _between(tables, factors[len(chances) - 2], factors[len(chances) - 1])
     epsilon = getattr(tables.parts[0].layout.mechanism, "epsilon", math.nan)
-    if tables.has_floors_alone:  # with a larger epsilon any output may be as rare as one likes
-        found = f"at about {epsilon * right:.2g}, not {epsilon:g}, they fit"
-        yield f"Likely causes: lost reports, or another epsilon; {found}."
+    if tables.has_floors_alone:  # with a larger epsilon any output may be arbitrarily rare
+        yield f"Likely causes: lost reports, or another epsilon. They fit about {epsilon * right:.2g}, not {epsilon:g}."
     elif len(tables.parts) > 1:
-        yield f"A likely cause is another epsilon: they look made at about {right:.2g} times the stated ones."
+        yield f"Likely cause: another epsilon. The reports fit about {right:.2g} times the stated ones."
     else:
-        yield f"A likely cause is another epsilon: they look made at about {epsilon * right:.2g}, not {epsilon:g}."
+        yield f"Likely cause: another epsilon. The reports fit about {epsilon * right:.2g}, not {epsilon:g}."
 
 
 def _between(tables: Tables, wrong: float, right: float) -> float:
-    """Return the multiple of epsilon, between one that does not fit and one that does, from which on they fit."""
+    """Return, by bisection, the multiple of epsilon at which reports begin to fit."""
     # Epsilon is named within 2 %.
     while abs(math.log(right / wrong)) > 0.02:
         middle = math.sqrt(wrong * right)

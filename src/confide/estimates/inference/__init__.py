@@ -7,7 +7,7 @@ is known under strong noise. A new basis is one subclass of :class:`Basis`. Wind
 likelihood is enough.
 """
 
-from confide.estimates.inference.answers import Band, CrossTable, Interval, Prospect, level_of_each, percent
+from confide.estimates.inference.answers import Band, CrossTable, Interval, Parts, Prospect, level_of_each, percent
 from confide.estimates.inference.bases import Basis, Bootstrap, Likelihood
 from confide.estimates.inference.division import PROPORTION, Windows
 from confide.estimates.inference.inference import Inference, check_level
@@ -21,6 +21,7 @@ __all__ = [
     "Inference",
     "Interval",
     "Likelihood",
+    "Parts",
     "Prospect",
     "Windows",
     "check_level",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +12,31 @@ from confide.channels.base import FloatArray
 from confide.values import Alphabet
 from confide.values.checks import read_only
 from confide.values.metrics import Value
-from confide.values.wording import listed
+from confide.values.wording import Shown, listed
 
 
 @dataclass(frozen=True)
-class Interval:
+class Parts:
+    """Two sources of an interval's width, as shares of it.
+
+    Attributes
+    ----------
+    sampling
+        From having asked only so many people: the width with true values, as a share of the width with noise.
+    privacy
+        From the noise: the rest.
+    """
+
+    sampling: float
+    privacy: float
+
+    def __str__(self) -> str:
+        rounded = round(100 * self.sampling)  # the other part is the rest, so that both always add up to 100
+        return f"sampling {rounded}%, privacy {100 - rounded}%"
+
+
+@dataclass(frozen=True)
+class Interval(Shown):
     """The answer to one question, and between what ends the truth lies.
 
     It unpacks into its ends: ``low, high = estimate.query("age >= 65")``.
@@ -43,6 +64,8 @@ class Interval:
         What people call the answer and its ends, where it is a value that has a label; empty elsewhere.
     remark
         What else is to be said of the question: of an area, how many cells count and how many its border cuts.
+    exact_width
+        Width of the interval if the same people had sent their true values; NaN if that is not known.
     """
 
     question: str
@@ -56,11 +79,27 @@ class Interval:
     together: int = 1
     labels: tuple[str, ...] = ()
     remark: str = ""
+    exact_width: float = math.nan
 
     @property
     def width(self) -> float:
         """Distance between the ends."""
         return self.high - self.low
+
+    @property
+    def parts(self) -> Parts | None:
+        """How much of the width is sampling and how much is privacy noise.
+
+        `None` if the interval has no width, or if :attr:`exact_width` is not known. A share of 100% for sampling means
+        that noise adds nothing, or that a declared shape takes away more than the noise adds.
+
+        >>> print(Interval("age >= 65", 0.12, 0.1, 0.15, 0.95, "", exact_width=0.004).parts)
+        sampling 8%, privacy 92%
+        """
+        if math.isnan(self.exact_width) or not self.width > 0:
+            return None
+        sampling = min(1.0, self.exact_width / self.width)
+        return Parts(sampling, 1.0 - sampling)
 
     def contains(self, answer: float) -> bool:
         """Whether an answer lies between the ends, which belong to the interval."""
@@ -124,6 +163,8 @@ class Band:
     undetermined
         Where many distributions explain the reports best: the lowest and the highest probability of each value among
         all of them, or bounds on these.
+    exact_width
+        As in :class:`Interval`, one number for each value; `None` if that is not known.
     """
 
     alphabet: Alphabet
@@ -133,6 +174,7 @@ class Band:
     level: float
     rests_on: str
     undetermined: tuple[FloatArray, FloatArray] | None = None
+    exact_width: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name in ("estimate", "low", "high"):
@@ -149,7 +191,10 @@ class Band:
         now, low, high = (float(one[place]) for one in (self.estimate, self.low, self.high))
         ends = self.undetermined
         open_ends = None if ends is None else (float(ends[0][place]), float(ends[1][place]))
-        return Interval(f"the share of {value}", now, low, high, self.level, self.rests_on, open_ends)
+        exact = math.nan if self.exact_width is None else float(self.exact_width[place])
+        return Interval(
+            f"the share of {value}", now, low, high, self.level, self.rests_on, open_ends, exact_width=exact
+        )
 
     def hull(self, others: Sequence[Band], remark: str) -> Band:
         """See :meth:`Interval.hull`."""

@@ -375,7 +375,51 @@ class Inference:
             if float((ends[1] - ends[0]).max()) > DIFFERENT:
                 undetermined, low, high = ends, np.minimum(low, ends[0]), np.maximum(high, ends[1])
                 words += f"; {MANY}, and the interval holds the shares that all of them give"
-        return Band(self.alphabet, now, np.minimum(low, now), np.maximum(high, now), level, words, undetermined)
+        shares = self._as_distribution
+        exact = self._width_with_true_values(shares * (1 - shares), (0.0, 1.0), level)
+        ends = np.minimum(low, now), np.maximum(high, now)
+        return Band(self.alphabet, now, *ends, level, words, undetermined, np.asarray(exact))
+
+    @cached_property
+    def _as_distribution(self) -> FloatArray:
+        """The estimate as a distribution over values: raw inversion may leave negative entries."""
+        clipped = np.maximum(self.shares, 0.0)
+        return clipped / float(clipped.sum())
+
+    def exact_width(self, weights: FloatArray, limits: tuple[float, float], level: float) -> float:
+        """Return the width of a linear query's interval if the same people had sent true values.
+
+        Parameters
+        ----------
+        weights
+            The weight of each value, before any shape.
+        limits
+            The least and the greatest weight of any value.
+        """
+        shares = self._as_distribution
+        variance = float(shares @ weights**2) - float(shares @ weights) ** 2
+        return float(self._width_with_true_values(max(variance, 0.0), limits, level))
+
+    def _width_with_true_values(
+        self, variance: FloatArray | float, limits: tuple[float, float], level: float
+    ) -> FloatArray:
+        """Return widths of a normal interval, or of the likelihood's if nobody or everybody has the value.
+
+        `evidence.total` counts people: with permanent noise it is thinned by how often one person may report.
+        """
+        people = self.evidence.total
+        # A share that none of n people is counted in explains them less well by -n log(1 - share) nats.
+        least = (limits[1] - limits[0]) * -math.expm1(-allowed_fall(level) / people)
+        return np.maximum(2 * standard_errors(level) * np.sqrt(np.asarray(variance) / people), least)
+
+    def exact_quantile_width(self, share: float, level: float) -> float:
+        """Return the width of a quantile's interval if the same people had sent true values.
+
+        The ends are the order statistics that a test of "this share lies at or below" does not reject.
+        """
+        error = standard_errors(level) * math.sqrt(share * (1 - share) / self.evidence.total)
+        low, high = (self._quantile(self._as_distribution, end) for end in (share - error, share + error))
+        return high - low
 
     def seen_by(self, basis: Basis) -> Inference:
         """Return the same with the surroundings of the likely values, where there are such and the basis looks."""
@@ -407,9 +451,12 @@ class Inference:
         return self.alphabet.decode(np.arange(self.alphabet.size)).astype(np.float64)
 
     def quantile_of(self, theta: FloatArray, share: float) -> float:
-        """Return a quantile of a distribution."""
+        """Return a quantile of a distribution, given as the shares that the method estimates."""
+        return self._quantile(self.spread(theta), share)
+
+    def _quantile(self, shares: FloatArray, share: float) -> float:
         values, order = np.sort(self.numbers), np.argsort(self.numbers, kind="stable")
-        below = np.cumsum(self.spread(theta)[order])
+        below = np.cumsum(shares[order])
         # A share that is met but for rounding is met.
         return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
 
@@ -484,6 +531,7 @@ def _linear_answers(asked: Asked, level: float, basis: Basis, known: FloatArray 
     for place, ((inference, question), seen) in enumerate(zip(asked, considered, strict=True)):
         now, open_ends = float(lifted[place] @ seen.distribution), seen.open_answers(lifted[place])
         answer = _answer(seen, basis, level, (now, *found[place]), open_ends, lifted[place])
+        answer = replace(answer, exact_width=seen.exact_width(weights[place], limits[place], level))
         named = inference.alphabet
         if question.kind == "query":
             title, remark = describe_query(question.query), remark_on(question.query, named, question.name)
@@ -515,7 +563,8 @@ def _quantiles(asked: Asked, level: float, basis: Basis, _known: FloatArray | No
         ends = np.array([answer.estimate, answer.low, answer.high]).astype(np.int64)
         labels = tuple(inference.alphabet._name(ends)) if inference.alphabet.has_labels else ()
         title = "median" if question.share == 0.5 else f"quantile {question.share:g}"
-        answers.append(replace(answer, question=title, labels=labels))
+        exact = inference.exact_quantile_width(question.share, level)
+        answers.append(replace(answer, question=title, labels=labels, exact_width=exact))
     return answers
 
 
@@ -684,11 +733,7 @@ def look_ahead(
     regions = [expected_region(one, source, people) for one in channels.values()]
     low, high = np.array([one.ends(weights, allowed_fall(level)) for one in regions]).reshape(-1, 2).T
     ratios = (high - low) / (high - low)[:1] if low.size and high[0] > low[0] else np.zeros(0)
-    # Had all people told the truth. Of what nobody said, the likelihood allows a little.
-    variance = float(source @ weights**2) - float(source @ weights) ** 2
-    least = float(np.ptp(weights)) * -math.expm1(-allowed_fall(level) / people)
-    without = max(2 * standard_errors(level) * math.sqrt(max(variance, 0.0) / people), least)
-    sampling, numbers = min(answer.width, without), [round(times * people) for times in (2, 10)]
+    sampling, numbers = min(answer.width, answer.exact_width), [round(times * people) for times in (2, 10)]
     return Prospect(
         question=answer.question,
         width=answer.width,

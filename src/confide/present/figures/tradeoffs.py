@@ -57,7 +57,7 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
     first: Axes | None = None
     for place, curve in enumerate(curves):
         axes = figure.add_subplot(rows[place, 0] if is_narrow else rows[0, place], sharey=first)
-        _draw_curve(axes, plan, curve)
+        draw_curve(axes, plan, curve)
         if first is not None:
             axes.tick_params(labelleft=is_narrow)
         first = first or axes
@@ -71,7 +71,8 @@ def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve]
     return figure.axes[0]
 
 
-def _draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
+def draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
+    """Draw the expected error along people or epsilon into empty axes."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     found = [one.by_people if curve.along == "people" else one.by_epsilon for one in plan.outlooks]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -12,15 +11,10 @@ from string import Template
 from numpy.typing import ArrayLike
 
 from confide.data.files import GroupAnswers, SurveyGroups
-from confide.errors import ConfideError
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
 from confide.estimates.estimate import Estimate, Outcome
-from confide.estimates.explanations import describe_mechanism
-from confide.estimates.groups import GroupEstimates
 from confide.estimates.inference import Band, CrossTable, Interval, Windows
 from confide.evidence.counts import Counts
-from confide.mechanisms.audits import Audit
-from confide.mechanisms.base import Mechanism
 from confide.plans import Plan
 from confide.present import summary as say
 from confide.present.diagnoses import summarise_diagnosis
@@ -30,8 +24,8 @@ from confide.present.figures.panels import FloatArray
 from confide.present.figures.style import COLORS
 from confide.present.groups import summarise_groups
 from confide.present.pictures import tell_panel
-from confide.present.summary import Listing, Section
-from confide.present.surveys import summarise_audit, summarise_plan
+from confide.present.summary import Section
+from confide.present.surveys import summarise_plan
 from confide.surveys.survey import Survey
 
 
@@ -214,7 +208,7 @@ def document(*, title: str, lead: str, facts: str, body: str, footer: str) -> st
     return template.substitute(title=title, summary=shown, facts=facts, body=body, footer=footer, style=style)
 
 
-__all__ = ["diagnosis_page", "estimate_page", "groups_page", "plan_page", "show_in_notebook"]
+__all__ = ["diagnosis_page", "estimate_page", "groups_page", "plan_page"]
 
 
 def estimate_page(  # noqa: PLR0913 - all that a page may show
@@ -333,52 +327,3 @@ def plan_page(survey: Survey, plan: Plan) -> str:
     '<!DOCTYPE html>'
     """
     return show_page(summarise_plan(survey, plan))
-
-
-def show_in_notebook(answer: object) -> str | None:
-    """Return the page of an answer in a frame, as a notebook shows it; None where only its text can be shown.
-
-    >>> import confide as cf
-    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
-    >>> show_in_notebook(cf.diagnose(None, mechanism))[:15]
-    '<iframe srcdoc='
-    """
-    try:
-        page = _page_of(answer)
-    except ConfideError:  # matplotlib is missing, or no survey file can name a mechanism of one's own
-        page = None
-    # A frame, so that the page's style and the notebook's do not meet, and drawings are chosen by its width.
-    style = "width:100%;height:40rem;border:0"
-    return None if page is None else f'<iframe srcdoc="{text(page)}" title="confide" style="{style}"></iframe>'
-
-
-def _page_of(answer: object) -> str | None:
-    page = None
-    match answer:
-        case Estimate() if len(answer.groups) == 1:  # a pool has no survey that all of it is of
-            ((mechanism, counts),) = answer.groups.items()
-            page = estimate_page(_survey_of(mechanism), counts, [Outcome(answer, (), None, None)])
-        case SurveyGroups():
-            page = groups_page(answer)
-        case GroupEstimates() if len(answer.first.groups) == 1:
-            # In Python a group may have any key; in a survey its name has a word for each column.
-            keys = [key if isinstance(key, tuple) else (key,) for key in answer]
-            estimates = {tuple(map(str, key)): one for key, one in zip(keys, answer.values(), strict=True)}
-            by = ("group",) if len(keys[0]) == 1 else tuple(f"group {place + 1}" for place in range(len(keys[0])))
-            mechanism = next(iter(answer.first.groups))
-            page = groups_page(SurveyGroups(estimates, _survey_of(mechanism), by))
-        case Diagnosis():
-            page = diagnosis_page(_survey_of(answer.mechanism, answer.name), answer)
-        case Plan():
-            page = plan_page(_survey_of(answer.mechanism), answer)
-        case Audit():
-            summary = summarise_audit(_survey_of(answer.mechanism), answer)
-            found = Listing(["Audit", "Finding"], summary.opening, (0, 1), "stacked")
-            page = show_page(replace(summary, headline=str(answer), sections=[Section("What was found", [found])]))
-    return page
-
-
-def _survey_of(mechanism: Mechanism, name: str = "value") -> Survey:
-    """Return a survey that has no more to say than its mechanism, by which it is called."""
-    described = describe_mechanism(Survey(mechanism))
-    return Survey(mechanism, name, f"{described[:1].upper()}{described[1:]}")

@@ -1,4 +1,4 @@
-"""The contract of a method: settings and evidence in, a solution out; and EM as a base to build methods on."""
+"""The contract of a method, and EM as a base class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STACK = 2**17
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the candidates that a method mixed: how much of it is in the answer, and why.
+    """A candidate that a method mixed, with its share and score.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Solution:
 
 
 class Method(ABC):
-    """A way to recover a distribution: a frozen value that holds its settings and nothing else.
+    """A way to recover a distribution: a frozen value of settings.
 
     A new method defines :attr:`name` and :meth:`solve`. Bootstrap replicates and groups are then solved one by one; one
     that can take many rows of counts together defines :meth:`solve_many` as well. A method that is EM with something
@@ -84,7 +84,7 @@ class Method(ABC):
 
     @property
     def seeks_maximum(self) -> bool:
-        """Whether the maximum of the likelihood is its goal, so that the certificate says how near it came.
+        """Whether it seeks the maximum, so that the certificate measures it.
 
         A method that smooths, mixes or stops where held-out reports say so leaves the maximum on purpose: there the
         certificate is large, and no measure of quality.
@@ -98,7 +98,7 @@ class Method(ABC):
 
     @property
     def full_name(self) -> str:
-        """Name in a sentence, for those who do not know the short one."""
+        """Name in a sentence, for readers new to the short one."""
         return self.name
 
     @abstractmethod
@@ -136,7 +136,7 @@ class Method(ABC):
 
 
 class EMMethod(Method):
-    """EM with a stopping rule and, where a subclass says so, a start of its own and a change of every step.
+    """EM with a stopping rule; subclasses may change start and steps.
 
     Rows of counts, be they groups or bootstrap replicates, go through the channel together.
     """
@@ -160,7 +160,7 @@ class EMMethod(Method):
         return uniform(size)
 
     def adjust(self, theta: FloatArray) -> FloatArray:
-        """Return the distributions, one row each, to go on with after a step: as they are."""
+        """Return the distributions to continue with after a step."""
         return theta
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:

@@ -1,4 +1,4 @@
-"""The iterative Bayesian update: the paper's Algorithm 1, with the paper's stopping rule and two others."""
+"""The iterative Bayesian update (paper, Algorithm 1), with three stopping rules."""
 
 from __future__ import annotations
 
@@ -139,14 +139,14 @@ class IBU(EMMethod):
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Shares of outputs to learn from and to be judged by, one row a fold."""
+    """Output shares to learn from and to judge by, per fold."""
 
     learned: FloatArray
     judged: FloatArray
 
     @classmethod
     def of(cls, evidence: Evidence, count: int, seed: int) -> Folds:
-        """Thin the counts into folds, every report into one of them at random; the same ones for the same seed."""
+        """Split the counts into random folds, reproducibly by seed."""
         counts = evidence.counts
         if (counts != np.floor(counts)).any() or evidence.total < 2 * count:
             raise InvalidCountsError(
@@ -161,7 +161,7 @@ class Folds:
 def best_numbers_of_steps(
     channel: Channel, start: FloatArray, folds: Sequence[Folds], totals: FloatArray, limit: int
 ) -> list[int]:
-    """Return the earliest EM step, 1 at least, within half a standard error of the best mean held-out score, by row.
+    """Return the earliest EM step near the best held-out score, by row.
 
     EM runs on all but one fold, for each fold of each row, and every so often the fold left out is scored. The mean
     score rises while the steps fit the truth and falls once they fit the noise.
@@ -182,7 +182,7 @@ def best_numbers_of_steps(
 
 
 class _Race:
-    """Held-out scores of rows by step, with rows that are past their best set aside.
+    """Held-out scores by step; rows past their best are dropped.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class _Race:
         self.best, self.highest = np.zeros(len(judged), dtype=np.int64), np.full(len(judged), -np.inf)
 
     def score(self, step: Step) -> None:
-        """Score the folds left out; a report that has become impossible counts as e^-690."""
+        """Score the held-out folds; an impossible report counts as e^-690."""
         scores = np.full((len(self.best), self.judged.shape[1]), np.nan)
         outputs = step.outputs.reshape(self.judged.shape)
         scores[self.places] = (self.judged * np.log(outputs)).sum(axis=2)
@@ -214,7 +214,7 @@ class _Race:
         self.best[better], self.highest[better] = len(self.steps) - 1, sums[better]
 
     def set_aside(self) -> Indices:
-        """End rows whose best step lies far back, or whose scores no longer change; return the stack's rows left."""
+        """End rows that are past their best; return those left."""
         number, steps = self.steps[-1], np.array(self.steps)
         is_over = number > PATIENCE * steps[self.best[self.places]] + 100
         if number > 500:
@@ -237,7 +237,7 @@ class _Race:
 
 
 def _earliest(scores: FloatArray) -> int:
-    """Compare each step with the best one, fold by fold: what all steps find hard cancels."""
+    """Compare each step with the best one, fold by fold."""
     best = int(np.argmax(scores.mean(axis=1)))
     behind = scores[best] - scores
     error = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])

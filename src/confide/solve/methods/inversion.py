@@ -1,4 +1,4 @@
-"""Closed forms: inversion of the channel, or of each bit, brought back to the simplex; and shares pooled under k-RR.
+"""Closed forms: inversion of the channel or of bits, and pooling.
 
 Pooling: inversion gives every share an unbiased estimate with a known variance, about least + growth * share. The
 shares are taken to be drawn from a distribution G, which a few steps of EM find from the estimates themselves, and each
@@ -62,7 +62,7 @@ class _Repaired(Method):
         """Return the inverse."""
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
-        """See :meth:`Method.solve`; it says how many entries were negative and what became of them."""
+        """See :meth:`Method.solve`; the explanation counts negative entries."""
         raw = self._invert(evidence)
         negative = int((raw < 0).sum())
         words = f"{self._source} gave {negative:,} of {raw.size:,} values a negative probability"
@@ -73,7 +73,7 @@ class _Repaired(Method):
 
 @dataclass(frozen=True)
 class Inversion(_Repaired):
-    """Solve w M = q for w, then repair w if it is not a distribution.
+    """Solve w M = q, then repair w into a distribution.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Inversion(_Repaired):
 
 @dataclass(frozen=True)
 class BitInversion(_Repaired):
-    """Estimate each value's share from how often its bit was 1, and repair the vector if it is not a distribution.
+    """Estimate each share from its bit, then repair the vector.
 
     RAPPOR's own estimator: a bit is 1 with probability p for those who have the value and q for the others, so a share
     of (frequency - q) / (p - q) explains its frequency; under RAPPOR q is 1 - p. For any :class:`UnaryEncoding`.
@@ -173,7 +173,7 @@ FAINT = 1e-300
 
 @dataclass(frozen=True)
 class Pooled(Method):
-    """Posterior mean of each share under k-RR, the prior found from all shares: a candidate of :class:`Stacked`."""
+    """Empirical Bayes mean of each share under k-RR."""
 
     name = "pooled"
 
@@ -185,7 +185,7 @@ class Pooled(Method):
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Unbiased estimates of the shares, and the variance of each: that of nothing, and how it grows with the share."""
+    """Unbiased estimates of the shares, with their variances."""
 
     inverted: FloatArray
     least: float
@@ -211,7 +211,7 @@ class Shares:
 
     @cached_property
     def trust(self) -> float:
-        """How far to go from the projection to the pooled shares, by an unbiased estimate of the squared error."""
+        """Weight of the pooled shares, by an unbiased risk estimate."""
         away = self.pooled - self.projected
         length = float(away @ away)
         if length < FAINT:
@@ -222,7 +222,7 @@ class Shares:
 
     @cached_property
     def _slope_of_projection(self) -> float:
-        """Trace of V times its slope: it takes the mean off the shares that stay positive."""
+        """Trace of V times the slope of the projection."""
         variances = self._variances
         kept = variances[self.projected > 0]
         total, all_of_them = float(kept.sum()), float(variances.sum())
@@ -230,7 +230,7 @@ class Shares:
 
     @property
     def _slope_of_pooling(self) -> float:
-        """Trace of V times its slope, by random moves with the covariance V, up and down."""
+        """Trace of V times the slope of pooling, by random perturbations."""
         generator, variances, moves = np.random.default_rng(0), self._variances, []
         for _ in range(min(MOVES, max(1, MOVED_SHARES // variances.size))):
             move = np.sqrt(variances) * generator.choice([-1.0, 1.0], variances.size)
@@ -244,7 +244,7 @@ class Shares:
 
     @cached_property
     def _atoms(self) -> FloatArray:
-        """Shares that G may be made of: even steps in standard errors s, where share = s sqrt(least) + growth s^2/4."""
+        """Grid of shares for the prior, even in standard errors."""
         root = float(np.sqrt(self.least))
         places = 2 * np.clip(self.inverted, 0.0, 1.0) / (np.sqrt(self._variances) + root)
         steps = FINE * np.unique(np.maximum(np.floor(places / FINE)[:, None] + REACH, 0.0))

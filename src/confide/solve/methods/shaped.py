@@ -1,4 +1,4 @@
-"""Methods among the distributions of a shape: over the shares of its components, or brought to it from without."""
+"""Methods within a shape: on component shares, or by projection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Of the default's answers on the ages they leave 0.03 % of people on other values
 
 @dataclass(frozen=True, eq=False)
 class Shaped:
-    """Answer in a shape: which components it is a mixture of, and their shares.
+    """Answer in a shape: components, and their shares.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Shaped:
 def solve_in_shape(
     parts: Sequence[Evidence], alphabet: Alphabet, method: Method, shape: Shape, monitor: Monitor | None = None
 ) -> tuple[Evidence, Solution, Shaped]:
-    """Solve for the shares of the components of a shape; return the evidence of these, their solution and the shape.
+    """Solve for the component shares of a shape.
 
     Of several sets of mixtures the one is taken whose best distribution explains the reports best.
     """
@@ -82,7 +82,7 @@ def solve_in_shape(
 def within_shape(
     method: Method, shape: Shape, alphabet: Alphabet, parts: Sequence[Evidence], mixture: Mixture
 ) -> Method:
-    """Return the method over shares of components: itself if it climbs there, or its answer brought to the shape."""
+    """Return the method over component shares, itself or projected."""
     is_plain = method.seeks_maximum or not (shape.is_order or shape.term("smooth"))
     return method if is_plain else Projected(method, parts, shape.support(alphabet), mixture)
 
@@ -94,7 +94,7 @@ def _over(parts: Sequence[Evidence], mixture: Mixture) -> Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Projected(Method):
-    """Solve without the shape, and take the nearest mixture: of the least Kullback-Leibler divergence.
+    """Solve without the shape, then project by Kullback-Leibler divergence.
 
     For methods that leave the maximum on purpose. To smooth or to stop early means something for shares of values, not
     for those of components, such as runs: over these the default lost to itself without any shape (`python -m
@@ -146,12 +146,12 @@ class Projected(Method):
         return replace(_over(self.parts, self.support), counts=counts)
 
     def _free(self, shares: FloatArray) -> FloatArray:
-        """Return shares of components as those of the values that somebody may have."""
+        """Return shares of components as shares of possible values."""
         free: FloatArray = self.support.gather(self.mixture.spread(shares))
         return free
 
     def _nearest(self, distributions: FloatArray, total: float) -> FloatArray:
-        """Return the shares of components whose mixture explains values drawn from each distribution best."""
+        """Return the component shares nearest to each distribution."""
         rows = self.support.spread(distributions)
         found = self.mixture.nearest(rows)
         if found is None:

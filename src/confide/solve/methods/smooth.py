@@ -1,4 +1,4 @@
-"""Average over smooth priors: log theta with a Gaussian prior on its differences, weighed by the evidence for each."""
+"""Average over smooth priors, weighted by the evidence for each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BLOCK = 8_000_000
 
 @dataclass(frozen=True)
 class Smooth(Method):
-    """Take log theta for smooth, and average over how smooth, by the evidence for each degree.
+    """Average smooth fits of log theta, weighted by their evidence.
 
     The logarithm of the distribution has a Gaussian prior on its differences between neighbours: of the second and the
     third order on a line, of the second on a plane. For each weight of the prior, from strong to weak, the likeliest
@@ -103,7 +103,7 @@ class Smooth(Method):
     def solve_many(
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`; replicates scatter around their mean, whose fits are moved to each of them."""
+        """See :meth:`Method.solve_many`; fits of the mean move to each replicate."""
         if pilot is None:
             return super().solve_many(evidence, counts, progress=progress)
         mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
@@ -117,7 +117,7 @@ class Smooth(Method):
 
 
 def stored(evidence: Evidence) -> Evidence:
-    """Return the same evidence with its matrix stored, where that is faster; k-RR's closed form is kept."""
+    """Return the evidence with its matrix stored, if that is faster."""
     channel: Channel = evidence.channel
     if channel.keep_and_other is not None or channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
         return evidence
@@ -125,7 +125,7 @@ def stored(evidence: Evidence) -> Evidence:
 
 
 def layout_of(evidence: Evidence) -> Layout | None:
-    """Return how the values lie, as the alphabet says or else the channel; None where neighbours mean nothing."""
+    """Return the layout of the values; `None` if neighbours mean nothing."""
     return evidence.layout if evidence.layout is not None else evidence.channel.layout
 
 
@@ -170,7 +170,7 @@ def believe(evidence: Evidence, fits: Sequence[PriorFit]) -> FloatArray:
 
 
 def believe_logs(evidence: Evidence, logs: FloatArray) -> FloatArray:
-    """Return how much of each fit is in the average: its evidence times how likely it was beforehand.
+    """Return each fit's posterior weight: evidence times prior.
 
     Each row holds the log evidence for a fit, from the same reports or, one a column, from several.
     """
@@ -190,7 +190,7 @@ def mix(fits: Sequence[PriorFit], shares: FloatArray) -> FloatArray:
 
 
 def turn_to_reporters(rows: RowStack, populations: FloatArray) -> FloatArray:
-    """Return the expected shares among those who reported, who were drawn from the populations, by a few EM steps.
+    """Return the expected shares among reporters, by a few EM steps.
 
     Given theta, a report z comes from x with probability theta_x M_xz / y_z. Averaged over all reports that is
     theta_x g_x, one EM step. Under strong noise g is nearly one; without noise one step gives the reports themselves,
@@ -200,7 +200,7 @@ def turn_to_reporters(rows: RowStack, populations: FloatArray) -> FloatArray:
 
 
 def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> FloatArray:
-    """Return the average of the fits to the mean, each moved to every row of counts."""
+    """Return the averaged fits, moved to every row of counts."""
     from confide.solve.smooth_prior import refit_replicates
 
     # Priors with less than 2 % of the average over all replicates are not tried for each of them. With a thousandth

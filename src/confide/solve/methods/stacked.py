@@ -1,4 +1,4 @@
-"""The default: several candidate methods, mixed in the shares that explain held-out reports best.
+"""The default: candidate methods, mixed by cross-validation.
 
 Planes of very many cells are solved for square blocks of them, then brought to the cells by a few steps of EM.
 """
@@ -46,12 +46,12 @@ MOST_BLOCKS = 15_000
 
 
 def has_many_cells(alphabet: Alphabet) -> bool:
-    """Whether there are so many values that a plane of them is solved in blocks, if it can be."""
+    """Whether a plane has so many values that blocks pay."""
     return alphabet.is_finite and alphabet.size > MANY_CELLS
 
 
 def blocks_of(evidence: Evidence) -> Blocks | None:
-    """Return the blocks that a plane is solved by; None where it has few enough cells, or none that have a channel."""
+    """Return the blocks that solve a large plane, if any."""
     layout = evidence.channel.layout
     if layout is None or len(layout.shape) != 2 or layout.places is not None:
         return None
@@ -63,7 +63,7 @@ def blocks_of(evidence: Evidence) -> Blocks | None:
 
 
 def solve_in_blocks(evidence: Evidence, method: Method, blocks: Blocks) -> Solution | None:
-    """Solve for the shares of blocks, draw these smooth, and take the first steps of EM on the cells themselves.
+    """Solve for blocks, smooth them, then take EM steps on cells.
 
     What is finer than a block is told by the reports alone, as far as these few steps take it up: where noise is weak
     one step gives the reports, where it is strong there is nothing to be told.
@@ -105,7 +105,7 @@ ROWS = 64
 
 @dataclass(frozen=True)
 class Stacked(Method):
-    """Mix several methods in the shares that explain held-out reports best; the default, with nothing to tune.
+    """Mix several methods by cross-validation; the default, nothing to tune.
 
     The candidates are :class:`Smooth` and :class:`MLE`; on categories, and where there are too many values for the
     former, :class:`IBU` stopped by held-out reports too. Each is solved on all reports and on all but each of a few
@@ -144,7 +144,7 @@ class Stacked(Method):
         check_count("seed", self.seed, 0)
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
-        """See :meth:`Method.solve`; the monitor hears of the one method that is left where nothing can be held out."""
+        """See :meth:`Method.solve`; the monitor follows a candidate solved alone."""
         reason, blocks = why_not_hold_out(evidence, self.folds), blocks_of(evidence)
         solved = None if blocks is None else solve_in_blocks(evidence, self, blocks)
         if solved is not None:
@@ -152,7 +152,7 @@ class Stacked(Method):
         return _solve_alone(evidence, reason, monitor) if reason else self._mix([evidence])[0]
 
     def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
-        """Solve rows that share a channel: each by its own folds, their candidates side by side where that pays."""
+        """Solve rows that share a channel, each with its own folds."""
         if is_plain_response(evidence[0]):
             return [_pool(one) for one in evidence]
         quick = stored(evidence[0])
@@ -165,7 +165,7 @@ class Stacked(Method):
     def solve_many(
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`; candidates are weighed on a few replicates, and others borrow their shares.
+        """See :meth:`Method.solve_many`; most replicates borrow shares from a few.
 
         To weigh them anew for each would take many times as long. Where the reports themselves could not be split into
         folds, or there are very many values, the shares of the pilot serve all.
@@ -192,7 +192,7 @@ class Stacked(Method):
         return [Solution(one, 0, Status.HELD_OUT, words) for one in mixed]
 
     def _solve_rows(self, evidence: Evidence, counts: FloatArray, progress: Progress | None) -> list[Solution]:
-        """Solve rows of their own, a block at a time; those that are too small to hold anything out, one by one."""
+        """Solve rows in blocks; rows too small for folds one by one."""
         parts = [replace(evidence, counts=row, log_offset=0.0) for row in counts]
         # Over many values single products are what takes the time, so that nothing is gained side by side.
         is_large = math.prod(evidence.channel.shape) > SMALL_MATRIX
@@ -223,7 +223,7 @@ POOLED, INVERTED = Pooled(), Inversion("project")
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One method's answers to all reports and to all but each fold, the latter one row a fold.
+    """A method's answers to all reports and without each fold.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class Candidate:
 
 
 def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
-    """Return the shares that explain the folds best, and by how many nats each candidate beats the first.
+    """Return the cross-validated shares, and each candidate's lead in nats.
 
     A mixture of candidates explains a left-out report with the mixture of their probabilities, so the shares are
     another distribution seen through another channel: values are candidates, outputs are reports in their fold. The
@@ -262,13 +262,13 @@ def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple
 
 
 def is_plain_response(evidence: Evidence) -> bool:
-    """Whether these are categories under k-RR: there candidates have closed forms, and need no held-out reports."""
+    """Whether these are categories under k-RR, with closed-form candidates."""
     alike, size = evidence.channel.keep_and_other, evidence.channel.shape[0]
     return alike is not None and alike[1] > 0 and layout_of(evidence) is None and size <= LARGEST_UNORDERED
 
 
 def _pool(evidence: Evidence) -> Solution:
-    """Mix inversion and pooled shares, as an unbiased estimate of the squared error asks."""
+    """Mix inversion and pooled shares by an unbiased risk estimate."""
     shares = Shares.of(evidence)
     choices = (
         Choice(POOLED.name, shares.trust, None, method=POOLED),
@@ -280,7 +280,7 @@ def _pool(evidence: Evidence) -> Solution:
 
 
 def why_not_hold_out(evidence: Evidence, folds: int) -> str:
-    """Return the reason why no report can be held out; nothing where some can."""
+    """Return why no report can be held out, or nothing."""
     counts = evidence.counts
     if (counts != np.floor(counts)).any():
         return "counts that are not whole cannot be split into folds"
@@ -304,7 +304,7 @@ def _mixed(evidence: Evidence, folds: Folds, tried: Sequence[Candidate], left_ou
 def _candidates(
     evidence: Sequence[Evidence], folds: Sequence[Folds], progress: Progress | None
 ) -> tuple[list[list[Candidate]], dict[str, str]]:
-    """Return the candidates of each row, the one with the head start first, and why others are left out."""
+    """Return each row's candidates, and why others are left out."""
     first = evidence[0]
     name = _name_of_smooth(first)
     reasons = {name: next(filter(None, map(why_not_smooth, evidence)), ""), HIGHEST.name: _why_not_highest(first)}
@@ -324,7 +324,7 @@ def _candidates(
 
 
 def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
-    """Average smooth priors, or pulls to the uniform distribution; for the folds, move each fit by one Newton step."""
+    """Average smooth priors; refit each fold by one Newton step."""
     from confide.solve.smooth_prior import refit
 
     problem, fits = fit_all(evidence, lambda _outputs: None)
@@ -340,7 +340,7 @@ def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
 
 
 def _name_of_smooth(evidence: Evidence) -> str:
-    """Return the name of the average over priors: where neighbours mean nothing, nothing is taken for smooth."""
+    """Return "shrunk" for categories, where nothing is smooth, else "smooth"."""
     return "shrunk" if layout_of(evidence) is None else "smooth"
 
 
@@ -392,7 +392,7 @@ def _highest_candidates(evidence: Sequence[Evidence], folds: Sequence[Folds]) ->
 
 
 def _why_not_highest(evidence: Evidence) -> str:
-    """Return the reason why the maximum is not tried; nothing where it is."""
+    """Return why the maximum is not tried, or nothing."""
     from confide.solve.maximum import can_follow_path
 
     size = evidence.channel.shape[0]
@@ -404,7 +404,7 @@ def _why_not_highest(evidence: Evidence) -> str:
 
 
 def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> Solution:
-    """Solve by the one candidate that needs no fold: the average over priors or, where it does not fit, the maximum."""
+    """Solve by the one candidate that needs no folds."""
     smooth, unfit = _name_of_smooth(evidence), why_not_smooth(evidence)
     found = (MLE() if unfit else Smooth()).solve(evidence, monitor)
     name, method, other = (HIGHEST.name, HIGHEST, smooth) if unfit else (smooth, Smooth(), HIGHEST.name)
@@ -415,7 +415,7 @@ def _solve_alone(evidence: Evidence, reason: str, monitor: Monitor | None) -> So
 
 
 def _main_shares(choices: Sequence[Choice]) -> dict[Method, float]:
-    """Return the candidates that matter, with what their shares are without the others."""
+    """Return the main candidates with renormalized shares."""
     # Candidates with less than 2 % are left out for replicates; the others stand for them.
     main = {choice.method: choice.share for choice in choices if choice.method and choice.share >= 0.02}
     return {method: share / sum(main.values()) for method, share in main.items()}

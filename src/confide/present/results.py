@@ -1,0 +1,396 @@
+"""Results that show themselves: as a card or page in a notebook, a plot, a data frame, a file.
+
+The methods of :class:`confide.values.wording.Shown` call these functions. Everything comes from the summaries, pages,
+figures and records that the command line uses.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from confide.check.fit import Fit
+from confide.data.files import SurveyGroups, alphabet_record, diagnosis_record, groups_record, to_json, write_text
+from confide.data.files.records import estimate_record, plain
+from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
+from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
+from confide.estimates.diagnosis import Diagnosis, findings
+from confide.estimates.estimate import Estimate, Outcome
+from confide.estimates.explanations import describe_mechanism
+from confide.estimates.groups import GroupEstimates
+from confide.estimates.inference import Interval
+from confide.evidence.counts import Counts
+from confide.mechanisms.audits import Audit
+from confide.mechanisms.base import Mechanism
+from confide.plans import Plan
+from confide.plans.records import plan_record
+from confide.present.estimates import Findings, complete
+from confide.present.figures import Panel, style, to_svg_file
+from confide.present.figures.panels import Role, choose_colors
+from confide.present.figures.shares import choose_scene
+from confide.present.figures.tradeoffs import draw_curve
+from confide.present.pages import diagnosis_page, estimate_page, groups_page, plan_page, show_page, text
+from confide.present.summary import Cell, Listing, Part, Section, Summary
+from confide.present.surveys import audit_record, summarise_audit, summarise_survey, survey_record
+from confide.surveys.survey import Survey
+from confide.values import Alphabet, Categories, Integers
+from confide.values.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Columns = dict[str, list[Any]]
+
+CARDS = (Interval, Fit, Counts, Mechanism, Survey)
+"""Small results: a notebook shows them as a card rather than as a page."""
+
+MOST_ROWS = 8
+"""Rows that a card lists."""
+
+
+def show_in_notebook(answer: object) -> str | None:
+    """Return a result as a notebook shows it; `None` if only its text can be shown.
+
+    >>> import confide as cf
+    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+    >>> show_in_notebook(cf.diagnose(None, mechanism))[:15]
+    '<iframe srcdoc='
+    """
+    try:
+        page = page_of(answer)
+    except ConfideError:  # matplotlib is missing, or no survey file can name a mechanism of one's own
+        return None
+    # A frame keeps the page's style and the notebook's apart, and drawings are chosen by its width.
+    look = f"width:100%;height:{'20rem' if isinstance(answer, CARDS) else '40rem'};border:0"
+    return f'<iframe srcdoc="{text(page)}" title="confide" style="{look}"></iframe>'
+
+
+def page_of(answer: object) -> str:
+    """Return the self-contained HTML page of a result."""
+    match answer:
+        case Estimate():
+            survey, counts = _survey_and_counts(answer)
+            return estimate_page(survey, counts, [Outcome(answer, (), None, None)])
+        case GroupEstimates():
+            return groups_page(_survey_groups(answer))
+        case Diagnosis():
+            return diagnosis_page(_survey_of(answer.mechanism, answer.name), answer)
+        case Plan():
+            return plan_page(_survey_of(answer.mechanism), answer)
+        case Audit():
+            summary = summarise_audit(_survey_of(answer.mechanism), answer)
+            found = Listing(["Audit", "Finding"], summary.opening, (0, 1), "stacked")
+            return show_page(replace(summary, headline=str(answer), sections=[Section("What was found", [found])]))
+    return show_page(_card(answer))
+
+
+def _card(answer: object) -> Summary:
+    """Return the summary of a small result."""
+    match answer:
+        case Interval():
+            now, low, high = answer.texts(1)
+            facts = {"Confidence": answer.shown_level}
+            facts |= {} if answer.parts is None else {"Width": str(answer.parts)}
+            known: list[Part] = [one for one in (answer.remark, f"It rests on {answer.rests_on}.") if one]
+            return Summary(
+                answer.question,
+                facts=facts,
+                leading=[(answer.question, now, f"{low} to {high}")],
+                sections=[Section("What it rests on", known, "fold")],
+            )
+        case Fit():
+            facts = {"Verdict": str(answer.verdict), "p-value": f"{answer.p_value:.2g}"}
+            parts: list[Part] = list(answer.details)
+            return Summary("Goodness of fit", answer.headline, facts=facts, sections=[Section("Details", parts)])
+        case Counts():
+            columns = columns_of(answer)
+            order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
+            rows = [
+                [
+                    Cell(f"{column[place]:,}" if name == "count" else str(column[place]))
+                    for name, column in columns.items()
+                ]
+                for place in order
+            ]
+            distinct = counted(answer.reports.shape[0], "distinct report")
+            listing = Listing(list(columns), rows, tuple(range(len(columns) - 1)))
+            heading = "Most frequent reports" if answer.reports.shape[0] > MOST_ROWS else "Reports"
+            return Summary(f"{answer.total:,.10g} reports", distinct, sections=[Section(heading, [listing])])
+        case Mechanism() | Survey():
+            survey = answer if isinstance(answer, Survey) else _survey_of(answer)
+            summary = summarise_survey(survey)
+            listing = Listing(["Survey", "What it says"], summary.opening, (0, 1), "stacked")
+            return replace(summary, headline=str(survey.mechanism.guarantee), sections=[Section("In words", [listing])])
+    raise InvalidParameterError(f"A {type(answer).__name__} has no page.")
+
+
+def plot(answer: object, ax: Axes | None = None) -> Axes:
+    """Draw a result into matplotlib axes, or into new ones, and return them."""
+    draw = _painter(answer)
+    with style.styled():
+        if ax is None:
+            pyplot = importlib.import_module("matplotlib.pyplot")  # so that a notebook shows the figure
+            ax = pyplot.figure(figsize=_size(answer), layout="constrained").add_subplot()
+        draw(ax)
+    return ax
+
+
+def _size(answer: object) -> tuple[float, float]:
+    if isinstance(answer, Interval):
+        return style.PANEL, 1.4
+    if isinstance(answer, GroupEstimates):
+        return style.PANEL, 0.95 + 0.27 * max(3, len(answer))
+    if isinstance(answer, Plan):
+        return style.PANEL, 3.2
+    alphabet, panel, name = _panel(answer)
+    with style.styled():
+        return choose_scene(alphabet, (panel,), name).size
+
+
+def _painter(answer: object) -> Any:
+    """Return what draws a result into axes."""
+    match answer:
+        case Interval():
+            return lambda axes: _draw_intervals(axes, {answer.question: answer})
+        case GroupEstimates():
+            return lambda axes: _draw_intervals(axes, _compared(answer))
+        case Plan():
+            return lambda axes: draw_curve(axes, answer, answer.by_people)
+        case Estimate() | Counts() | Mechanism() | Survey():
+            alphabet, panel, name = _panel(answer)
+
+            def draw(axes: Axes) -> None:
+                choose_scene(alphabet, (panel,), name).draw(axes, panel, choose_colors([panel])[0])
+
+            return draw
+    raise InvalidParameterError(
+        f"A {type(answer).__name__} has no plot of its own. You can plot an Estimate, GroupEstimates, an Interval, a "
+        f'Plan, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
+    )
+
+
+def _panel(answer: object) -> tuple[Alphabet, Panel, str]:
+    """Return a distribution over an alphabet, and what a value of it is called."""
+    if isinstance(answer, Estimate):
+        windows = None
+        if len(answer.groups) == 1:
+            survey, counts = _survey_and_counts(answer)
+            windows = complete(Findings(survey, counts, (Outcome(answer, (), None, None),))).windows
+        return answer.alphabet, Panel("", answer.distribution, windows=windows, color=style.STACKED), "value"
+    if isinstance(answer, Counts):
+        if answer.reports.ndim > 1:
+            raise InvalidParameterError("Counts of reports with several parts have no plot; plot their Estimate.")
+        whole = answer.reports.dtype.kind in "iu" and int(np.ptp(answer.reports)) < 10_000
+        if not whole:
+            return Categories(list(map(str, answer.reports))), _shares(answer.counts), "report"
+        alphabet = Integers(int(answer.reports.min()), int(answer.reports.max()))
+        seen = np.zeros(alphabet.size)
+        seen[alphabet.encode(answer.reports)] = answer.counts
+        return alphabet, _shares(seen), "report"
+    mechanism = answer.mechanism if isinstance(answer, Survey) else answer
+    if not isinstance(mechanism, Mechanism) or not mechanism.has_channel:
+        raise InvalidParameterError("This mechanism has more reports than a picture can show.")
+    # What someone with the middle value reports: the noise around one value is what people ask for.
+    middle = mechanism.alphabet.size // 2
+    row = mechanism.channel.select(np.array([middle]))[0]
+    label = mechanism.alphabet.labels([middle])[0]
+    return mechanism.report_alphabet, _shares(row), f"report of someone with {label}"
+
+
+def _shares(numbers: Any) -> Panel:
+    shares = np.asarray(numbers, dtype=np.float64)
+    return Panel("", shares / shares.sum(), role=Role.NOISY)
+
+
+def _compared(groups: GroupEstimates) -> dict[str, Interval]:
+    """Return what a picture compares groups by: their mean, or the share of the most common value."""
+    first = groups.first.alphabet
+    if first.has_mean and groups.has_numbers:
+        found = groups.mean()
+    else:
+        place = int(groups.overall.argmax())
+        title = f"share of {first.labels([place])[0]}"
+        weights = np.zeros(first.size)
+        weights[place] = 1.0
+        found = {key: replace(one, question=title) for key, one in groups.query(weights).items()}
+    return {_name(key): one for key, one in found.items()}
+
+
+def _name(key: object) -> str:
+    return " / ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
+    """Draw intervals below each other, the first on top."""
+    now, low, high = np.array([(one.estimate, one.low, one.high) for one in answers.values()]).T
+    ends = np.maximum([now - low, high - now], 0.0)
+    axes.errorbar(now, np.arange(now.size), xerr=ends, fmt="o", color=style.STACKED, capsize=3, markersize=4.5)
+    style.lay_bars(axes, style.shorten(list(answers)))
+    first = next(iter(answers.values()))
+    if first.is_share:
+        style.show_percent(axes.xaxis)
+    axes.set_xlabel(f"{first.question} ({first.shown_level} confidence)")
+
+
+def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind of result
+    """Return a result as columns: what a data frame and a CSV file have."""
+    match answer:
+        case Estimate():
+            return _values(answer.alphabet, "value") | {"probability": answer.distribution.tolist()}
+        case GroupEstimates():
+            return _group_columns(_survey_groups(answer))
+        case Interval():
+            parts = answer.parts
+            row = {name: getattr(answer, name) for name in ("question", "estimate", "low", "high", "level")}
+            row |= {name: None if parts is None else getattr(parts, name) for name in ("sampling", "privacy")}
+        case Diagnosis():
+            found = findings(answer)
+            return {
+                "question": [question for question, _ in found],
+                "verdict": [str(one.verdict) for _, one in found],
+                "reason": [one.reason for _, one in found],
+            }
+        case Plan():
+            curves = [one for one in (answer.by_people, answer.by_epsilon) if one is not None]
+            points = [(one.along, *pair) for one in curves for pair in zip(one.places, one.predictions, strict=True)]
+            return {
+                "along": [along for along, _, _ in points],
+                "place": [place for _, place, _ in points],
+                "error": [one.mean for _, _, one in points],
+                "margin": [one.margin for _, _, one in points],
+            }
+        case Fit():
+            row = {"verdict": str(answer.verdict)}
+            row |= {
+                name: getattr(answer, name) for name in ("p_value", "statistic", "degrees", "reports", "replicates")
+            }
+        case Counts():
+            parts_of = as_lists(answer.reports)
+            names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
+            rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
+            return rows | {"count": answer.counts.tolist()}
+        case Audit() | Mechanism() | Survey():
+            if isinstance(answer, Audit):
+                lines = summarise_audit(_survey_of(answer.mechanism), answer).opening
+            else:
+                lines = summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer)).opening
+            return {"name": [name for name, _ in lines], "words": [words for _, words in lines]}
+        case _:
+            raise InvalidParameterError(f"A {type(answer).__name__} has no table.")
+    return {name: [value] for name, value in row.items()}
+
+
+def _values(alphabet: Alphabet, name: str) -> Columns:
+    """Return the columns of all values, one for each part, and their labels if they have any."""
+    values = as_lists(alphabet.decode(np.arange(alphabet.size)))
+    found = dict(zip(column_names(alphabet, name), map(list, zip(*values, strict=True)), strict=True))
+    return found | ({"label": list(alphabet.labels())} if alphabet.has_labels else {})
+
+
+def _group_columns(groups: SurveyGroups) -> Columns:
+    """Return one row for each group and value, with the reports of the group."""
+    found: Columns = {}
+    for key, one in groups.estimates.items():
+        values = _values(one.alphabet, groups.survey.name)
+        size = one.alphabet.size
+        same = {name: [part] * size for name, part in zip(groups.by, key, strict=True)}
+        block = same | values | {"probability": one.distribution.tolist(), "reports": [groups.reports[key]] * size}
+        for name, column in block.items():
+            found.setdefault(name, []).extend(column)
+    return found
+
+
+def to_frame(answer: object, backend: str = "pandas") -> Any:
+    """Return a result as a data frame of pandas or polars."""
+    if backend not in ("pandas", "polars"):
+        raise InvalidParameterError(f'backend must be "pandas" or "polars"; got {backend!r}.')
+    try:
+        module = importlib.import_module(backend)
+    except ImportError:
+        raise MissingExtraError(backend, "A data frame", backend) from None
+    return module.DataFrame(columns_of(answer))
+
+
+def record_of(answer: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each kind of result
+    """Return a result as the command line prints it with ``--json``, without what only files know."""
+    match answer:
+        case Estimate():
+            survey, counts = _survey_and_counts(answer)
+            found = complete(Findings(survey, counts, (Outcome(answer, (), None, None),)))
+            return estimate_record(survey, counts, found.outcomes[0], None, found.answers, found.windows)
+        case GroupEstimates():
+            return groups_record(_survey_groups(answer))
+        case Diagnosis():
+            return diagnosis_record(_survey_of(answer.mechanism, answer.name), answer)
+        case Plan():
+            survey = _survey_of(answer.mechanism)
+            return {"survey": {"name": survey.name, "title": survey.title}} | plan_record(answer)
+        case Audit():
+            return audit_record(_survey_of(answer.mechanism), answer)
+        case Survey():
+            return survey_record(answer)
+        case Mechanism():
+            words = {"kind": answer.kind, "description": repr(answer), "guarantee": str(answer.guarantee)}
+            return words | {"fine_print": list(answer.fine_print), "alphabet": alphabet_record(answer.alphabet)}
+        case Counts():
+            sizes = {"reports": answer.total, "distinct": answer.reports.shape[0], "repeats": answer.repeats}
+            return sizes | {"origin": answer.origin.record, "counts": columns_of(answer)}
+        case Interval() | Fit():
+            found_record: dict[str, Any] = plain(answer)
+            return found_record
+    raise InvalidParameterError(f"A {type(answer).__name__} has no JSON record.")
+
+
+def save(answer: object, path: str | Path) -> None:
+    """Write a result to a new file: a page, a record, a table or a picture, by its ending."""
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in (".html", ".json", ".csv", ".svg"):
+        raise InvalidParameterError(f"{path} should end in .html, .json, .csv or .svg: the ending names the format.")
+    if path.exists():
+        raise DataFileError(f"{path} exists already, and save() does not replace files. Delete it, or name another.")
+    if ending == ".svg":
+        draw = _painter(answer)
+        with style.styled():
+            figure = style.new_figure(*_size(answer))
+            draw(figure.add_subplot())
+        to_svg_file(figure, path, str(answer) if isinstance(answer, Interval) else repr(answer))
+        return
+    if ending == ".csv":
+        columns = columns_of(answer)
+        rows = zip(*columns.values(), strict=True)
+        content = csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
+    else:
+        content = page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
+    write_text(path, content)
+
+
+def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
+    """Return the survey that an estimate is of, which a pool of several mechanisms lacks."""
+    if len(answer.groups) != 1:
+        raise InvalidParameterError(
+            "A page or record shows one survey, and this estimate is of several mechanisms. Use .to_frame() or .csv."
+        )
+    ((mechanism, counts),) = answer.groups.items()
+    return _survey_of(mechanism), counts
+
+
+def _survey_groups(answer: GroupEstimates) -> SurveyGroups:
+    """Return groups with names as a survey has them: one word for each column."""
+    if isinstance(answer, SurveyGroups):
+        return answer
+    keys = [key if isinstance(key, tuple) else (key,) for key in answer]
+    estimates = {tuple(map(str, key)): one for key, one in zip(keys, answer.values(), strict=True)}
+    by = ("group",) if len(keys[0]) == 1 else tuple(f"group {place + 1}" for place in range(len(keys[0])))
+    survey, _ = _survey_and_counts(answer.first)
+    return SurveyGroups(estimates, survey, by)
+
+
+def _survey_of(mechanism: Mechanism, name: str = "value") -> Survey:
+    """Return a survey that is titled by its mechanism, of which nothing else is known."""
+    described = describe_mechanism(Survey(mechanism))
+    return Survey(mechanism, name, f"{described[:1].upper()}{described[1:]}")

@@ -1,0 +1,204 @@
+"""Results that show themselves: every class in a notebook, as a plot, as a data frame, as a file."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import confide as cf
+from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
+from confide.estimates.inference import Interval
+
+MECHANISM = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+ANSWERS = cf.RandomizedResponse(cf.Categories(["yes", "=no", "maybe"]), epsilon=1.0)
+PEOPLE = np.array([0, 1, 4, 9, 16, 16, 9, 4, 1, 0]) * 20
+
+
+@cache
+def results() -> dict[str, Any]:
+    counts = MECHANISM.simulate_counts(PEOPLE, rng=1)
+    other = MECHANISM.simulate_counts(np.full(10, 30), rng=2)
+    said = cf.tally(["yes", "=no", "maybe"], counts=[500, 300, 200])
+    with warnings.catch_warnings(action="ignore"):
+        estimate = cf.estimate(counts, MECHANISM, cf.IBU())
+        return {
+            "Estimate": estimate,
+            "Estimate of categories": cf.estimate(said, ANSWERS, cf.IBU()),
+            "GroupEstimates": cf.estimate_groups({"Oslo": counts, "Rome": other}, MECHANISM, cf.IBU()),
+            "GroupEstimates of categories": cf.estimate_groups(
+                {("Oslo", 1): said, ("Rome", 2): cf.tally(["yes", "=no"], [40, 60])}, ANSWERS, cf.IBU()
+            ),
+            "Interval": estimate.query("x >= 5"),
+            "Diagnosis": cf.diagnose(counts, MECHANISM),
+            "Plan": cf.plan(MECHANISM, np.full(10, 0.1), people=500, repeats=4, cache=False),
+            "Audit": cf.audit(MECHANISM),
+            "Fit": estimate.fit,
+            "Counts": counts,
+            "Counts of texts": said,
+            "Mechanism": MECHANISM,
+            "Survey": cf.Survey(MECHANISM, "rooms", "How many rooms?"),
+        }
+
+
+NAMES = tuple(results())
+PLOTTED = [name for name in NAMES if name not in ("Diagnosis", "Audit", "Fit")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_shows_every_result_in_a_frame_of_its_own(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    shown = results()[name]._repr_html_()
+    assert shown.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    page = html.unescape(shown)
+    assert "prefers-color-scheme: dark" in page or "prefers-color-scheme:dark" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_every_result_is_a_frame_and_the_same_table_as_csv(name: str, backend: Any, tmp_path: Path) -> None:
+    pytest.importorskip(backend)
+    frame = results()[name].to_frame(backend)
+    assert type(frame).__module__.split(".")[0] == backend
+    results()[name].save(tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == list(frame.columns)
+    assert len(rows) == frame.shape[0] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_result_is_a_page_and_a_record(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    answer = results()[name]
+    answer.save(str(tmp_path / "x.html"))
+    assert (tmp_path / "x.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    answer.save(tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", PLOTTED)
+def test_a_plot_goes_into_axes_and_into_a_file(name: str, tmp_path: Path) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
+
+    answer, axes = results()[name], Figure().add_subplot()
+    assert answer.plot(axes) is axes
+    assert axes.has_data()
+    assert answer.plot().has_data()
+    plt.close("all")
+    answer.save(tmp_path / "x.svg")
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg ")
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(PLOTTED)))
+def test_a_result_without_a_plot_says_what_can_be_plotted(name: str, tmp_path: Path) -> None:
+    for ask in (results()[name].plot, lambda: results()[name].save(tmp_path / "x.svg")):
+        with pytest.raises(InvalidParameterError, match=rf"A {name} has no plot of its own. You can plot an Estimate"):
+            ask()
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_cell_by_cell_in_groups_of_unequal_size() -> None:
+    pytest.importorskip("pandas")
+    groups = results()["GroupEstimates"]
+    frame = groups.to_frame()
+    assert list(frame.columns) == ["group", "value", "probability", "reports"]
+    assert frame["group"].tolist() == ["Oslo"] * 10 + ["Rome"] * 10
+    assert frame["value"].tolist() == [*range(10), *range(10)]
+    assert frame["probability"].tolist() == [*groups["Oslo"].distribution, *groups["Rome"].distribution]
+    assert frame["reports"].tolist() == [PEOPLE.sum()] * 10 + [300] * 10
+    pairs = results()["GroupEstimates of categories"].to_frame()
+    assert pairs["group 1"].tolist() == ["Oslo"] * 3 + ["Rome"] * 3
+    assert pairs["group 2"].tolist() == ["1"] * 3 + ["2"] * 3
+    assert pairs["reports"].tolist() == [1000] * 3 + [100] * 3
+
+
+def test_values_cell_by_cell_of_small_results(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    answer: Interval = results()["Interval"]
+    (row,) = answer.to_frame().to_dict("records")
+    assert answer.parts is not None
+    assert row == {
+        "question": "x >= 5",
+        "estimate": answer.estimate,
+        "low": answer.low,
+        "high": answer.high,
+        "level": 0.95,
+        "sampling": answer.parts.sampling,
+        "privacy": answer.parts.privacy,
+    }
+    counts = results()["Counts"].to_frame()
+    assert counts["count"].tolist() == results()["Counts"].counts.tolist()
+    assert counts["report"].tolist() == results()["Counts"].reports.tolist()
+    plan = results()["Plan"]
+    table = plan.to_frame()
+    along = table[table["along"] == "people"]
+    assert along["place"].tolist() == list(plan.by_people.places)
+    assert along["error"].tolist() == [one.mean for one in plan.by_people.predictions]
+    # A frame has what was said; a CSV file, which a spreadsheet may open, cannot run it as a formula.
+    said = results()["Counts of texts"]
+    assert set(said.to_frame()["report"]) == {"yes", "=no", "maybe"}
+    said.save(tmp_path / "x.csv")
+    assert "'=no,300" in (tmp_path / "x.csv").read_text(encoding="utf-8")
+
+
+def test_plots_show_the_numbers() -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    groups = results()["GroupEstimates"]
+    axes = groups.plot(Figure().add_subplot())
+    means = [one.estimate for one in groups.mean().values()]
+    assert axes.containers[0].lines[0].get_xdata().tolist() == pytest.approx(means)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Oslo", "Rome"]
+    answer = results()["Interval"]
+    drawn = answer.plot(Figure().add_subplot()).containers[0].lines[2][0].get_segments()[0]
+    assert drawn[:, 0].tolist() == pytest.approx([answer.low, answer.high])
+
+
+def test_files_that_are_there_and_endings_that_mean_nothing_are_rejected(tmp_path: Path) -> None:
+    answer = results()["Interval"]
+    (tmp_path / "x.json").write_text("mine")
+    with pytest.raises(DataFileError, match="exists already, and save"):
+        answer.save(tmp_path / "x.json")
+    assert (tmp_path / "x.json").read_text() == "mine"
+    with pytest.raises(InvalidParameterError, match=r"should end in .html, .json, .csv or .svg"):
+        answer.save(tmp_path / "x.xlsx")
+    with pytest.raises(InvalidParameterError, match='backend must be "pandas" or "polars"'):
+        answer.to_frame("arrow")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_a_missing_package_is_named_with_what_installs_it(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, backend, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install '{backend}>="):
+        results()["Interval"].to_frame(backend)
+
+
+def test_plotting_without_matplotlib_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match="pip install 'matplotlib>="):
+        results()["Interval"].plot()
+
+
+def test_a_pool_has_a_table_and_no_page(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    pool = cf.estimate_pool(
+        [(results()["Counts"], MECHANISM), (results()["Counts"], cf.TruncatedGeometric(cf.Integers(0, 9), 2.0))]
+    )
+    assert pool.to_frame()["probability"].tolist() == pool.distribution.tolist()
+    with pytest.raises(InvalidParameterError, match="this estimate is of several mechanisms"):
+        pool.save(tmp_path / "x.html")
