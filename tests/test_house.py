@@ -146,6 +146,39 @@ def test_the_house_keeps_its_budget(what: str, house: tuple[Counter[str], Counte
     assert house[1][what] <= WHOLE[what], "Look first for what the new code replaces."
 
 
+def methods() -> dict[tuple[str, str], bool]:
+    """Return the public methods of every class with the line they stand in, and whether they have a docstring."""
+    return {
+        (f"{path.relative_to(HOUSE)}:{method.lineno}", method.name): documented(method) is not None
+        for path in HOUSE.rglob("*.py")
+        for kind in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(kind, ast.ClassDef) and not kind.name.startswith("_")
+        for method in kind.body
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and not method.name.startswith("_")
+    }
+
+
+FOREIGN = {
+    *("connection_lost", "connection_made", "data_received", "pause_writing", "resume_writing"),
+    *("on_body", "on_headers_complete", "on_message_begin", "on_message_complete", "on_response_complete"),
+    *("shutdown", "startup", "wait"),
+}
+"""Methods of asyncio, httptools, uvicorn and psycopg that we override: they are documented there."""
+
+
+def test_every_method_is_documented_in_its_class_or_in_the_one_it_overrides() -> None:
+    found = methods()
+    known = {name for (_, name), has_words in found.items() if has_words} | FOREIGN
+    known |= {
+        "attributes",
+        "dimensions",
+        "has_labels",
+        "reads_times",
+        "selected_from",
+    }  # fields of Alphabet and Geometry
+    assert not [f"{where} {name}" for (where, name) in found if name not in known]
+
+
 def test_what_is_counted() -> None:
     text = (
         '"""Words."""\n\n# why\nLIMIT = 3\n\n\ndef one() -> int:\n    """More words."""\n    return LIMIT  # because\n'

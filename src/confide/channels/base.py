@@ -318,27 +318,22 @@ class Rescaled(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.base.shape
 
     @property
     def layout(self) -> Layout | None:
-        """See :attr:`Channel.layout`."""
         return self.base.layout
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self.base.push(distribution * self.factors)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return self.base.pull(weights) * self.factors
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`."""
         return self.base.entry_error
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
@@ -347,11 +342,9 @@ class Rescaled(Channel):
         return self.base.pull_error(given, self.base.pull(given)) * self.factors + UNIT * product
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         return self.base.select(values) * self.factors[values, None]
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """See :meth:`Channel.block`."""
         return self.base.block(values, outputs) * self.factors[values, None]
 
 

@@ -58,12 +58,10 @@ class BitChannel(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.size, self.packed.shape[0]
 
     @property
     def bit_vectors(self) -> NDArray[np.uint8] | None:
-        """See :attr:`Channel.bit_vectors`."""
         return self.packed if self.lift else None
 
     def unbit(self, frequencies: FloatArray) -> FloatArray:
@@ -83,7 +81,6 @@ class BitChannel(Channel):
         return np.ascontiguousarray(self.packed.T)
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         vectors, length = self.packed.shape
         pushed = []
@@ -97,7 +94,6 @@ class BitChannel(Channel):
         return np.array(pushed).reshape(*distribution.shape[:-1], vectors)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         vectors, length = self.packed.shape
         pulled = []
@@ -124,11 +120,9 @@ class BitChannel(Channel):
         return error
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         return self.block(values, slice(None))
 
     def block(self, values: Indices, outputs: Indices | slice) -> FloatArray:
-        """See :meth:`Channel.block`."""
         bytes_ = self._by_position[values // 8][:, outputs]
         # Shifted before it is masked: eight values share a byte, and only these bits are looked at.
         bits = (bytes_ >> (values % 8).astype(np.uint8)[:, None]) & np.uint8(1)

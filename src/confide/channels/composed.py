@@ -29,26 +29,21 @@ class Composed(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.first.shape[0], self.second.shape[1]
 
     @property
     def layout(self) -> Layout | None:
-        """See :attr:`Channel.layout`."""
         return self.first.layout
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self.second.push(self.first.push(distribution))
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return self.first.pull(self.second.pull(weights))
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`."""
         return self.first.unpush(self.second.unpush(frequencies))
 
     @property
@@ -64,7 +59,6 @@ class Composed(Channel):
         return (other.push, other.pull)[side](error) + (other.push_error, other.pull_error)[side](between, product)
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         rows = self.first.select(values)
         inner, outputs = self.second.shape
         # 2**22: entries of the second matrix up to which rows of the product are sums over it, each exact to a few
@@ -106,33 +100,27 @@ class Embedded(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.values.size, self.outputs
 
     @property
     def layout(self) -> Layout | None:
-        """See :attr:`Channel.layout`."""
         return None if self.base.layout is None else self.base.layout.part(self.values)
 
     @property
     def rounding(self) -> float:
-        """See :attr:`Channel.rounding`."""
         return self.base.rounding
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self._merge(self.base.push(self._spread(distribution)))
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         pulled: FloatArray = self.base.pull(self._unmerge(weights))[..., self.values]
         return pulled
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`."""
         return self.base.entry_error
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
@@ -145,11 +133,9 @@ class Embedded(Channel):
         return chosen
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         return self._merge(self.base.select(self.values[values]))
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """See :meth:`Channel.block`."""
         asked, again = np.unique(outputs, return_inverse=True)
         number = np.full(self.outputs + 1, -1)  # what is never reported, -1, finds the last entry
         number[asked] = np.arange(asked.size)
@@ -200,31 +186,25 @@ class Kronecker(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return math.prod(self._sizes(0)), math.prod(self._sizes(1))
 
     @property
     def layout(self) -> Layout | None:
-        """See :attr:`Channel.layout`."""
         return Layout.side_by_side([part.layout for part in self.parts])
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self._along(0, distribution)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return self._along(1, weights)
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`."""
         return sum(part.entry_error for part in self.parts)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`."""
         return self._along(1, frequencies, is_inverse=True)
 
     def inverse_lengths(self) -> FloatArray:
@@ -236,7 +216,6 @@ class Kronecker(Channel):
         return lengths
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         rows = np.ones((values.size, 1))
         for part, own in zip(self.parts, np.unravel_index(values, self._sizes(0)), strict=True):
             # The width is spelled out: of no values at all, nobody could tell it.
@@ -245,7 +224,6 @@ class Kronecker(Channel):
         return rows
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """See :meth:`Channel.block`."""
         # An entry of a product is the product of the entries: no row is made.
         own, reported = np.unravel_index(values, self._sizes(0)), np.unravel_index(outputs, self._sizes(1))
         blocks = [part.block(*numbers) for part, *numbers in zip(self.parts, own, reported, strict=True)]
@@ -293,23 +271,19 @@ class _Stack(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         same, joined = self.channels[0].shape, sum(channel.shape[self._joined] for channel in self.channels)
         return (joined, same[1]) if self._joined == 0 else (same[0], joined)
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self._of_all(0, distribution)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return self._of_all(1, weights)
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`."""
         return max(channel.entry_error for channel in self.channels)
 
     @property
@@ -353,16 +327,13 @@ class ColumnStack(_Stack):
 
     @property
     def identity(self) -> Hashable:
-        """See :attr:`Channel.identity`."""
         return (ColumnStack, *(channel.identity for channel in self.channels))
 
     @property
     def layout(self) -> Layout | None:
-        """See :attr:`Channel.layout`."""
         return self.channels[0].layout
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         return np.concatenate([channel.select(values) for channel in self.channels], axis=1)
 
 
@@ -380,7 +351,6 @@ class VerticalStack(_Stack):
     _joined = 0
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         rows = np.zeros((values.size, self.shape[1]))
         for start, channel in zip([0, *self._starts], self.channels, strict=True):
             inside = (values >= start) & (values < start + channel.shape[0])

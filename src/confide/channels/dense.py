@@ -34,27 +34,22 @@ class Dense(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         values, outputs = self.matrix.shape
         return values, outputs
 
     @property
     def layout(self) -> Layout | None:
-        """See :attr:`Channel.layout`."""
         return self.arrangement
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return distribution @ self.matrix
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return weights @ self.matrix.T
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         selected: FloatArray = self.matrix[values]
         return selected
 
@@ -78,11 +73,9 @@ class RandomizedResponseChannel(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.size, self.size
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         total: FloatArray = distribution.sum(axis=-1, keepdims=True)
         return (self.keep - self.other) * distribution + self.other * total
@@ -97,7 +90,6 @@ class RandomizedResponseChannel(Channel):
         return (24 + self.size.bit_length()) * UNIT * product
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         return np.where(values[:, None] == np.arange(self.size), self.keep, self.other)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
@@ -110,5 +102,4 @@ class RandomizedResponseChannel(Channel):
 
     @property
     def keep_and_other(self) -> tuple[float, float]:
-        """See :attr:`Channel.keep_and_other`."""
         return self.keep, self.other

@@ -56,19 +56,15 @@ class Points:
 
     @property
     def count(self) -> int:
-        """See :attr:`Block.count`."""
         return self.values.size
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """See :meth:`Block.spread`."""
         return shares
 
     def gather(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Block.gather`."""
         return weights
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:
-        """See :meth:`Block.nearest`."""
         return shares
 
 
@@ -84,24 +80,19 @@ class Margins:
 
     @property
     def count(self) -> int:
-        """See :attr:`Block.count`."""
         return self.whole.size
 
     @cached_property
     def values(self) -> Indices:
-        """See :attr:`Block.values`."""
         return np.arange(self.whole.part(*self.names).size)
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """See :meth:`Block.spread`."""
         return self.whole.margin(shares, *self.names)
 
     def gather(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Block.gather`."""
         return self.whole.spread(weights, *self.names)
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:  # noqa: ARG002 (many combinations are as near)
-        """See :meth:`Block.nearest`."""
         return None
 
 
@@ -125,7 +116,6 @@ class Runs:
 
     @property
     def values(self) -> Indices:
-        """See :attr:`Block.values`."""
         return np.arange(self.first, self.first + self.count)
 
     @cached_property
@@ -133,13 +123,11 @@ class Runs:
         return np.arange(1.0, self.count + 1)
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """See :meth:`Block.spread`."""
         if self.is_rising:
             return np.cumsum(shares / self._lengths[::-1], axis=-1)
         return np.cumsum((shares / self._lengths)[..., ::-1], axis=-1)[..., ::-1]
 
     def gather(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Block.gather`."""
         if self.is_rising:
             return np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1] / self._lengths[::-1]
         return np.cumsum(weights, axis=-1) / self._lengths
@@ -188,15 +176,12 @@ class Table:
 
     @property
     def count(self) -> int:
-        """See :attr:`Block.count`."""
         return int(self.matrix.shape[0])
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """See :meth:`Block.spread`."""
         return shares @ self.matrix
 
     def gather(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Block.gather`."""
         return weights @ self.matrix.T
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:  # noqa: ARG002 (one contract)
@@ -233,20 +218,16 @@ class Blocks:
 
     @property
     def count(self) -> int:
-        """See :attr:`Block.count`."""
         return math.prod(self.grid)
 
     @property
     def values(self) -> Indices:
-        """See :attr:`Block.values`."""
         return np.arange(math.prod(self.shape))
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """See :meth:`Block.spread`."""
         return np.asarray((shares / self._sizes)[..., self._block_of])
 
     def gather(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Block.gather`."""
         return np.asarray(self.nearest(weights) / self._sizes)
 
     def nearest(self, shares: FloatArray) -> FloatArray:
@@ -357,17 +338,14 @@ class Mixed(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.mixture.count, self.base.shape[1]
 
     @property
     def layout(self) -> Layout | None:
-        """See :attr:`Channel.layout`."""
         return self.mixture.layout
 
     @property
     def identity(self) -> Hashable:
-        """See :attr:`Channel.identity`."""
         return (Mixed, self.mixture, self.base.identity)
 
     @property
@@ -379,12 +357,10 @@ class Mixed(Channel):
         return read_only(self.mixture.dense() @ self.base.dense())
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return distribution @ self._matrix if self._is_small else self.base.push(self.mixture.spread(distribution))
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return weights @ self._matrix.T if self._is_small else self.mixture.gather(self.base.pull(weights))
 
@@ -395,7 +371,6 @@ class Mixed(Channel):
 
     @property
     def rounding(self) -> float:
-        """See :attr:`Channel.rounding`."""
         return self.base.rounding + (self.base.shape[0] + 3) * UNIT
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
@@ -408,7 +383,6 @@ class Mixed(Channel):
         return self.mixture.gather(errors) + (self.base.shape[0] + 3) * UNIT * product
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         if self._is_small:
             selected: FloatArray = self._matrix[values]
             return selected
@@ -420,5 +394,4 @@ class Mixed(Channel):
         return rows[:, used] @ self.base.select(used)
 
     def dense(self) -> FloatArray:
-        """See :meth:`Channel.dense`."""
         return self._matrix if self._is_small else super().dense()

@@ -49,12 +49,10 @@ class PlaneConvolution(Channel):
 
     @property
     def layout(self) -> Layout:
-        """See :attr:`Channel.layout`."""
         return Layout(self.grid)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         size = self.kernel.cells.size
         return size, size
 
@@ -207,12 +205,10 @@ class PlanarConvolution(PlaneConvolution):
     rows: FloatArray
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self._in_two(distribution, self.select, lambda rest: self._smear(rest * self.rows))
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return self._in_two(weights, lambda atoms: self._around(atoms, self.kernel.cells), self._smear) * self.rows
 
@@ -220,11 +216,9 @@ class PlanarConvolution(PlaneConvolution):
         return self._smear_error(rest * self.rows) if side == 0 else self._smear_error(rest) * self.rows
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         return self._around(values, self.kernel.cells) * self.rows[values][:, None]
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """See :meth:`Channel.block`."""
         return self.kernel.cells[self._between(values, outputs)] * self.rows[values][:, None]
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
@@ -248,12 +242,10 @@ class ClampedPlanarConvolution(PlaneConvolution):
     """M_xz = P(displacement from x whose nearest grid cell is z)."""
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self._in_two(distribution, self.select, self._push)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         return self._in_two(weights, self._columns, self._pull)
 
@@ -374,7 +366,6 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return norm_of_even(self.kernel.corners)
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         rows, columns = self._displacements(values)
         down, along = rows[:, :, None], columns[:, None, :]
         tables = self.kernel.cells[down, along]
@@ -386,7 +377,6 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return tables.reshape(values.size, self.shape[1])
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """See :meth:`Channel.block`."""
         entries = np.empty((values.size, outputs.size))
         for table, where in self._tables(outputs):
             entries[:, where] = table[self._between(values, outputs[where])]

@@ -75,7 +75,6 @@ class TwoSidedExponential(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.columns.size, self.columns.size
 
     def piece(self, start: int, stop: int) -> TwoSidedExponential:
@@ -91,7 +90,6 @@ class TwoSidedExponential(Channel):
         return TwoSidedExponential(self.ratio, self.complement, self.columns[cut], rows, diagonal)
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         weighted = distribution if self.rows is None else distribution * self.rows
         smeared = self._smear(weighted)
@@ -101,7 +99,6 @@ class TwoSidedExponential(Channel):
         return smeared
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         smeared = self._smear(weights * self.columns)
         if self.rows is not None:
@@ -122,11 +119,9 @@ class TwoSidedExponential(Channel):
         return added
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         return self.block(values, np.arange(self.columns.size))
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
-        """See :meth:`Channel.block`."""
         powers: FloatArray = self.ratio ** np.abs(values[:, None] - outputs)
         matrix = powers * self.columns[outputs]
         if self.rows is not None:
@@ -350,7 +345,6 @@ class ScatteredExponential(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.size, self.positions.size
 
     @cached_property
@@ -370,14 +364,12 @@ class ScatteredExponential(Channel):
         return np.minimum(self._floor + 1, self.size - 1)
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         left, right = self._sums_from_left(distribution), self._sums_from_right(distribution)
         pushed: FloatArray = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
         return pushed
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`."""
         self.check_length(weights, 1)
         to_left = self._gather(weights * self._from_left, self._floor)
         to_right = self._gather(weights * self._from_right, self._next)
@@ -402,7 +394,6 @@ class ScatteredExponential(Channel):
         return UNIT * (units_a_step * (steps + 3 * product) + together * product)
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         selected: FloatArray = np.exp(-self.decay * np.abs(self._place_of(values)[:, None] - self.positions))
         return selected
 
@@ -462,11 +453,9 @@ class WrappedExponential(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.size, self.size
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`."""
         self.check_length(distribution, 0)
         return self._peak * self._smear(distribution)
 
@@ -484,13 +473,11 @@ class WrappedExponential(Channel):
         return error
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`."""
         steps = (np.arange(self.size) - values[:, None]) % self.size
         rows: FloatArray = self._row[steps]
         return rows
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`."""
         # 1e-5: (1 - alpha) / (1 + alpha), the root of the smallest eigenvalue, below which an inverse has fewer than
         # six digits.
         if self.complement / (1 + self.ratio) < 1e-5:

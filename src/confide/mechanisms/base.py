@@ -480,7 +480,6 @@ class MetricMechanism(Mechanism):
 
     @property
     def guarantee(self) -> MetricPrivacy:
-        """See :attr:`Mechanism.guarantee`."""
         return MetricPrivacy(self.epsilon, self.alphabet.metric, self.alphabet.unit)
 
     @property
@@ -522,7 +521,6 @@ class UnboundedMechanism(MetricMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         return Facts(
             is_positive=True,
             independence=self._independence if self.alphabet.is_finite else FOURIER,

@@ -71,17 +71,14 @@ epsilon = 1.0
 
     @property
     def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Mechanism.declared`."""
         return dict(zip(self.names, self.mechanisms, strict=True))
 
     @cached_property
     def report_alphabet(self) -> Attributes:
-        """See :attr:`Mechanism.report_alphabet`."""
         return Attributes(**{name: one.report_alphabet for name, one in zip(self.names, self.mechanisms, strict=True)})
 
     @property
     def guarantee(self) -> ProductGuarantee:
-        """See :attr:`Mechanism.guarantee`."""
         parts = tuple(part.guarantee for part in self.mechanisms)
         return ProductGuarantee(self.names, parts, self.alphabet.widths)
 
@@ -114,13 +111,11 @@ epsilon = 1.0
 
     @cached_property
     def channel(self) -> Kronecker:
-        """See :attr:`Mechanism.channel`."""
         if not self.has_channel:
             raise self._no_matrix()
         return Kronecker(tuple(part.channel for part in self.mechanisms))
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`."""
         each = zip(self.mechanisms, self.alphabet.split(index), strict=True)
         return [math.prod(chosen) for chosen in itertools.product(*(part.weights(own) for part, own in each))]
 
@@ -218,12 +213,10 @@ unit = "km"
 
     @property
     def guarantee(self) -> Guarantee:
-        """See :attr:`Mechanism.guarantee`."""
         return self.mechanism.guarantee
 
     @property
     def lasting(self) -> Guarantee | None:
-        """See :attr:`Mechanism.lasting`."""
         return self.mechanism.lasting
 
     @property
@@ -239,11 +232,9 @@ unit = "km"
 
     @cached_property
     def channel(self) -> Embedded:
-        """See :attr:`Mechanism.channel`."""
         return Embedded(self.mechanism.channel, np.arange(self.alphabet.size), self._remap, self.outputs.size)
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`."""
         return merge_weights(self._remap, self.mechanism.weights(index), self.outputs.size)
 
     @cached_property

@@ -71,7 +71,6 @@ class Exponential(MetricMechanism):
 
     @cached_property
     def channel(self) -> channels.Channel:
-        """See :attr:`Mechanism.channel`."""
         size, grid = self.alphabet.size, self.alphabet.grid
         if self._is_line:
             ratio, complement = float(self._ratio), float(1 - self._ratio)

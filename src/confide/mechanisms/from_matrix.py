@@ -94,7 +94,6 @@ matrix = [                     # one row for each value, one column for each rep
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """See :attr:`Mechanism.report_alphabet`."""
         if self.outputs is not None:
             return self.outputs
         values, columns = self.matrix.shape
@@ -116,12 +115,10 @@ matrix = [                     # one row for each value, one column for each rep
 
     @cached_property
     def channel(self) -> Dense:
-        """See :attr:`Mechanism.channel`."""
         return Dense(self.matrix)
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         return Facts(is_rounded=True)
 
     def weights(self, index: int) -> list[int]:

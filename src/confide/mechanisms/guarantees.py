@@ -109,22 +109,18 @@ class LocalDP(EpsilonGuarantee):
             check_positive("epsilon", self.epsilon)
 
     def bound(self, left: Value, right: Value) -> float:
-        """See :meth:`Guarantee.bound`."""
         return 0.0 if left == right else self.epsilon
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
-        """See :meth:`Guarantee.bounds`."""
         alphabet.require_pairs()
         return np.where(np.eye(alphabet.size, dtype=bool), 0.0, self.epsilon)
 
     def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:  # noqa: ARG002
-        """See :meth:`Guarantee.bracket`."""
         exact = Fraction(0) if left == right else Fraction(self.epsilon)
         return exact, exact
 
     @property
     def terms(self) -> str:
-        """See :attr:`Guarantee.terms`."""
         return "no local differential privacy" if math.isinf(self.epsilon) else f"epsilon {self.epsilon:.4g}"
 
     def __str__(self) -> str:
@@ -155,24 +151,20 @@ class MetricPrivacy(EpsilonGuarantee):
         check_positive("epsilon", self.epsilon)
 
     def bound(self, left: Value, right: Value) -> float:
-        """See :meth:`Guarantee.bound`."""
         return self.epsilon * self.metric.distance(left, right)
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
-        """See :meth:`Guarantee.bounds`."""
         alphabet.require_pairs()
         points = alphabet.coordinates
         return self.epsilon * self.metric.between(points[:, None, :], points[None, :, :])
 
     def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
-        """See :meth:`Guarantee.bracket`."""
         one, other = alphabet.points([left, right]).tolist()
         low, high = self.metric.bracket(one, other, precision)
         return Fraction(self.epsilon) * low, Fraction(self.epsilon) * high
 
     @property
     def terms(self) -> str:
-        """See :attr:`Guarantee.terms`."""
         return rate_per_unit(self.epsilon, self.unit)
 
     def __str__(self) -> str:
@@ -205,12 +197,10 @@ class ProductGuarantee(Guarantee):
     widths: tuple[int, ...]
 
     def bound(self, left: Value, right: Value) -> float:
-        """See :meth:`Guarantee.bound`."""
         ends = zip(self.parts, cut(left, self.widths), cut(right, self.widths), strict=True)
         return sum(part.bound(one, other) for part, one, other in ends)
 
     def bounds(self, alphabet: Alphabet) -> NDArray[np.float64]:
-        """See :meth:`Guarantee.bounds`."""
         if alphabet.attributes is None:
             raise InvalidParameterError(f"A promise for attributes needs an alphabet of them; got {alphabet!r}.")
         alphabet.require_pairs()
@@ -221,7 +211,6 @@ class ProductGuarantee(Guarantee):
         return total
 
     def bracket(self, alphabet: Alphabet, left: int, right: int, precision: int) -> Bracket:
-        """See :meth:`Guarantee.bracket`."""
         if alphabet.attributes is None:
             return super().bracket(alphabet, left, right, precision)
         whole = alphabet.attributes
@@ -249,7 +238,6 @@ class ProductGuarantee(Guarantee):
 
     @property
     def terms(self) -> str:
-        """See :attr:`Guarantee.terms`."""
         each = listed([f"{part.terms} for {name}" for name, part in zip(self.names, self.parts, strict=True)])
         return each if self.together is None else f"{each}, together {self.together.terms}"
 

@@ -284,7 +284,6 @@ class TruncatedGeometric(TruncatedLineMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         rate, size = float(self._rate), self.alphabet.size
         known = self._known(LatticeNoise(self._ratio, is_clamped=True))
         if self._is_uneven:
@@ -341,7 +340,6 @@ class TruncatedLaplace(TruncatedLineMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         # With b = sqrt(alpha), probabilities fall by b^2 per cell; from the own cell to the next by (b + b^2) / 2,
         # which is less of a fall.
         known = self._known(LatticeNoise(self._ratio**2, stay=1 - self._ratio, is_clamped=True))
@@ -446,7 +444,6 @@ class Geometric(UnboundedLineMechanism):
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet.between(None, None)
 
     @property
@@ -521,7 +518,6 @@ class Laplace(UnboundedLineMechanism):
 
     @property
     def report_alphabet(self) -> Line:
-        """See :attr:`Mechanism.report_alphabet`."""
         return Line(self.alphabet.spacing, self.alphabet.unit)
 
     def observe(self, counts: Counts) -> Evidence:
@@ -572,7 +568,6 @@ class WrappedGeometric(MetricMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         inverse = Proof(
             "Its matrix has an inverse: 1 + alpha^2 at a value and -alpha at its two neighbours, over (1 - alpha)^2.",
             "wrapped inverse of the geometric kernel",
@@ -581,7 +576,6 @@ class WrappedGeometric(MetricMechanism):
 
     @cached_property
     def channel(self) -> WrappedExponential:
-        """See :attr:`Mechanism.channel`."""
         size, ratio = self.alphabet.size, self._ratio
         # 1 - alpha^k without cancellation. Exact powers of 64-bit fractions get too long on a large circle.
         around = float(1 - ratio**size) if size <= LARGEST_TABLE else -math.expm1(size * log_of(ratio))

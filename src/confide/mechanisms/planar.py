@@ -92,7 +92,6 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @property
     def report_alphabet(self) -> Grid:
-        """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet if self.outputs is None else self.outputs
 
     @property
@@ -165,7 +164,6 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @cached_property
     def channel(self) -> Channel:
-        """See :attr:`Mechanism.channel`."""
         channel = self._box_channel(self._box.shape)
         if self._box.size <= LARGEST_DENSE:
             channel = Dense(channel.dense(), channel.layout)
@@ -175,7 +173,6 @@ class TruncatedPlaneMechanism(PlaneMechanism):
         return Dense(embedded.dense(), embedded.layout) if self._box.size <= LARGEST_DENSE else embedded
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`."""
         row, column = divmod(int(self._values[index]), self._box.columns)
         return merge_weights(self._remap, self._box_weights(row, column), self.report_alphabet.size)
 
@@ -227,7 +224,6 @@ class UnboundedPlaneMechanism(UnboundedMechanism, PlaneMechanism):
 
     @property
     def report_alphabet(self) -> Lattice | Plane:
-        """See :attr:`Mechanism.report_alphabet`."""
         return Lattice(self.alphabet.spacing, self.alphabet.unit)
 
     @abstractmethod
@@ -235,14 +231,12 @@ class UnboundedPlaneMechanism(UnboundedMechanism, PlaneMechanism):
         """Return counts with the probabilities of their reports under some cells."""
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`."""
         if self.alphabet.grid is None:
             raise unbounded(self.alphabet)
         self.refuse_strays(counts)
         return self._evidence(counts, self.alphabet.grid)
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`."""
         if self.alphabet.bounds is not None and not self.alphabet.is_finite:  # coordinates, without any cells
             raise unbounded(self.alphabet)
         if part.grid is not None:

@@ -67,7 +67,6 @@ class TruncatedTaxicab(TaxicabNoise, TruncatedPlaneMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         grid, box, rate = self.alphabet, self.report_alphabet, self.epsilon / math.sqrt(2) * self.alphabet.spacing
         known = replace(
             super().facts,
@@ -312,7 +311,6 @@ class EuclideanNoise(UnboundedPlaneMechanism):
 
     @property
     def decay(self) -> float:
-        """See :attr:`UnboundedMechanism.decay`."""
         return float(self._rate)
 
     @property
@@ -430,7 +428,6 @@ class PlanarLaplace(EuclideanNoise):
 
     @property
     def report_alphabet(self) -> Plane:
-        """See :attr:`Mechanism.report_alphabet`."""
         return self.alphabet.fine
 
     def on_cells(self, counts: Counts, cells: Places | str) -> tuple[Counts, PlanarLaplaceOnCells]:
@@ -464,7 +461,6 @@ class PlanarLaplace(EuclideanNoise):
         return PlanarLaplaceOnCells(grid, self.epsilon, outputs)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """See :meth:`Mechanism.peaks`."""
         if self.alphabet.bounds is not None and not self.alphabet.is_finite:
             raise unbounded(self.alphabet)
         return super().peaks(counts)

@@ -36,7 +36,6 @@ class LocalMechanism(Mechanism):
 
     @property
     def guarantee(self) -> LocalDP:
-        """See :attr:`Mechanism.guarantee`."""
         return LocalDP(self.epsilon)
 
 
@@ -69,7 +68,6 @@ class RandomizedResponse(LocalMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         size = self.alphabet.size
         return Facts(
             is_positive=True,
@@ -82,12 +80,10 @@ class RandomizedResponse(LocalMechanism):
 
     @cached_property
     def channel(self) -> RandomizedResponseChannel:
-        """See :attr:`Mechanism.channel`."""
         other = 1 / (self._inverse_ratio + self.alphabet.size - 1)
         return RandomizedResponseChannel(self.alphabet.size, float(other * self._inverse_ratio), float(other))
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`."""
         self.alphabet.require_listable()
         row = [self._inverse_ratio.denominator] * self.alphabet.size
         row[index] = self._inverse_ratio.numerator
@@ -176,12 +172,10 @@ class UnaryEncoding(LocalMechanism):
 
     @property
     def report_alphabet(self) -> BitVectors:
-        """See :attr:`Mechanism.report_alphabet`."""
         return BitVectors(self.alphabet.size)
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         keep, flip = self.keep, self.flip
         # In the least likely vector every bit has its rarer value.
         log_smallest = log_of(min(keep, 1 - keep)) + (self.alphabet.size - 1) * log_of(min(flip, 1 - flip))
@@ -298,7 +292,6 @@ class Rappor(UnaryEncoding):
 
     @property
     def flip(self) -> Fraction:
-        """See :attr:`UnaryEncoding.flip`."""
         return 1 - self.keep
 
 
@@ -312,12 +305,10 @@ class BitEncoding(UnaryEncoding):
 
     @property
     def keep(self) -> Fraction:
-        """See :attr:`UnaryEncoding.keep`."""
         return self.own
 
     @property
     def flip(self) -> Fraction:
-        """See :attr:`UnaryEncoding.flip`."""
         return self.other
 
     @cached_property
@@ -361,7 +352,6 @@ flip = 0.25                    # probability that any other bit is 1
 
     @property
     def declared(self) -> Mapping[str, float]:
-        """See :attr:`Mechanism.declared`."""
         return {"keep": float(self.keep), "flip": float(self.flip)}
 
     def __repr__(self) -> str:

@@ -116,7 +116,6 @@ epsilon = 0.02
 
     @property
     def report_alphabet(self) -> Alphabet:
-        """See :attr:`Mechanism.report_alphabet`."""
         return self.fresh.report_alphabet
 
     @cached_property
@@ -151,7 +150,6 @@ epsilon = 0.02
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`."""
         rounds = self.permanent, self.fresh
         if self._whole is not None:
             return replace(self._whole.facts, rounds=rounds)
@@ -168,7 +166,6 @@ epsilon = 0.02
 
     @property
     def has_channel(self) -> bool:
-        """See :attr:`Mechanism.has_channel`."""
         return self.alphabet.is_listable and self.report_alphabet.bits is None
 
     @cached_property
@@ -177,11 +174,9 @@ epsilon = 0.02
         return Composed(self.permanent.channel, self.fresh.channel) if self._whole is None else self._whole.channel
 
     def part(self, *names: str) -> Mechanism | None:
-        """See :meth:`Mechanism.part`."""
         return None if self._whole is None else self._whole.part(*names)
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`."""
         # Bits have too many outputs for a matrix; the mechanism in one round has the columns of those seen.
         if self.has_channel or self._whole is None:
             return super().observe(counts)

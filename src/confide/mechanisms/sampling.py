@@ -153,7 +153,6 @@ class SecureBits(Bits):
     """The operating system's cryptographic generator, required on deployed devices."""
 
     def octets(self, count: int) -> Octets:
-        """See :meth:`Bits.octets`."""
         return np.frombuffer(os.urandom(count), dtype=np.uint8)
 
 
@@ -253,7 +252,6 @@ class OddsCoin(PowerCoin):
     """Heads with probability r / (1 + r)."""
 
     def bounds(self, precision: int) -> tuple[int, int]:
-        """See :meth:`PowerCoin.bounds`."""
         low, high = power_bounds(self.ratio, 1 << self.digit, precision + GUARD_BITS)
         one = 1 << (precision + GUARD_BITS)
         return (low << precision) // (one + low), -((-high << precision) // (one + high))
@@ -784,7 +782,6 @@ class PermanentBits(Bits):
         self._counter, self._rest = 0, b""
 
     def octets(self, count: int) -> Octets:
-        """See :meth:`Bits.octets`."""
         blocks = [self._rest]
         for _ in range(-(-(count - len(self._rest)) // 32)):  # a digest has 32 bytes
             message = self._message + self._counter.to_bytes(8, "little")

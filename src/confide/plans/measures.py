@@ -121,17 +121,14 @@ class Distance(Measure):
 
     @property
     def name(self) -> str:
-        """See :attr:`Measure.name`."""
         has_space = has_emd(self.alphabet) and not isinstance(self.alphabet.geometry, UnorderedGeometry)
         return "EMD" if has_space else "total variation"
 
     @property
     def unit(self) -> str:
-        """See :attr:`Measure.unit`."""
         return self.alphabet.unit if has_emd(self.alphabet) else ""
 
     def judge(self, estimate: Estimate, truth: FloatArray) -> float:
-        """See :meth:`Measure.judge`."""
         if not estimate.is_distribution:
             raise InvalidParameterError(
                 f"{estimate.method!r} leaves negative shares, which have no distance from a distribution. Plan with "
@@ -159,7 +156,6 @@ class QueryWidth(Measure):
 
     @property
     def name(self) -> str:
-        """See :attr:`Measure.name`."""
         return f"95% half-width of {self.query}"
 
     def judge(self, estimate: Estimate, truth: FloatArray) -> float:

@@ -318,7 +318,6 @@ class MatrixPerRow(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """See :attr:`Channel.shape`."""
         return self.matrices.shape[1], self.matrices.shape[2]
 
     def push(self, distribution: FloatArray) -> FloatArray:
@@ -367,11 +366,9 @@ class SmallStep(StoppingRule):
     status = Status.SMALL_STEP
 
     def is_met(self, step: Step) -> Answers:
-        """See :meth:`StoppingRule.is_met`."""
         return abs(cast("FloatArray", step.rise)) < self.delta  # one number has an abs() too
 
     def explain(self, iteration: int) -> str:
-        """See :meth:`StoppingRule.explain`."""
         return f"iteration {iteration:,} raised the log-likelihood by less than delta = {self.delta:g}"
 
 
@@ -383,7 +380,6 @@ class GoodCertificate(StoppingRule):
     status = Status.CERTIFIED
 
     def is_met(self, step: Step) -> Answers:
-        """See :meth:`StoppingRule.is_met`."""
         return step.certificates <= self.tolerance
 
     def confirm(self, step: Step, row: int) -> bool:
@@ -395,7 +391,6 @@ class GoodCertificate(StoppingRule):
         return step.rows.evidence(row).certificate(step.distribution(row)) <= self.tolerance
 
     def explain(self, iteration: int) -> str:
-        """See :meth:`StoppingRule.explain`."""
         steps = counted(iteration, "iteration")
         return f"after {steps} no distribution can be better by more than {self.tolerance:g} nats"
 
@@ -408,11 +403,9 @@ class EnoughSteps(StoppingRule):
     status = Status.HELD_OUT
 
     def is_met(self, step: Step) -> Answers:
-        """See :meth:`StoppingRule.is_met`."""
         return step.iteration >= self.steps
 
     def explain(self, iteration: int) -> str:
-        """See :meth:`StoppingRule.explain`."""
         steps = counted(iteration, "iteration")
         return f"{steps} explained reports that were held out best, or as well as any later number"
 

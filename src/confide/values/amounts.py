@@ -154,13 +154,11 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         return settings | ({"scale": as_written(self.scale)} if self.scale != 1 else {})
 
     def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
-        """See :meth:`Alphabet.beyond`."""
         ends = [self.span[0]] * self.below + [self.span[1]] * self.above
         return {self.label_range(number, number): values == number for number in ends}
 
     @property
     def reading(self) -> str:
-        """See :attr:`Alphabet.reading`."""
         parts = [f"written as {self.format}"] if self.format else []
         parts += [f"multiplied by {_text(self.scale)}"] if self.scale != 1 else []
         return f"amounts are {' and '.join(parts)}" if parts else ""
@@ -184,7 +182,6 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
     # What people have.
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`."""
         text = fields[0]
         if self.format and not isinstance(text, Numeral):
             written = NumberFormat(self.format).read(text)
@@ -202,7 +199,6 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         return self._number(bisect_right(self._decimals, amount))
 
     def fault(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.fault`."""
         if self.read(fields) is not None:
             return ""
         patterns = {
@@ -215,14 +211,12 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         return next(matching, "not a number")
 
     def hint(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.hint`."""
         if self.read(fields) is not None:
             return ""
         guess = NumberFormat.guess(fields[0])
         return f'it is a number under format = "{guess}"' if guess else ""
 
     def take(self, raw: ArrayLike) -> Values:
-        """See :meth:`Alphabet.take`."""
         amounts = as_values(raw, self, (("value",),))
         is_none = np.zeros(amounts.shape, dtype=bool)  # which of them are no finite numbers
         numbers_by_edges = np.array([self._number(place) for place in range(len(self.edges) + 1)], dtype=np.int64)
@@ -299,7 +293,6 @@ rooms < 2 THEN 1 END
         return [self.label_range(number, number) for number in values.tolist()]
 
     def label_range(self, low: int, high: int) -> str:
-        """See :meth:`Integers.label_range`."""
         first, last = self._ends(low)[0], self._ends(high)[1]
         unit = f" {plural(self.unit)}" if self.unit else ""
         if first is None or last is None:
@@ -322,7 +315,6 @@ rooms < 2 THEN 1 END
         return f"{_text(first)} <= {name} < {_text(last)}"
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.compare`."""
         amount = as_amount("an amount in a query", literal)
         if sign in ("=", "==", "!="):
             raise InvalidParameterError(f"bins hold many amounts, so none is asked for by itself; {self._cure(amount)}")
@@ -362,7 +354,6 @@ rooms < 2 THEN 1 END
 
     @property
     def summary(self) -> str:
-        """See :attr:`Alphabet.summary`."""
         first, last = self.labels([0, self.size - 1])
         gaps = self.gaps if self.size > 1 else np.array([self.spacing])
         apart = with_unit(float(gaps.max()), self.unit)
@@ -372,7 +363,6 @@ rooms < 2 THEN 1 END
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`."""
         widths = [float(other - one) for one, other in pairwise(self.edges)]
         if self.positions is None:
             sentence = told_at_edges("amount", "bin", self.spacing, self.unit)
@@ -403,12 +393,10 @@ rooms < 2 THEN 1 END
         return np.array([float(middle) for middle in self.middles])
 
     def name_mean(self, mean: float) -> str:
-        """See :meth:`Alphabet.name_mean`."""
         return f"{mean:.4g} {plural(self.unit)}".rstrip()
 
     @property
     def mean_remark(self) -> str:
-        """See :attr:`Alphabet.mean_remark`."""
         widest = max(other - one for one, other in pairwise(self.edges)) / 2
         unit = f" {plural(self.unit)}" if self.unit else ""
         return f"amounts count as the middle of their bin, which may be off by up to {_text(widest)}{unit} either way"

@@ -91,22 +91,18 @@ values = ["north", "south", "east", "west"]
 
     @cached_property
     def geometry(self) -> ProductGeometry:
-        """See :attr:`Alphabet.geometry`."""
         return ProductGeometry(tuple(alphabet.geometry for alphabet in self.alphabets))
 
     @property
     def declared(self) -> Mapping[str, Alphabet]:
-        """See :attr:`Alphabet.declared`."""
         return dict(zip(self.names, self.alphabets, strict=True))
 
     @property
     def attributes(self) -> Attributes:  # type: ignore[override]  # it is one
-        """See :attr:`Alphabet.attributes`."""
         return self
 
     @property
     def parts(self) -> int:
-        """See :attr:`Alphabet.parts`."""
         return sum(self.widths)
 
     @property
@@ -121,7 +117,6 @@ values = ["north", "south", "east", "west"]
 
     @property
     def size(self) -> int:
-        """See :attr:`Alphabet.size`."""
         return math.prod(self.shape)
 
     @property
@@ -152,12 +147,10 @@ values = ["north", "south", "east", "west"]
         )
 
     def points(self, indices: ArrayLike) -> FloatArray:
-        """See :meth:`Alphabet.points`."""
         numbers = self.split(np.asarray(indices, dtype=np.int64).reshape(-1))
         return np.hstack([one.points(each) for one, each in zip(self.alphabets, numbers, strict=True)])
 
     def distance(self, left: Value, right: Value) -> float:
-        """See :meth:`Alphabet.distance`."""
         self.encode(np.array([left, right], dtype=object))
         ends = zip(self.alphabets, cut(left, self.widths), cut(right, self.widths), strict=True)
         return sum(alphabet.distance(one, other) for alphabet, one, other in ends)
@@ -188,7 +181,6 @@ values = ["north", "south", "east", "west"]
         return stacked(taken)
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
         if not len(values):  # columns of no rows have lost their shapes
             return np.zeros(0, dtype=np.int64)
         found = [one.locate(column) for one, column in zip(self.alphabets, self.columns(values), strict=True)]
@@ -196,19 +188,16 @@ values = ["north", "south", "east", "west"]
         return np.where(is_inside, self.join(found), -1)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
         numbers = np.asarray(indices, dtype=np.int64)
         each = zip(self.alphabets, self.split(numbers.reshape(-1)), strict=True)
         return stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
     @property
     def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
-        """See :attr:`Alphabet.reads_times`."""
         return any(alphabet.reads_times for alphabet in self.alphabets)
 
     @property
     def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
-        """See :attr:`Alphabet.has_labels`."""
         return any(alphabet.has_labels for alphabet in self.alphabets)
 
     def _name(self, values: Values) -> list[str]:
@@ -221,11 +210,9 @@ values = ["north", "south", "east", "west"]
         return tuple(f"{name}: {sentence}" for name, one in self.declared.items() for sentence in one.fine_print)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
         return _flat([alphabet.parse(own) for alphabet, own in self.fields(fields)])
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`."""
         return _flat([alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)])
 
     def remark(self, fields: Sequence[str]) -> str:
@@ -407,12 +394,10 @@ class Selection(Alphabet):
 
     @cached_property
     def geometry(self) -> SubsetGeometry:
-        """See :attr:`Alphabet.geometry`."""
         return SubsetGeometry(self.whole.geometry, int(self.values.shape[0]))
 
     @property
     def selected_from(self) -> Alphabet:  # type: ignore[override]  # asked of the whole, where it is a setting
-        """See :attr:`Alphabet.selected_from`."""
         return self.whole
 
     @property
@@ -422,12 +407,10 @@ class Selection(Alphabet):
 
     @property
     def field_names(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.field_names`."""
         return self.whole.field_names
 
     @property
     def coordinates(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.coordinates`."""
         if self.whole.is_finite:
             chosen: NDArray[np.float64] = self.whole.coordinates[self.whole.locate(self.values)]
             return chosen
@@ -435,32 +418,26 @@ class Selection(Alphabet):
         return self.values.astype(np.float64).reshape(self.size, -1)
 
     def points(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Alphabet.points`."""
         return self.whole.points(self.whole.locate(self.decode(indices)))
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
         return np.array([self._numbers.get(key, -1) for key in _keys(values)], dtype=np.int64)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
         chosen: Values = self.values[np.asarray(indices, dtype=np.int64)]
         return chosen
 
     def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
         return self.whole.parse(fields)
 
     @property
     def has_labels(self) -> bool:  # type: ignore[override]  # asked of the whole
-        """See :attr:`Alphabet.has_labels`."""
         return self.whole.has_labels
 
     def _name(self, values: Values) -> list[str]:
         return self.whole._name(values)
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:
-        """See :meth:`Alphabet.compare`."""
         asked = self.whole.compare(sign, literal) if self.whole.is_finite else None
         return None if asked is None else asked[self.whole.locate(self.values)]
 

@@ -243,16 +243,13 @@ class Spelled(Alphabet):
         """Texts that are taken for a value."""
 
     def remark(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.remark`."""
         return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
 
     @property
     def reading(self) -> str:
-        """See :attr:`Alphabet.reading`."""
         return self.spelling.description
 
     def hint(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.hint`."""
         return self.spelling.hint(fields[0])
 
     def _written(self, text: str) -> str:
@@ -335,7 +332,6 @@ values = ["never", "sometimes", "often"]
 
     @property
     def declared(self) -> dict[str, Any] | None:
-        """See :attr:`Alphabet.declared`."""
         other = {} if self.other is None else {"other": self.other}
         return {"values": self.values} | self.spelling.declared | other
 
@@ -357,7 +353,6 @@ values = ["never", "sometimes", "often"]
 
     @property
     def geometry(self) -> UnorderedGeometry:
-        """See :attr:`Alphabet.geometry`."""
         return UnorderedGeometry(len(self.values))
 
     @cached_property
@@ -367,7 +362,6 @@ values = ["never", "sometimes", "often"]
         return array[order], order
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`."""
         known, order = self._sorted
         # numpy would make a text of a number to compare it: 1 is none of "1" and "2".
         if values.dtype.kind != known.dtype.kind:
@@ -376,12 +370,10 @@ values = ["never", "sometimes", "often"]
         return np.where(known[places] == values, order[places], -1)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
         decoded: Values = np.array(self.values)[np.asarray(indices)]
         return decoded
 
     def parse(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.parse`."""
         return parse_integer(fields[0]) if self._is_whole else fields[0]
 
     @property
@@ -389,14 +381,12 @@ values = ["never", "sometimes", "often"]
         return isinstance(self.values[0], int)
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`."""
         if self.spelling.is_plain:
             return self.parse(fields)
         found = self.spelling.read(self._written(fields[0]))
         return self._value(found) if found is not None else self.parse(fields)
 
     def take(self, raw: ArrayLike) -> Values:
-        """See :meth:`Alphabet.take`."""
         array = self.as_array(raw)
         if self.spelling.is_plain or array.dtype.kind not in ("Ui" if self._is_whole else "U"):
             return array
@@ -408,7 +398,6 @@ values = ["never", "sometimes", "often"]
         return values
 
     def named(self, text: str) -> Value | None:
-        """See :meth:`Alphabet.named`."""
         found = self.spelling.find(text)
         return None if found is None else self._value(found)
 
@@ -461,12 +450,10 @@ class BitVectors(Alphabet):
 
     @property
     def geometry(self) -> UnorderedGeometry:
-        """See :attr:`Alphabet.geometry`."""
         return UnorderedGeometry(1 << self.length)
 
     @property
     def bits(self) -> BitVectors:  # type: ignore[override]  # it is one
-        """See :attr:`Alphabet.bits`."""
         return self
 
     @property
@@ -475,14 +462,12 @@ class BitVectors(Alphabet):
         return self.length <= self.LISTED_BITS
 
     def require_listable(self) -> None:
-        """See :meth:`Alphabet.require_listable`."""
         if not self.is_listable:
             raise TooLargeError(
                 f"The 2^{self.length} vectors of {self!r} are too many to list; at most {self.LISTED_BITS} bits."
             )
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.contains`."""
         if values.dtype.kind not in "iu":
             return np.zeros(values.shape[0], dtype=bool)
         words = values.reshape(-1, self.parts)
@@ -638,13 +623,11 @@ unit = "step"          # what distances are counted in; may be left out
 
     @property
     def mean_remark(self) -> str:
-        """See :attr:`Alphabet.mean_remark`."""
         shown = [f"{word} as {place:g}" for word, place in zip(self.words, self.amounts.tolist(), strict=True)]
         return f"words count as their distance from the first: {listed(shown if self.size < 6 else shown[:3])}"
 
     @property
     def declared(self) -> dict[str, Any]:
-        """See :attr:`Alphabet.declared`."""
         spacing = {} if self.spacing == 1 else {"spacing": self.spacing}
         unit = {"unit": self.unit} if self.unit else {}
         positions = {"positions": tuple(map(as_written, self.places))} if self.places else {}
@@ -653,12 +636,10 @@ unit = "step"          # what distances are counted in; may be left out
     # What people have.
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`."""
         found = self.spelling.read(fields[0])
         return None if found is None else self._numbers[found]
 
     def take(self, raw: ArrayLike) -> Values:
-        """See :meth:`Alphabet.take`."""
         array = self.as_array(raw)
         if array.size and array.dtype.kind != "U":
             raise InvalidParameterError(
@@ -688,11 +669,9 @@ unit = "step"          # what distances are counted in; may be left out
         return self.metric.distance(one, other)
 
     def fault(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.fault`."""
         return "outside the alphabet" if self.read(fields) is None else ""
 
     def named(self, text: str) -> Value | None:
-        """See :meth:`Alphabet.named`."""
         found = self.spelling.find(text)
         if found is None:
             close = difflib.get_close_matches(text, self.words, n=1)

@@ -92,7 +92,6 @@ class Timed(Alphabet):
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`."""
         return (told_at_edges("moment", self.unit, 1, self.unit),)
 
     @abstractmethod
@@ -109,17 +108,14 @@ class Timed(Alphabet):
         return self._no_text if value == "not a date" else value
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`."""
         value = self._of_text(fields[0])
         return None if isinstance(value, str) else value
 
     def fault(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.fault`."""
         value = self._of_text(fields[0])
         return value if isinstance(value, str) else ""
 
     def take(self, raw: ArrayLike) -> Values:
-        """See :meth:`Alphabet.take`."""
         array = as_values(raw, self, (("value",),), "dates")
         if array.size == 0:
             return np.zeros(0, dtype=np.int64)
@@ -217,12 +213,10 @@ last = "2026-03-31"
 
     @property
     def summary(self) -> str:
-        """See :attr:`Alphabet.summary`."""
         return f"{counted(self.size, self.every)}, {self.first} to {self.last}"
 
     @property
     def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Alphabet.declared`."""
         return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
@@ -420,12 +414,10 @@ unit = "month"         # what distances are counted in; may be left out
 
     @property
     def geometry(self) -> RingGeometry:
-        """See :attr:`Alphabet.geometry`."""
         return RingGeometry(self.steps)
 
     @property
     def summary(self) -> str:
-        """See :attr:`Alphabet.summary`."""
         first, last = self.labels([0, self.size - 1])
         return f"{counted(self.size, 'value')} in a circle, {first} to {last}, the last beside the first"
 

@@ -81,7 +81,6 @@ class OnEarth(Alphabet):
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`."""
         ground = (
             f"Distances in the plane are never more than on the ground (WGS 84), and at most {self.given_away:.2%} "
             f"less, which is given away."
@@ -89,7 +88,6 @@ class OnEarth(Alphabet):
         return (ground, told_at_edges("place", self._noun, self.spacing, self.unit, math.sqrt(2) * self.spacing))
 
     def fault(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.fault`."""
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None:
             return "not decimal degrees"
@@ -488,12 +486,10 @@ class Degrees(Plane):
         return (self.latitude_steps, self.longitude_steps)
 
     def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
-        """See :meth:`Plane.moved`."""
         points: NDArray[np.float64] = (cells + noise) / self.resolutions
         return points
 
     def steps(self, points: Values) -> NDArray[np.float64]:
-        """See :meth:`Plane.steps`."""
         return np.rint(points.astype(np.float64) * self.resolutions)
 
 

@@ -90,7 +90,6 @@ class RingGeometry(Geometry):
 
     @property
     def metric(self) -> Metric:
-        """See :attr:`Geometry.metric`."""
         return Circular(self.size)
 
 
@@ -123,13 +122,11 @@ class LineGeometry(Geometry):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """See :attr:`Geometry.size`."""
         low, high = self.span
         return high - low + 1
 
     @cached_property
     def metric(self) -> Metric:
-        """See :attr:`Geometry.metric`."""
         return Euclidean(self.spacing) if self.positions is None else Uneven(self.positions, self.span[0])
 
     @property
@@ -140,14 +137,12 @@ class LineGeometry(Geometry):
         return np.array([float(right - left) for left, right in itertools.pairwise(self.positions)])
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Geometry.locate`."""
         numbers, whole = whole_numbers(values)
         if self.low is None or self.high is None:
             return np.where(whole, fold(numbers), -1)
         return np.where(whole & (numbers >= self.low) & (numbers <= self.high), numbers - self.low, -1)
 
     def decode(self, indices: Indices) -> Values:
-        """See :meth:`Geometry.decode`."""
         return unfold(indices) if self.low is None else indices + self.low
 
 
@@ -167,7 +162,6 @@ class PlaneGeometry(Geometry):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """See :attr:`Geometry.size`."""
         return self.rows * self.columns - len(self.holes)
 
     @property
@@ -187,7 +181,6 @@ class PlaneGeometry(Geometry):
         return table.reshape(self.shape)
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Geometry.locate`."""
         cells, whole = whole_numbers(values)
         cells = cells - (self.first_row, self.first_column)
         inside = whole.all(axis=1) & (cells >= 0).all(axis=1) & (cells < self.shape).all(axis=1)
@@ -198,7 +191,6 @@ class PlaneGeometry(Geometry):
         return np.where(inside & ~is_hole, places - before, -1)
 
     def decode(self, indices: Indices) -> Values:
-        """See :meth:`Geometry.decode`."""
         row, column = np.divmod(self._place_of(indices), self.columns)
         return np.stack([row + self.first_row, column + self.first_column], axis=-1)
 
@@ -245,26 +237,21 @@ class LatticeGeometry(Geometry):
 
     @property
     def dimensions(self) -> int:  # type: ignore[override]
-        """See :attr:`Geometry.dimensions`."""
         return self.parts
 
     @property
     def is_whole(self) -> bool:  # type: ignore[override]
-        """See :attr:`Geometry.is_whole`."""
         return set(self.resolutions) == {1}
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """See :attr:`Geometry.size`."""
         raise ValueError("An unbounded lattice has no size.")
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
-        """See :meth:`Geometry.contains`."""
         exact = self._multiples(values)[1]
         return exact if self.parts == 1 else np.asarray(exact.all(axis=1))
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Geometry.locate`."""
         steps, exact = self._multiples(values)
         if self.parts == 1:
             return np.where(exact, fold(steps), -1)
@@ -272,7 +259,6 @@ class LatticeGeometry(Geometry):
         return np.where(near, pair_up(*fold(np.where(near[:, None], steps, 0)).T), -1)
 
     def decode(self, indices: Indices) -> Values:
-        """See :meth:`Geometry.decode`."""
         steps = unfold(indices if self.parts == 1 else np.stack(take_apart(indices), axis=-1))
         return steps if self.is_whole else steps / self.resolutions
 
@@ -301,7 +287,6 @@ class SubsetGeometry(Geometry):
 
     @property
     def metric(self) -> Metric:
-        """See :attr:`Geometry.metric`."""
         return self.whole.metric
 
 
@@ -328,12 +313,10 @@ class ProductGeometry(Geometry):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """See :attr:`Geometry.size`."""
         return math.prod(self.shape)
 
     @property
     def metric(self) -> Metric:
-        """See :attr:`Geometry.metric`."""
         return SumMetric(tuple(factor.metric for factor in self.factors), tuple(one.parts for one in self.factors))
 
 

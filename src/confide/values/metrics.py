@@ -83,12 +83,10 @@ class Discrete(Metric):
     name = "discrete distance"
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Metric.between`."""
         differ: NDArray[np.bool_] = np.any(np.asarray(left) != np.asarray(right), axis=-1)
         return differ.astype(np.float64)
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
-        """See :meth:`Metric.bracket`."""
         exact = Fraction(tuple(left) != tuple(right))
         return exact, exact
 
@@ -109,11 +107,9 @@ class Euclidean(Metric):
         check_positive("spacing", self.spacing)
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Metric.between`."""
         return self.spacing * length(*_differences(left, right))
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:
-        """See :meth:`Metric.bracket`."""
         squared = sum((step**2 for step in _steps(left, right)), Fraction(0)) * Fraction(self.spacing) ** 2
         # floor(sqrt(n / d) 2^p) = isqrt(floor(n 4^p / d)), and the root lies in [floor, floor + 1).
         root = math.isqrt((squared.numerator << (2 * precision)) // squared.denominator)
@@ -137,11 +133,9 @@ class Manhattan(Metric):
         check_positive("spacing", self.spacing)
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Metric.between`."""
         return self.spacing * _taxicab(left, right)
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
-        """See :meth:`Metric.bracket`."""
         exact = sum((abs(step) for step in _steps(left, right)), Fraction(0)) * Fraction(self.spacing)
         return exact, exact
 
@@ -168,7 +162,6 @@ class Uneven(Metric):
             raise InvalidParameterError(f"Places on a line must rise; got {', '.join(map(str, self.places))}.")
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Metric.between`."""
         one, other = (np.asarray(number, dtype=np.int64)[..., 0] - self.first for number in (left, right))
         # From one place, so that amounts far from zero lose no digits to it.
         places = np.array([float(place - self.places[0]) for place in self.places])
@@ -176,7 +169,6 @@ class Uneven(Metric):
         return lengths
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
-        """See :meth:`Metric.bracket`."""
         exact = abs(self.places[int(left[0]) - self.first] - self.places[int(right[0]) - self.first])
         return exact, exact
 
@@ -194,7 +186,6 @@ class Circular(Metric):
     size: int
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Metric.between`."""
         steps = _taxicab(left, right) % self.size
         lengths: NDArray[np.float64] = np.minimum(steps, self.size - steps)
         return lengths
@@ -208,7 +199,6 @@ class Circular(Metric):
         return float(min(np.ptp(points), self.size // 2))
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:  # noqa: ARG002
-        """See :meth:`Metric.bracket`."""
         steps = abs(Fraction(left[0]) - Fraction(right[0])) % self.size
         exact = min(steps, self.size - steps)
         return exact, exact
@@ -233,23 +223,19 @@ class SumMetric(Metric):
     widths: tuple[int, ...]
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Metric.between`."""
         one, other = np.asarray(left), np.asarray(right)
         each = [metric.between(one[..., own], other[..., own]) for metric, own in self._parts()]
         total: NDArray[np.float64] = sum(each[1:], start=each[0])
         return total
 
     def distance(self, left: Value, right: Value) -> float:
-        """See :meth:`Metric.distance`."""
         ends = zip(self.metrics, cut(left, self.widths), cut(right, self.widths), strict=True)
         return sum(metric.distance(one, other) for metric, one, other in ends)
 
     def farthest(self, points: NDArray[np.float64]) -> float:
-        """See :meth:`Metric.farthest`."""
         return sum(metric.farthest(points[:, own]) for metric, own in self._parts())
 
     def bracket(self, left: Sequence[float], right: Sequence[float], precision: int) -> Bracket:
-        """See :meth:`Metric.bracket`."""
         each = [metric.bracket(left[own], right[own], precision) for metric, own in self._parts()]
         return sum((low for low, _ in each), Fraction(0)), sum((high for _, high in each), Fraction(0))
 

@@ -75,7 +75,6 @@ unit = "year"          # what distances are counted in; may be left out
 
     @cached_property
     def geometry(self) -> LineGeometry:
-        """See :attr:`Alphabet.geometry`."""
         return LineGeometry(self.low, self.high, self.spacing)
 
     @property
@@ -102,7 +101,6 @@ class UnboundedAlphabet(Alphabet):
 
     @cached_property
     def geometry(self) -> LatticeGeometry:
-        """See :attr:`Alphabet.geometry`."""
         return LatticeGeometry(self.resolutions, self.spacing)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
@@ -215,13 +213,11 @@ unit = "km"            # what distances are counted in; may be left out
 
     @cached_property
     def geometry(self) -> PlaneGeometry:
-        """See :attr:`Alphabet.geometry`."""
         holes = tuple(self.holes)
         return PlaneGeometry(self.rows, self.columns, self.spacing, holes, self.first_row, self.first_column)
 
     @property
     def grid(self) -> Grid:  # type: ignore[override]  # it is one
-        """See :attr:`Alphabet.grid`."""
         return self
 
     @property
@@ -263,7 +259,6 @@ unit = "km"            # what distances are counted in; may be left out
         return self.geometry.picture(distribution)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`."""
         numbers = np.asarray(indices, dtype=np.int64)
         if numbers.size and not (-self.size <= numbers.min() and numbers.max() < self.size):
             raise IndexError(f"{self!r} has cells number 0 to {self.size - 1:,}.")

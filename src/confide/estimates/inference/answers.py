@@ -197,7 +197,6 @@ class Band:
         )
 
     def hull(self, others: Sequence[Band], remark: str) -> Band:
-        """See :meth:`Interval.hull`."""
         low = np.min([one.low for one in (self, *others)], axis=0)
         high = np.max([one.high for one in (self, *others)], axis=0)
         return replace(self, low=low, high=high, rests_on=f"{self.rests_on}; {remark}")

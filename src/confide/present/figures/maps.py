@@ -224,7 +224,6 @@ class EarthScene(MapScene):
 
     @cached_property
     def size(self) -> tuple[float, float]:
-        """See :attr:`MapScene.size`."""
         height, width = (LONGER_SIDE * max(side / max(self._sides), 0.35) for side in self._sides)
         return width + 0.85, height + 0.5
 

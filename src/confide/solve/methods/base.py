@@ -148,7 +148,6 @@ class EMMethod(Method):
 
     @property
     def seeks_maximum(self) -> bool:
-        """See :attr:`Method.seeks_maximum`."""
         return True
 
     @abstractmethod
@@ -164,13 +163,11 @@ class EMMethod(Method):
         return theta
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
-        """See :meth:`Method.solve`."""
         return self._climb(RowStack.of(evidence), self.rule(evidence), monitor)[0]
 
     def solve_many(
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`."""
         rows, rule = RowStack.over(evidence, counts).stored(), self.rule(evidence, pilot)
         most = max(1, STACK // max(evidence.channel.shape))
         solutions: list[Solution] = []

@@ -87,12 +87,10 @@ class IBU(EMMethod):
 
     @property
     def name(self) -> str:
-        """See :attr:`Method.name`."""
         return {"delta": "IBU", "certificate": "certified IBU", "held-out": "held-out IBU"}[self.stop]
 
     @property
     def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
         stopped = {
             "delta": "",
             "certificate": ", stopped by its certificate",
@@ -112,7 +110,6 @@ class IBU(EMMethod):
         return solve_many(self, evidence, counts, pilot=pilot, progress=progress)
 
     def rule(self, evidence: Evidence, pilot: Solution | None = None) -> StoppingRule:
-        """See :meth:`EMMethod.rule`."""
         if self.stop == "delta":
             return SmallStep(self.delta)
         if self.stop == "certificate":
@@ -124,7 +121,6 @@ class IBU(EMMethod):
         return EnoughSteps(best_numbers_of_steps(evidence.channel, first, [folds], totals, self.iteration_limit)[0])
 
     def first(self, size: int) -> FloatArray:
-        """See :meth:`EMMethod.first`."""
         return uniform(size) if self.start is None else as_distribution(self.start, size, "start")
 
     def __repr__(self) -> str:

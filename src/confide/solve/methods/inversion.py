@@ -53,7 +53,6 @@ class _Repaired(Method):
 
     @property
     def full_name(self) -> str:
-        """See :attr:`Method.full_name`."""
         adjective = {"none": "raw", "normalize": "normalised", "project": "projected"}[self.repair]
         return f"{self._words.format(adjective)} ({self.name})"
 
@@ -178,7 +177,6 @@ class Pooled(Method):
     name = "pooled"
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (few steps)
-        """See :meth:`Method.solve`."""
         words = f"shares of about the same size are pooled, by {STEPS} steps of EM"
         return Solution(Shares.of(evidence).pooled, STEPS, Status.AVERAGED, words)
 

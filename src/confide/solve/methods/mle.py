@@ -65,7 +65,6 @@ class MLE(Method):
         check_choice("solver", self.solver, ("auto", "support-newton", "interior-point"))
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
-        """See :meth:`Method.solve`."""
         # scipy's linear algebra takes a while to import; the command line's help should not wait for it.
         from confide.solve.maximum import SOLVERS, can_follow_path, maximise
         from confide.solve.search import Clock

@@ -121,11 +121,9 @@ class Projected(Method):
 
     @property
     def name(self) -> str:
-        """See :attr:`Method.name`."""
         return self.method.name
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
-        """See :meth:`Method.solve`."""
         found = self.method.solve(self._over_values(evidence.counts), monitor)
         words = f"{found.explanation}; then brought to the nearest distribution of the shape"
         shares = self._nearest(found.distribution[None], evidence.total)[0]
@@ -134,7 +132,6 @@ class Projected(Method):
     def solve_many(
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`."""
         free = self._over_values(evidence.counts)
         known = None if pilot is None else replace(pilot, distribution=self._free(pilot.distribution))
         found = self.method.solve_many(free, counts, pilot=known, progress=progress)

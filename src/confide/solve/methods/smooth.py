@@ -83,7 +83,6 @@ class Smooth(Method):
     climbs: ClassVar[bool] = True
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
-        """See :meth:`Method.solve`."""
         reason = why_not_smooth(evidence)
         if reason:
             raise SolverError(f"Smooth() does not fit here: {reason}. Use IBU(stop='held-out') or MLE().")
