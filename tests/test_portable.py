@@ -33,7 +33,6 @@ SOURCE = Path(cf.__file__).parent
 PATTERNS = (
     "values/*.py",
     "surveys/survey.py",
-    "surveys/declarations.py",
     "channels/kernels.py",
     "mechanisms/exponential.py",
     "mechanisms/from_matrix.py",

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.values.base import plain_array
-from confide.values.checks import check_count, kind_of, read_only, refuse_masked, require_kinds
-from confide.values.limits import MOST_REPORTS
+from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds
 from confide.values.wording import Shown, listed
 
 

@@ -25,8 +25,7 @@ from confide.channels.composed import ColumnStack
 from confide.channels.dense import Dense
 from confide.channels.mixed import Blocks, Mixed, Mixture
 from confide.errors import InvalidCountsError
-from confide.values.checks import as_floats, read_only
-from confide.values.limits import MOST_REPORTS
+from confide.values.checks import MOST_REPORTS, as_floats, read_only
 
 MOST_ENTRIES = 30_000_000
 """Entries of M that are worth computing one by one: about a second."""

@@ -20,8 +20,8 @@ from typing import Any
 from confide.errors import InvalidParameterError, LimitError
 from confide.mechanisms.sampling import Permanent
 from confide.surveys.survey import Survey
-from confide.values.canonical import canonical_json
 from confide.values.checks import check_count
+from confide.values.portable import canonical_json
 from confide.values.wording import counted
 
 

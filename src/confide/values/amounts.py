@@ -21,11 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.base import Alphabet, as_values, joined, wide_floats
+from confide.values.base import Alphabet, Example, as_values, joined, outside_error, wide_floats
 from confide.values.checks import BLANK, REAL, NumberFormat, Numeral, as_items, check_text, settle
-from confide.values.columns import outside_error
 from confide.values.geometry import LineGeometry, Values
-from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.planes import Integers
 from confide.values.wording import counted, plural, told_at_edges, with_unit

@@ -15,11 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.values.base import Alphabet, as_value, plain_array
+from confide.values.base import (
+    Alphabet,
+    Example,
+    as_plain,
+    as_value,
+    choose_columns,
+    named_columns,
+    plain_array,
+    stacked,
+)
 from confide.values.checks import read_only, refuse_masked, settle
-from confide.values.columns import as_plain, choose_columns, named_columns, stacked
 from confide.values.geometry import Indices, ProductGeometry, SubsetGeometry, Values
-from confide.values.kinds import Example
 from confide.values.metrics import Value, cut
 
 FloatArray = NDArray[np.float64]

@@ -1,30 +1,176 @@
-"""The contract of every alphabet: a geometry, and how people read and write its values."""
+"""The contract of every alphabet, its kinds by name, and arrays of values as people hand them over.
+
+A kind of alphabet, mechanism or method is declared once, in its class: its name is ``kind``; a mechanism also has a
+``title``, one sentence ``about`` it and an ``example``, an alphabet an ``example`` and the mechanism that is ``usual``
+for it. Everything that lists kinds reads these. :func:`register` adds your own.
+"""
 
 from __future__ import annotations
 
+import importlib
 import math
+import re
+import threading
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidInputError, InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.values.checks import parse_integer, parse_real, refuse_masked
-from confide.values.columns import as_plain, outside_error, refuse_missing
+from confide.values.checks import LARGEST_INTEGER, parse_integer, parse_real, refuse_masked
 from confide.values.geometry import Geometry, Indices, LineGeometry, Values
-from confide.values.ground import Box
-from confide.values.kinds import Example
-from confide.values.limits import LARGEST_INTEGER
 from confide.values.metrics import Discrete, Metric, Value
 from confide.values.wording import label_value
 
 if TYPE_CHECKING:
     from confide.values.attributes import Attributes
     from confide.values.categories import BitVectors
+    from confide.values.earth import Box
     from confide.values.planes import Grid
+
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A survey over values of one kind, to begin with.
+
+    Attributes
+    ----------
+    name, title
+        What a value is called, and a heading.
+    text
+        The settings of the alphabet beside its kind, in TOML, with comments.
+    unit
+        What epsilon is counted by, where it is counted by distance.
+    epsilon
+        A sensible one, per unit of distance.
+    shape
+        A shape that may be declared of it, in TOML; nothing where few know any.
+    """
+
+    name: str
+    title: str
+    text: str = ""
+    unit: str = "unit of distance"
+    epsilon: float = 1.0
+    shape: str = ""
+
+
+class Kinds(Mapping[str, Kind]):
+    """All kinds of one sort by name: confide's, then registered ones."""
+
+    tables: ClassVar[list[Kinds[Any]]] = []
+    """The tables of all sorts."""
+
+    _lock = threading.RLock()
+    _are_all_here = False
+
+    def __init__(self, base: type, known: Mapping[str, Kind]) -> None:
+        self.base, self._known, self._ours = base, dict(known), frozenset(known)
+        Kinds.tables.append(self)
+
+    def __getitem__(self, name: str) -> Kind:
+        Kinds._load()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        Kinds._load()
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        Kinds._load()
+        return len(self._known)
+
+    def add(self, name: str, kind: Kind) -> None:
+        """Add a kind, or replace a class that a notebook defined again."""
+        before = self._known.get(name)
+        if name in self._ours or (before is not None and _place(before) != _place(kind)):
+            raise InvalidParameterError(
+                f"There is a kind {name!r} already, {_place(before)}. Give {_place(kind)} another name."
+            )
+        self._known[name] = kind
+
+    @staticmethod
+    def _load() -> None:
+        """Register what installed packages offer, once, when kinds are first asked for."""
+        with Kinds._lock:  # other threads wait, and what a package itself asks meanwhile is answered without its own
+            if Kinds._are_all_here:
+                return
+            from importlib import metadata  # which takes 20 ms to import
+
+            Kinds._are_all_here = True
+            for entry in metadata.entry_points(group="confide.kinds"):
+                try:
+                    register(entry.load())
+                except Exception as error:  # a broken package must not keep anybody from surveys without its kinds
+                    message = f"The kind {entry.name!r} of an installed package, {entry.value}, is left out: {error}"
+                    warnings.warn(message, UserWarning, stacklevel=4)
+
+
+def register(thing: Kind) -> Kind:
+    """Register your own alphabet, mechanism or method by its name.
+
+    Survey files, counts files and the command line then accept it.
+
+    A package that is installed can offer its kinds under the entry point group ``confide.kinds``: ``confide`` on the
+    command line then knows them too.
+
+    Parameters
+    ----------
+    thing
+        A class under :class:`~confide.Alphabet` or :class:`~confide.Mechanism` with a ``kind`` of its own; or a method,
+        as a class or with its settings, whose name on the command line is its ``kind``, or its ``name`` with hyphens.
+
+    Returns
+    -------
+    The same, so that it may stand above a class as ``@cf.register``.
+
+    Examples
+    --------
+    ::
+
+        @cf.register
+        @dataclass(frozen=True, repr=False)
+        class SquareWave(cf.Mechanism):
+            kind = "square-wave"  # as in a survey: [mechanism] kind = "square-wave"
+            ...
+    """
+    # A method may be registered with its settings, so as a thing rather than a class.
+    own = thing if isinstance(thing, type) else type(thing)
+    table = next((one for one in Kinds.tables if issubclass(own, one.base)), None)
+    is_method = hasattr(own, "solve")
+    if table is None or (not is_method and own is not thing):
+        raise InvalidParameterError(
+            f"register() takes a class under Alphabet or Mechanism, or a method; got {str(thing)[:60]}."
+        )
+    made: Any = thing() if is_method and own is thing else thing
+    name = vars(own).get("kind") or (made.name.lower().replace(" ", "-") if is_method else None)
+    if not isinstance(name, str) or re.fullmatch("[a-z][a-z0-9-]*", name) is None:
+        raise InvalidParameterError(
+            f'{own.__name__} needs a kind, its name in a survey: a line such as kind = "my-kind" in the class, of '
+            f"small letters, digits and hyphens; got {name!r}."
+        )
+    if not is_method and not is_dataclass(own):
+        raise InvalidParameterError(
+            f"{own.__name__} must be a dataclass, for its fields are what a survey states: write "
+            f"@dataclass(frozen=True, repr=False) above it."
+        )
+    table.add(name, made)
+    return thing
+
+
+def _place(kind: object) -> str:
+    own = kind if isinstance(kind, type) else type(kind)
+    return f"{own.__module__}.{own.__qualname__}"
+
 
 LARGEST_LISTED = 2**26
 """Values up to which an array over all of them is made: 512 MB for one vector of float64, a method holds several."""
@@ -559,3 +705,128 @@ def _outside_error(alphabet: Alphabet, values: Values, outside: Indices) -> Valu
             why, cure = ", which is not a whole number", "Round it, or count amounts in Bins."
     verb = "lies" if outside.size == 1 else "lie"
     return outside_error(outside, values.shape[0], f"values {verb} outside {alphabet!r}", first, f"{why}. {cure}")
+
+
+def find_columns(wanted: Sequence[str], header: Sequence[str]) -> list[int] | None:
+    """Return where columns stand in a header; capitals do not matter where only one column can be meant.
+
+    >>> find_columns(["age", "sex"], ["Sex", "AGE"]), find_columns(["age"], ["Age", "AGE"])
+    ([1, 0], None)
+    """
+    names = list(header)
+    lower = [name.lower() for name in names]
+    places = []
+    for name in wanted:
+        if name in names:
+            places.append(names.index(name))
+        elif lower.count(name.lower()) == 1:
+            places.append(lower.index(name.lower()))
+        else:
+            return None
+    return places
+
+
+def named_columns(raw: Any) -> dict[str, Any] | None:
+    """Return the columns of a table by their names; None for what is no table.
+
+    >>> named_columns([{"age": 30, "sex": "f"}, {"sex": "m", "age": 40}])
+    {'age': [30, 40], 'sex': ['f', 'm']}
+    """
+    # Rows of a JSON file; a key that one lacks is a missing value.
+    if isinstance(raw, list | tuple) and raw and all(isinstance(row, Mapping) for row in raw):
+        return {name: [row.get(name) for row in raw] for name in raw[0]}
+    if isinstance(raw, Mapping):
+        return {str(name): column for name, column in raw.items()}
+    if type(raw).__name__ == "LazyFrame":
+        raise InvalidParameterError("A lazy frame holds no values yet. Give frame.collect() instead.")
+    # A table of pyarrow has `columns` too, which are not the names.
+    labels = getattr(raw, "column_names", getattr(raw, "columns", None))
+    if labels is None:
+        return None
+    names = [str(label) for label in labels]
+    if len(set(names)) < len(names):
+        again = next(name for name in names if names.count(name) > 1)
+        raise InvalidParameterError(f"The table has several columns called {again!r}. Rename all but one.")
+    return {str(label): raw[label] for label in labels}
+
+
+def choose_columns(table: Mapping[str, Any], known: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the columns that hold the parts of a value, by their names; a value of one part may have any name."""
+    header = list(table)
+    found = next((places for names in known if (places := find_columns(names, header)) is not None), None)
+    if found is None and len(known[0]) == len(header) == 1:
+        found = [0]
+    if found is None:
+        wanted = f"columns called {', '.join(known[0])}" if len(known[0]) > 1 else "one column"
+        cure = "Rename them." if len(known[0]) > 1 else "Choose one, such as table[name]."
+        raise InvalidParameterError(f"The table needs {wanted}; got {', '.join(header)}. {cure}")
+    return [as_column(table[header[place]]) for place in found]
+
+
+def as_column(raw: Any) -> Any:
+    """Return a column with times by its own clock, which polars and pyarrow would hand on in UTC."""
+    if getattr(getattr(raw, "dtype", None), "time_zone", None):
+        return raw.dt.replace_time_zone(None)
+    # A column of pyarrow that is encoded by a dictionary has the type of its values one level down.
+    kind = getattr(raw, "type", None)
+    kind = getattr(kind, "value_type", kind)
+    if getattr(kind, "tz", None):
+        # Whoever has such a column has pyarrow.
+        try:
+            return importlib.import_module("pyarrow.compute").local_timestamp(raw.cast(kind))
+        except ValueError as error:
+            raise InvalidParameterError(
+                f"The times cannot be read in their zone: {error}. Convert them to a zone that is known here."
+            ) from None
+    return raw
+
+
+def as_plain(raw: Any, known: Sequence[Sequence[str]] = (("value",),)) -> Any:
+    """Return a column or a sequence as it is, and of a table the columns that hold a value."""
+    table = named_columns(raw)
+    if table is None:
+        return as_column(raw)
+    columns = choose_columns(table, known)
+    return columns[0] if len(columns) == 1 else stacked([np.atleast_1d(np.asarray(column)) for column in columns])
+
+
+def stacked(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns as rows; a number beside a category stays a number."""
+    if len({len(column) for column in columns}) > 1:
+        raise InvalidParameterError(f"Columns must have one length; got {', '.join(str(len(c)) for c in columns)}.")
+    if len({column.dtype.kind for column in columns}) > 1:
+        columns = [column.astype(object) for column in columns]
+    # By a new axis, for reshape cannot tell the width of no rows at all.
+    return np.concatenate([column[:, None] if column.ndim == 1 else column for column in columns], axis=1)
+
+
+def is_missing(value: object) -> bool:
+    """Whether this stands for no value: None, NaN, or NA or NaT of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating | Decimal) and value != value  # noqa: PLR0124 (NaN is not itself)
+
+
+def refuse_missing(array: Any, owner: object) -> None:
+    """Refuse entries that stand for no value."""
+    if array.dtype.kind == "O":
+        missing = np.array([is_missing(one) for one in array.reshape(-1)], dtype=bool).reshape(array.shape)
+    elif array.dtype.kind in "fM":
+        missing = array != array  # noqa: PLR0124 (what is no number or time is not itself)
+    else:
+        return
+    if missing.any():
+        rows = np.unique(np.nonzero(missing)[0])
+        what = f"values for {owner!r} {'is' if rows.size == 1 else 'are'} missing"
+        cure = ". Leave out people without a value first, with dropna() in pandas or drop_nulls() in polars."
+        raise outside_error(rows, len(array), what, array[missing].tolist()[0], cure)
+
+
+def outside_error(
+    places: NDArray[np.int64], count: int, what: str, first: object, why_and_cure: str
+) -> ValueOutsideAlphabetError:
+    """Return the error that says how many of so many values are none, where the first one stands, and what to do."""
+    return ValueOutsideAlphabetError(
+        f"{places.size:,} of {count:,} {what}; first: {first!r} at position {places[0]}{why_and_cure}",
+        tuple(places.tolist()),
+    )

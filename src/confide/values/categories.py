@@ -18,11 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError
 from confide.values.amounts import as_amount, as_written
-from confide.values.base import LARGEST_LISTED, Alphabet, joined, spacing_and_unit
+from confide.values.base import LARGEST_LISTED, Alphabet, Example, joined, outside_error, spacing_and_unit
 from confide.values.checks import BLANK, as_items, check_count, check_positive, check_text, parse_integer, settle
-from confide.values.columns import outside_error
 from confide.values.geometry import Indices, LineGeometry, UnorderedGeometry, Values
-from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.planes import Integers
 from confide.values.wording import counted, listed, quote_value

@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.base import Alphabet, as_values
+from confide.values.base import Alphabet, Example, as_values, outside_error
 from confide.values.checks import BLANK, check_choice, check_count, check_text, parse_integer, settle
-from confide.values.columns import outside_error
 from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
-from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.planes import Integers
 from confide.values.wording import counted, told_at_edges

@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
 from confide.values import Alphabet, Attributes, Categories, Coordinates, Grid
-from confide.values.checks import as_distribution, require_kinds, size_of
+from confide.values.checks import LARGEST_SQUARE, as_distribution, require_kinds, size_of
+from confide.values.earth import EQUATOR, FLATTENING
 from confide.values.geojson import Area
 from confide.values.geometry import LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
-from confide.values.ground import EQUATOR, FLATTENING
-from confide.values.limits import LARGEST_SQUARE
 from confide.values.wording import counted
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.values.limits import LARGEST_INTEGER
+from confide.values.checks import LARGEST_INTEGER
 from confide.values.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
 
 Values = NDArray[Any]

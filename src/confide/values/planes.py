@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.base import Alphabet, joined, spacing_and_unit
-from confide.values.checks import check_count, check_positive, check_text, settle
+from confide.values.base import Alphabet, Example, joined, spacing_and_unit
+from confide.values.checks import LARGEST_INTEGER, check_count, check_positive, check_text, settle
 from confide.values.geometry import LARGEST_LATTICE, Indices, LatticeGeometry, LineGeometry, PlaneGeometry, Values
-from confide.values.kinds import Example
-from confide.values.limits import LARGEST_INTEGER
 
 
 @dataclass(frozen=True)

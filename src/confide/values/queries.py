@@ -54,8 +54,8 @@ from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, as_
 from confide.values.categories import quoted
 from confide.values.checks import refuse_masked
 from confide.values.distances import Disc, count_cells, why_no_cell
+from confide.values.earth import METRES
 from confide.values.geojson import Area
-from confide.values.ground import METRES
 from confide.values.wording import plural
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
