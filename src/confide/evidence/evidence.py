@@ -201,11 +201,8 @@ class Evidence:
         """Return L from a distribution that was pushed already."""
         if not self.explains(outputs):
             return -math.inf
-        return self.total * self.mean_log_likelihood(outputs) + self.log_offset
-
-    def mean_log_likelihood(self, outputs: FloatArray) -> float:
-        """Return q . log y; reported outputs must be positive."""
-        return float(self.frequencies[self.seen] @ np.log(outputs[self.seen]))
+        mean = float(self.frequencies[self.seen] @ np.log(outputs[self.seen]))  # q . log y
+        return self.total * mean + self.log_offset
 
     def explains(self, outputs: FloatArray) -> bool:
         """Whether every reported output has a positive probability."""

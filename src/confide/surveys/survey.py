@@ -45,7 +45,7 @@ from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
-from confide.values.checks import MOST_BITS_SENT, check_count, check_positive, require_kinds
+from confide.values.checks import check_count, check_positive, require_kinds
 from confide.values.portable import canonical_json, fingerprint_of, read_json
 from confide.values.wording import Shown, counted
 
@@ -170,10 +170,10 @@ def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
 
 def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
     """Reject reports with more bits than a device makes."""
-    if isinstance(mechanism, UnaryEncoding) and mechanism.alphabet.size > MOST_BITS_SENT:
+    if isinstance(mechanism, UnaryEncoding) and mechanism.alphabet.size > 2**20:  # 1 MB of text
         raise TooLargeError(
             f"A report of [{place}] has a bit for each of {mechanism.alphabet.size:,} values, and a device makes at "
-            f"most {MOST_BITS_SENT:,}. Use fewer or coarser values, or a mechanism that reports one of them."
+            f"most {2**20:,}. Use fewer or coarser values, or a mechanism that reports one of them."
         )
     for name, inner in inner_mechanisms(mechanism).items():
         check_bits(inner, f"{place}.{name}")

@@ -127,7 +127,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     @cached_property
     def geometry(self) -> LineGeometry:
-        """See :attr:`Alphabet.geometry`; bins lie at their middles where these are not equally far apart."""
+        # Bins lie at their middles; positions are stored only where these are not equally far apart.
         is_uneven = len({other - one for one, other in pairwise(self.middles)}) > 1
         return LineGeometry(self.low, self.high, self.spacing, self.middles if is_uneven else None)
 
@@ -141,7 +141,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     @property
     def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Alphabet.declared`; equal bins by their width, however they were given."""
+        # Equal bins are stated by their width, however they were given: equal alphabets have equal fingerprints.
         widths = {other - one for one, other in pairwise(self.edges)}
         is_equal = len(widths) == 1 and len(self.edges) > 2
         ends = {"low": self.edges[0], "high": self.edges[-1], "width": next(iter(widths))}
@@ -162,7 +162,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         return f"amounts are {' and '.join(parts)}" if parts else ""
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
-        """See :meth:`Integers.between`; some of the bins are bins, under the same numbers."""
+        # Some of the bins are bins again, under the same numbers.
         first, last = self.span
         if low is None or high is None or not first <= low <= high <= last:
             return super().between(low, high)
@@ -300,7 +300,7 @@ rooms < 2 THEN 1 END
         return f"{_text(first)} to {_text(last)}{unit}"
 
     def question(self, name: str, low: int, high: int | None = None) -> str:
-        """See :meth:`Integers.question`.
+        """Return the query at the edges of bins.
 
         >>> Bins(0, 50, 10, above=True).question("salary", 1, 2)
         '10 <= salary < 30'
@@ -345,7 +345,7 @@ rooms < 2 THEN 1 END
     step_name = "bin"
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
-        """See :meth:`Integers.ticks`: edges, which lie between two bins."""
+        # An axis shows the edges, and an edge lies halfway between two bins.
         step = -(-len(self.edges) // most)
         first = self.span[0] + self.below - 0.5
         return [(first + place, _text(edge)) for place, edge in enumerate(self.edges)][::step]
@@ -376,7 +376,7 @@ rooms < 2 THEN 1 END
 
     @property
     def has_mean(self) -> bool:
-        """See :attr:`Alphabet.has_mean`; where no end is open."""
+        # Nobody knows how far amounts go in an open bin.
         return not (self.below or self.above)
 
     _no_mean = (
@@ -386,7 +386,7 @@ rooms < 2 THEN 1 END
 
     @property
     def amounts(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.amounts`: the middles of the bins, where none is open."""
+        # People in a bin count as its middle.
         _ = super().amounts  # which says why there is no mean
         return np.array([float(middle) for middle in self.middles])
 

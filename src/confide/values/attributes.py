@@ -86,6 +86,8 @@ values = ["north", "south", "east", "west"]
                     f"The attribute {name!r} needs an alphabet such as Integers(0, 99), and no further attributes; got "
                     f"{alphabet!r}."
                 )
+        settle(self, reads_times=any(alphabet.reads_times for alphabet in self.alphabets))
+        settle(self, has_labels=any(alphabet.has_labels for alphabet in self.alphabets))
         fields = [name.lower() for name in self.field_names]
         if len(set(fields)) < len(fields):
             again = next(name for name in fields if fields.count(name) > 1)
@@ -133,7 +135,7 @@ values = ["north", "south", "east", "west"]
 
     @property
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
-        """See :attr:`Alphabet.raw_names`; a place's own names, such as latitude, where there is one place alone."""
+        # The names of a place, such as latitude, stand without that of its attribute where there is one place.
         raw = [alphabet.raw_names for alphabet in self.alphabets]
         # With two places nobody knows whose "latitude" a column is.
         is_alone = sum(len(names[0]) > 1 for names in raw) == 1
@@ -144,7 +146,7 @@ values = ["north", "south", "east", "west"]
         return tuple(tuple(itertools.chain(*chosen)) for chosen in itertools.product(*choices))
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Alphabet.centres`; several attributes lie nowhere, but one of them may."""
+        # A combination of attributes has no place; the message names an attribute that has one.
         places = [name for name, part in self.declared.items() if type(part).centres is not Alphabet.centres]
         if not places:
             return super().centres(indices)
@@ -163,11 +165,11 @@ values = ["north", "south", "east", "west"]
         return sum(alphabet.distance(one, other) for alphabet, one, other in ends)
 
     def as_array(self, values: ArrayLike) -> Values:
-        """See :meth:`Alphabet.as_array`; parts of different types are kept as they are."""
+        # Rows of objects keep a number a number beside a text.
         return self._as_rows(as_plain(values, (self.field_names,)), "parts", self.field_names)
 
     def take(self, raw: ArrayLike) -> Values:
-        """See :meth:`Alphabet.take`; rows, or columns by their names, as a dictionary or a data frame has them."""
+        """Turn rows, or columns by their names, into an array of values."""
         widths = [len(alphabet.raw_names[0]) for alphabet in self.alphabets]
         table = named_columns(raw)
         columns: Sequence[Any]
@@ -199,21 +201,12 @@ values = ["north", "south", "east", "west"]
         each = zip(self.alphabets, self.split(numbers.reshape(-1)), strict=True)
         return stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
-    @property
-    def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
-        return any(alphabet.reads_times for alphabet in self.alphabets)
-
-    @property
-    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
-        return any(alphabet.has_labels for alphabet in self.alphabets)
-
     def _name(self, values: Values) -> list[str]:
         each = [one._name(column) for one, column in zip(self.alphabets, self.columns(values), strict=True)]
         return [f"({', '.join(names)})" for names in zip(*each, strict=True)]
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`; with the name of the attribute."""
         return tuple(f"{name}: {sentence}" for name, one in self.declared.items() for sentence in one.fine_print)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
@@ -223,17 +216,15 @@ values = ["north", "south", "east", "west"]
         return _flat([alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)])
 
     def remark(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.remark`; with the name of the attribute whose text was changed."""
         own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
         return " and ".join(f"{name} {told}" for name, (one, texts) in own if (told := one.remark(texts)))
 
     def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
-        """See :meth:`Alphabet.beyond`; with the name of the attribute."""
         own = zip(self.names, self.alphabets, self.columns(values), strict=True)
         return {f"{name} {end}": some for name, one, column in own for end, some in one.beyond(column).items()}
 
     def hint(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.hint`; with the name of the attribute."""
+        # Each refused attribute is named, with what would take its text.
         refused = [
             (name, alphabet.hint(texts))
             for name, (alphabet, texts) in zip(self.names, self.fields(fields, is_raw=True), strict=True)
@@ -391,7 +382,8 @@ class Selection(Alphabet):
             raise InvalidParameterError(f"A selection from {self.whole!r} needs at least one value; got none.")
         if not self.whole.contains(values).all():
             raise InvalidParameterError(f"A selection must hold values of {self.whole!r}; some are none.")
-        settle(self, values=read_only(np.array(values)))
+        settle(self, values=read_only(np.array(values)), selected_from=self.whole)
+        settle(self, unit=self.whole.unit, has_labels=self.whole.has_labels)
         if values.dtype.kind == "O":
             distinct = len(set(_keys(values)))
         else:
@@ -402,15 +394,6 @@ class Selection(Alphabet):
     @cached_property
     def geometry(self) -> SubsetGeometry:
         return SubsetGeometry(self.whole.geometry, int(self.values.shape[0]))
-
-    @property
-    def selected_from(self) -> Alphabet:  # type: ignore[override]  # asked of the whole, where it is a setting
-        return self.whole
-
-    @property
-    def unit(self) -> str:  # type: ignore[override]  # asked of the whole, where it is a setting
-        """Unit of distances."""
-        return self.whole.unit
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -436,10 +419,6 @@ class Selection(Alphabet):
 
     def parse(self, fields: Sequence[str]) -> Value | None:
         return self.whole.parse(fields)
-
-    @property
-    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the whole
-        return self.whole.has_labels
 
     def _name(self, values: Values) -> list[str]:
         return self.whole._name(values)

@@ -7,6 +7,7 @@ for it. Everything that lists kinds reads these. :func:`register` adds your own.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 import re
@@ -230,6 +231,33 @@ class Alphabet(ABC):
     extent: str = ""
     """The same in words."""
 
+    # What your own alphabet computes is a property here, not a field: mypy lets a property override no field.
+
+    @property
+    def declared(self) -> Mapping[str, Any] | None:
+        """Settings as a survey states them; None where these are the fields of the class."""
+        return None
+
+    @property
+    def reading(self) -> str:
+        """Rule by which people's own texts become values, in words; empty where they are the values."""
+        return ""
+
+    @property
+    def summary(self) -> str:
+        """All values in a few words; empty where their kind says it."""
+        return ""
+
+    @property
+    def mean_remark(self) -> str:
+        """Remark on a mean of something coarser than people's own values; empty elsewhere."""
+        return ""
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Sentences on what a promise between values means for people's own values; empty where these are the same."""
+        return ()
+
     @property
     @abstractmethod
     def geometry(self) -> Geometry:
@@ -244,11 +272,6 @@ class Alphabet(ABC):
     def spacing(self) -> float:
         """Distance between neighbours, where all have the same."""
         return self.geometry.spacing
-
-    @property
-    def declared(self) -> Mapping[str, Any] | None:
-        """Settings as a survey states them; None where these are the fields of the class."""
-        return None
 
     @property
     def parts(self) -> int:
@@ -362,11 +385,6 @@ class Alphabet(ABC):
         """Return for each open end, by its name, which of the values lie there."""
         return {}
 
-    @property
-    def reading(self) -> str:
-        """Rule by which people's own texts become values, in words; nothing where they are the values."""
-        return ""
-
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
         """Return for which values a comparison with a person's own value holds; None where values themselves compare.
 
@@ -380,11 +398,6 @@ class Alphabet(ABC):
     def stretch(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
         """Return which values lie from one to another, both inside, where that goes around a circle; None elsewhere."""
         return None
-
-    @property
-    def summary(self) -> str:
-        """All values in a few words; empty where their kind says it."""
-        return ""
 
     @property
     def has_numbers(self) -> bool:
@@ -414,11 +427,6 @@ class Alphabet(ABC):
         "weight for each value or a function of a value."
     )
 
-    @property
-    def mean_remark(self) -> str:
-        """Remark on a mean where it is one of something coarser than what people have; empty elsewhere."""
-        return ""
-
     def name_mean(self, mean: float) -> str:
         """Return a mean as people write it."""
         return f"{mean:.4g}"
@@ -436,11 +444,6 @@ class Alphabet(ABC):
             If people know values by words alone, and this is none of them.
         """
         return None
-
-    @property
-    def fine_print(self) -> tuple[str, ...]:
-        """Sentences on what a promise between values means for people's own; none where people have the values."""
-        return ()
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
         """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
@@ -560,10 +563,20 @@ class Alphabet(ABC):
         >>> from confide import Integers
         >>> Integers(0, 99).question("age", 20, 24), Integers(0, 99).question("age", 65)
         ('age in 20..24', 'age >= 65')
+        >>> from confide import Dates, Scale
+        >>> Dates("2026-01-01", "2026-12-31").question("day", 0, 6)
+        'day in 2026-01-01..2026-01-07'
+        >>> Scale(["never", "now and then", "often"]).question("answer", 1, 2)
+        "answer in 'now and then'..often"
         """
+        first, last = (self._in_query(end) for end in (low, low if high is None else high))
         if high is None:
-            return f"{name} >= {low}"
-        return f"{name} == {low}" if low == high else f"{name} in {low}..{high}"
+            return f"{name} >= {first}"
+        return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
+
+    def _in_query(self, value: int) -> str:
+        """Return a value as a query has it."""
+        return str(value)
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
         """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
@@ -635,22 +648,17 @@ def plain_array(array: Values) -> Values:
         if all(issubclass(kind, str) for kind in kinds):
             return array.astype(str)
         # A truth value is no number, though True and 1 are equal.
-        if all(issubclass(kind, int | np.integer) and not issubclass(kind, bool) for kind in kinds):
-            try:
-                return array.astype(np.int64)
-            except OverflowError:  # these lie outside every alphabet
-                return _as_floats(array)
-        if all(issubclass(kind, int | float | np.integer | np.floating) and kind is not bool for kind in kinds):
-            return _as_floats(array)
+        if bool not in kinds and all(issubclass(kind, int | float | np.integer | np.floating) for kind in kinds):
+            if all(issubclass(kind, int | np.integer) for kind in kinds):
+                with contextlib.suppress(OverflowError):  # larger ones lie outside every alphabet
+                    return array.astype(np.int64)
+            # Python's integers may be past what a float64 holds.
+            flat = array.reshape(-1)
+            near = [float(max(-(2**1000), min(one, 2**1000))) if isinstance(one, int) else one for one in flat]
+            return np.array(near, dtype=np.float64).reshape(array.shape)
     if array.dtype.kind == "u" and (array <= LARGEST_INTEGER).all():
         return array.astype(np.int64)
     return array
-
-
-def _as_floats(array: Values) -> Values:
-    """Return numbers as float64; Python's integers may be past what that holds."""
-    near = [float(max(-(2**1000), min(one, 2**1000))) if isinstance(one, int) else one for one in array.reshape(-1)]
-    return np.array(near, dtype=np.float64).reshape(array.shape)
 
 
 def wide_floats(array: Values) -> Values:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -77,6 +77,10 @@ class Spelling:
     aliases: Aliases = ()
     other: str | None = None
 
+    _names: list[tuple[str, str]] = field(init=False, repr=False, compare=False)
+    _exact: dict[str, str] = field(init=False, repr=False, compare=False)
+    _folded: dict[str, str] = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         if not isinstance(self.fold, bool):
             raise InvalidParameterError(f"fold must be true or false; got {self.fold!r}.")
@@ -84,7 +88,14 @@ class Spelling:
             raise InvalidParameterError(
                 f"other must be one of the values; got {self.other!r}. Add it to the values: reports have it too."
             )
-        _ = self._exact, self._folded  # an ambiguous one is refused now rather than when values are read
+        # Every name with the word it stands for. An ambiguous one is refused now rather than when values are read.
+        names = [(word, word) for word in self.words]
+        names += [(alias, word) for word, aliases in self.aliases for alias in aliases]
+        blank = next((name for name, _ in names if self.fold and not fold_word(name)), None)
+        exact, folded = _index(names, ""), [(fold_word(name), word) for name, word in names] if self.fold else []
+        if blank is not None:
+            raise InvalidParameterError(f"The value {blank!r} has nothing left when it is folded. Give it letters.")
+        settle(self, _names=names, _exact=exact, _folded=_index(folded, " when folded"))
 
     @property
     def is_plain(self) -> bool:
@@ -144,12 +155,6 @@ class Spelling:
         parts += [f"{counted(number, 'other name')} {'is' if number == 1 else 'are'} known"] if number else []
         return ", ".join(parts + ([] if self.other is None else [f"what is not listed counts as {self.other}"]))
 
-    @property
-    def _names(self) -> list[tuple[str, str]]:
-        """Every name, with the word it stands for."""
-        others = [(alias, word) for word, aliases in self.aliases for alias in aliases]
-        return [(word, word) for word in self.words] + others
-
     @cached_property
     def _near(self) -> dict[str, set[str]]:
         """Words whose names fold to a text, of which there may be several without ``fold``."""
@@ -157,19 +162,6 @@ class Spelling:
         for name, word in self._names:
             found.setdefault(fold_word(name), set()).add(word)
         return found
-
-    @cached_property
-    def _exact(self) -> dict[str, str]:
-        return _index(self._names, "")
-
-    @cached_property
-    def _folded(self) -> dict[str, str]:
-        if not self.fold:
-            return {}
-        blank = next((name for name, _ in self._names if not fold_word(name)), None)
-        if blank is not None:
-            raise InvalidParameterError(f"The value {blank!r} has nothing left when it is folded. Give it letters.")
-        return _index([(fold_word(name), word) for name, word in self._names], " when folded")
 
 
 def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
@@ -311,7 +303,20 @@ values = ["never", "sometimes", "often"]
             raise InvalidParameterError(f"Categories needs a list of values; got {values!r}.")
         plain = (value.item() if isinstance(value, np.generic) else value for value in given)
         settle(self, values=tuple(plain))
-        self._check()
+        if not self.values:
+            raise InvalidParameterError("Categories needs a list of at least one value; got none.")
+        kinds = {type(value) for value in self.values}
+        if kinds not in ({str}, {int}):
+            names = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise InvalidParameterError(f"Categories must be all strings or all integers; got {names}.")
+        if "" in self.values:
+            raise InvalidParameterError('Categories must not be empty texts, which are read as missing. Write "none".')
+        cut = next((value for value in self.values if isinstance(value, str) and value.endswith("\0")), None)
+        if cut is not None:  # numpy's strings end at their last letter that is no NUL, so "a" and "a\0" are one
+            raise InvalidParameterError(f"Categories must not end with a NUL character; got {cut!r}. Strip it.")
+        if len(set(self.values)) < len(self.values):
+            repeated = next(value for value in self.values if self.values.count(value) > 1)
+            raise InvalidParameterError(f"Categories must differ; {repeated!r} stands more than once.")
         words = tuple(map(str, self.values))
         known = {str(word): names for word, names in aliases.items()} if isinstance(aliases, Mapping) else aliases
         settle(self, fold=fold, aliases=as_aliases(known, words), other=other)
@@ -332,22 +337,6 @@ values = ["never", "sometimes", "often"]
     def declared(self) -> dict[str, Any] | None:
         other = {} if self.other is None else {"other": self.other}
         return {"values": self.values} | self.spelling.declared | other
-
-    def _check(self) -> None:
-        if not self.values:
-            raise InvalidParameterError("Categories needs a list of at least one value; got none.")
-        kinds = {type(value) for value in self.values}
-        if kinds not in ({str}, {int}):
-            names = " and ".join(sorted(kind.__name__ for kind in kinds))
-            raise InvalidParameterError(f"Categories must be all strings or all integers; got {names}.")
-        if "" in self.values:
-            raise InvalidParameterError('Categories must not be empty texts, which are read as missing. Write "none".')
-        cut = next((value for value in self.values if isinstance(value, str) and value.endswith("\0")), None)
-        if cut is not None:  # numpy's strings end at their last letter that is no NUL, so "a" and "a\0" are one
-            raise InvalidParameterError(f"Categories must not end with a NUL character; got {cut!r}. Strip it.")
-        if len(set(self.values)) < len(self.values):
-            repeated = next(value for value in self.values if self.values.count(value) > 1)
-            raise InvalidParameterError(f"Categories must differ; {repeated!r} stands more than once.")
 
     @property
     def geometry(self) -> UnorderedGeometry:
@@ -456,7 +445,7 @@ class BitVectors(Alphabet):
 
     @property
     def is_listable(self) -> bool:
-        """See :attr:`Alphabet.is_listable`; up to 16 bits."""
+        # A list of vectors doubles with each bit.
         return self.length <= self.LISTED_BITS
 
     def require_listable(self) -> None:
@@ -469,12 +458,14 @@ class BitVectors(Alphabet):
         if values.dtype.kind not in "iu":
             return np.zeros(values.shape[0], dtype=bool)
         words = values.reshape(-1, self.parts)
-        largest = np.array([2 ** min(self.WORD_BITS, self.length - start) - 1 for start in self._starts])
+        largest = np.array(
+            [2 ** min(self.WORD_BITS, self.length - start) - 1 for start in range(0, self.length, self.WORD_BITS)]
+        )
         within: NDArray[np.bool_] = np.all((words >= 0) & (words <= largest), axis=1)
         return within
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`; vectors of one word are numbered by it, longer ones have no 64-bit number."""
+        # The word is the number.
         if self.parts > 1:
             raise InvalidParameterError(
                 f"Vectors of more than {self.WORD_BITS} bits have no 64-bit number; {self!r} has {self.length} bits."
@@ -482,7 +473,7 @@ class BitVectors(Alphabet):
         return np.where(self.contains(values), values, -1)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`; numbers fit into the first word, and the others stay empty."""
+        # A 64-bit number fits into the first word, and the others stay empty.
         numbers = np.asarray(indices, dtype=np.int64)
         if self.parts == 1:
             return numbers
@@ -494,7 +485,7 @@ class BitVectors(Alphabet):
         """Return bits, one row a vector, as words; one row a vector where it takes several."""
         # 64 places a word, of which the sign stays empty: whole bytes are packed fastest.
         bits = np.zeros((vectors.shape[0], self.parts, 64), dtype=bool)
-        for word, start in enumerate(self._starts):
+        for word, start in enumerate(range(0, self.length, self.WORD_BITS)):
             chunk = vectors[:, start : start + self.WORD_BITS]
             bits[:, word, : chunk.shape[1]] = chunk
         packed = np.packbits(bits.reshape(vectors.shape[0], 64 * self.parts), axis=1, bitorder="little")
@@ -511,10 +502,6 @@ class BitVectors(Alphabet):
         array = np.ascontiguousarray(words, dtype="<i8").reshape(-1, self.parts)
         bits = np.unpackbits(array.view(np.uint8), axis=1, bitorder="little").reshape(-1, self.parts, 64)
         return bits[:, :, : self.WORD_BITS].reshape(array.shape[0], -1)[:, : self.length].astype(bool)
-
-    @property
-    def _starts(self) -> range:
-        return range(0, self.length, self.WORD_BITS)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -611,12 +598,12 @@ unit = "step"          # what distances are counted in; may be left out
 
     @cached_property
     def geometry(self) -> LineGeometry:
-        """See :attr:`Alphabet.geometry`; words lie at their positions where these are not equally far apart."""
+        # Positions are stored only where words are not equally far apart.
         return LineGeometry(0, len(self.words) - 1, self.spacing, self.places or None)
 
     @property
     def amounts(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.amounts`: where words lie, from the first one on."""
+        # A word counts as its distance from the first.
         return np.concatenate([[0.0], np.cumsum(self.gaps)])
 
     @property
@@ -656,12 +643,12 @@ unit = "step"          # what distances are counted in; may be left out
         return numbers
 
     def encode(self, values: ArrayLike) -> Indices:
-        """See :meth:`Alphabet.encode`; of words or of their numbers."""
+        """Return the number of each value, given as words or as numbers."""
         array = self.as_array(values)
         return super().encode(self.take(array) if array.dtype.kind == "U" else array)
 
     def distance(self, left: Value, right: Value) -> float:
-        """See :meth:`Alphabet.distance`; of words or of their numbers."""
+        """Return the distance between two words, or between two numbers of words."""
         ends: list[Any] = [left, right]
         one, other = self.encode(ends).tolist()
         return self.metric.distance(one, other)
@@ -686,16 +673,8 @@ unit = "step"          # what distances are counted in; may be left out
     def _name(self, values: Values) -> list[str]:
         return [self.words[value] if 0 <= value < self.size else str(value) for value in values.tolist()]
 
-    def question(self, name: str, low: int, high: int | None = None) -> str:
-        """See :meth:`Integers.question`.
-
-        >>> Scale(["never", "now and then", "often"]).question("answer", 1, 2)
-        "answer in 'now and then'..often"
-        """
-        first, last = (quoted(self.words[end]) for end in (low, low if high is None else high))
-        if high is None:
-            return f"{name} >= {first}"
-        return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
+    def _in_query(self, value: int) -> str:
+        return quoted(self.words[value])
 
     def __repr__(self) -> str:
         more = ", ..." if self.size > 4 else ""

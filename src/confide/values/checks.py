@@ -29,9 +29,6 @@ LARGEST_INTEGER = 2**53 - 1
 """Largest value, and most of them: beyond it neighbouring integers are one and the same float64, so distances would be
 wrong, and a device whose numbers are doubles takes none."""
 
-MOST_BITS_SENT = 2**20
-"""Values of a unary encoding up to which a device takes a survey: a report has a bit for each, here 1 MB of text."""
-
 COUNT_LIMIT = 2**53
 """Counts in files lie below it: from here on a float64, which counts are added up in, skips numbers."""
 

@@ -31,12 +31,10 @@ EVERY = ("day", "week", "month", "quarter", "year")
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Months of longer steps."""
 
-EPOCH = date(1970, 1, 1).toordinal()
-
-_TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?"
-_OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
-_MOMENT = re.compile(f"[{BLANK}]*([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]{_TIME}{_OFFSET})?[{BLANK}]*")
-_CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}{_OFFSET}[{BLANK}]*")
+# Seconds may have decimals, and an offset says where the clock stands: neither changes the hour.
+_TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
+_MOMENT = re.compile(f"[{BLANK}]*([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]{_TIME})?[{BLANK}]*")
+_CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}[{BLANK}]*")
 _STEP = re.compile(f"[{BLANK}]*([0-9]{{4}})(?:-(?:W([0-9]{{2}})|Q([0-9])|([0-9]{{2}})))?[{BLANK}]*")
 
 COARSE = {"Y": 4, "M": 2, "W": 1}
@@ -82,7 +80,7 @@ class Timed(Alphabet):
 
     @property
     def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Alphabet.declared`; of hours and weekdays there is nothing to be set."""
+        # Hours and weekdays have no settings; their fields follow from the kind.
         return {}
 
     def __repr__(self) -> str:
@@ -91,6 +89,8 @@ class Timed(Alphabet):
     @property
     def fine_print(self) -> tuple[str, ...]:
         return (told_at_edges("moment", self.unit, 1, self.unit),)
+
+    # Each class below reads a moment, and numpy's dates all at once.
 
     @abstractmethod
     def _of_moment(self, moment: Moment) -> int | str:
@@ -218,7 +218,7 @@ last = "2026-03-31"
         return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
-        """See :meth:`Integers.between`; a finite range is one of dates, as long as there are such."""
+        # Noise may lead beyond the year 9999, where there are no dates.
         if low is None or high is None or not all(_is_step(self.origin + end, self.every) for end in (low, high)):
             return super().between(low, high)
         part = object.__new__(Dates)
@@ -243,7 +243,7 @@ last = "2026-03-31"
         if unit in COARSE and (unit == "W" or EVERY.index(self.every) < COARSE[unit]):
             raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
         if self.every in ("day", "week"):
-            days = times.astype("datetime64[D]").astype(np.int64) + EPOCH
+            days = _ordinals(times)
             return (days if self.every == "day" else (days - 1) // 7) - self.origin
         # numpy counts months from 1970, a step counts them from the year 0.
         months = times.astype("datetime64[M]").astype(np.int64) + 1970 * 12
@@ -252,19 +252,11 @@ last = "2026-03-31"
     def _name(self, values: Values) -> list[str]:
         return [_label_step(self.origin + number, self.every) for number in values.tolist()]
 
-    def question(self, name: str, low: int, high: int | None = None) -> str:
-        """See :meth:`Integers.question`.
-
-        >>> Dates("2026-01-01", "2026-12-31").question("day", 0, 6)
-        'day in 2026-01-01..2026-01-07'
-        """
-        if high is None:
-            return f"{name} >= {_label_step(self.origin + low, self.every)}"
-        first, last = self._name(np.array([low, high]))
-        return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
+    def _in_query(self, value: int) -> str:
+        return _label_step(self.origin + value, self.every)
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.compare`; a day, or a longer step, which is all of its days."""
+        # A longer step, such as a month, means all of its days.
         named = _days_in(str(literal))
         if isinstance(named, str):
             raise InvalidParameterError(
@@ -295,7 +287,7 @@ last = "2026-03-31"
         return starts[:-1], starts[1:] - 1
 
     def name_mean(self, mean: float) -> str:
-        """See :meth:`Alphabet.name_mean`: the nearest day, or step."""
+        # The nearest day or step: half a month has no name.
         return _label_step(self.origin + math.floor(mean + 0.5), self.every)
 
     def sql(self, column: str = "value") -> str:
@@ -316,6 +308,11 @@ last = "2026-03-31"
 
 
 # Steps: days, weeks, ... counted from the year 0 or the first of January of the year 1.
+
+
+def _ordinals(times: NDArray[np.datetime64]) -> Indices:
+    """Return numpy's dates as ordinal numbers; numpy counts days from 1970."""
+    return times.astype("datetime64[D]").astype(np.int64) + date(1970, 1, 1).toordinal()
 
 
 def _count_steps(day: date, every: str) -> int:
@@ -374,9 +371,6 @@ def _days_in(text: str) -> tuple[int, int] | str:
     return start, _start_of(step + 1, every) - 1
 
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
 @dataclass(frozen=True)
 class Circle(Alphabet):
     """Whole numbers from 0 on in a circle: the last one is a neighbour of the first.
@@ -430,7 +424,7 @@ unit = "month"         # what distances are counted in; may be left out
         return first if low == high else f"{first} to {last}"
 
     def stretch(self, low: object, high: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.stretch`.
+        """Return which values lie from `low` to `high`, around the circle.
 
         >>> np.flatnonzero(Circle(24).stretch(22, 2))
         array([ 0,  1,  2, 22, 23])
@@ -440,7 +434,7 @@ unit = "month"         # what distances are counted in; may be left out
         return chosen
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.compare`; on a circle none comes before another, so only the same one is asked for."""
+        # On a circle no value comes before another, so a query may only ask for equality.
         if sign not in ("=", "==", "!="):
             labels = [label.removesuffix(":00") for label in self.labels()]
             raise InvalidParameterError(f"a circle has no order; ask for a stretch of it, in {labels[-2]}..{labels[1]}")
@@ -455,7 +449,7 @@ unit = "month"         # what distances are counted in; may be left out
 
     @property
     def has_numbers(self) -> bool:
-        """See :attr:`Alphabet.has_numbers`; no value comes first."""
+        # No value comes first on a circle, so there are no quantiles.
         return False
 
     _no_mean = (
@@ -504,7 +498,7 @@ class Hours(Timed, Circle):
         return [f"{hour:02d}:00" for hour in values.tolist()]
 
     def label_range(self, low: int, high: int) -> str:
-        """See :meth:`Circle.label_range`; to the last minute, for "00:00 to 01:00" reads as one hour of the two.
+        """Return a range to its last minute: "00:00 to 01:00" reads as one hour.
 
         >>> Hours().label_range(0, 1)
         '00:00 to 01:59'
@@ -544,19 +538,20 @@ class Weekdays(Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         name = text.strip()
-        return _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
+        return _WEEKDAYS[name] if name in _WEEKDAYS else super()._of_text(text)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in COARSE:
             raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
-        return (times.astype("datetime64[D]").astype(np.int64) + EPOCH - 1) % 7
+        return (_ordinals(times) - 1) % 7
 
     def _name(self, values: Values) -> list[str]:
-        return [WEEKDAYS[number][:3] for number in values.tolist()]
+        names = list(_WEEKDAYS)
+        return [names[number] for number in values.tolist()]
 
     def _number(self, literal: object) -> int:
-        if isinstance(literal, str) and literal in _WEEKDAY_NUMBERS:
-            return _WEEKDAY_NUMBERS[literal]
+        if isinstance(literal, str) and literal in _WEEKDAYS:
+            return _WEEKDAYS[literal]
         raise InvalidParameterError(f"{literal!r} is none of the days, {', '.join(self.labels())}")
 
     def sql(self, column: str = "value") -> str:
@@ -564,4 +559,6 @@ class Weekdays(Timed, Circle):
         return f"CAST(extract('isodow' FROM {column}) - 1 AS BIGINT)"
 
 
-_WEEKDAY_NUMBERS = {word: number for number, name in enumerate(WEEKDAYS) for word in (name, name[:3])}
+_WEEKDAYS = {name: number for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))}
+_WEEKDAYS |= {"Monday": 0, "Tuesday": 1, "Wednesday": 2, "Thursday": 3, "Friday": 4, "Saturday": 5, "Sunday": 6}
+"""Number of each weekday by its names, short ones first: these are the labels."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,7 +60,11 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
     cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
     moved, taken = float(surplus.sum()), float(deficit.sum())
     shares = surplus[sources] / moved, deficit[sinks] / taken
-    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
+    try:
+        import ot  # POT takes two seconds to import
+    except ImportError:
+        raise MissingExtraError("POT", "The earth mover's distance on a grid", "planar") from None
+    value, log = ot.emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
     # POT merely warns when it runs out of iterations, and returns a wrong value.
     if log["warning"] is not None or log["result_code"] != 1:
         raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
@@ -86,47 +89,11 @@ def total_variation(left: ArrayLike, right: ArrayLike) -> float:
     >>> total_variation([0.5, 0.5], [0.75, 0.25])
     0.25
     """
-    p, q = _pair(left, right)
-    return float(np.abs(p - q).sum() / 2)
-
-
-def kl_divergence(left: ArrayLike, right: ArrayLike) -> float:
-    """Kullback-Leibler divergence of `right` from `left`, in nats; infinite if `right` rules out what `left` has.
-
-    >>> round(kl_divergence([1.0, 0.0], [0.5, 0.5]), 4)
-    0.6931
-    """
-    p, q = _pair(left, right)
-    present = p > 0
-    if (q[present] == 0).any():
-        return float("inf")
-    # Rounding can take the sum of two nearly equal distributions below zero, where no divergence lies.
-    return max(0.0, float((p[present] * np.log(p[present] / q[present])).sum()))
-
-
-def hellinger(left: ArrayLike, right: ArrayLike) -> float:
-    """Hellinger distance, between 0 and 1.
-
-    >>> hellinger([1.0, 0.0], [0.0, 1.0])
-    1.0
-    """
-    p, q = _pair(left, right)
-    return float(np.linalg.norm(np.sqrt(p) - np.sqrt(q)) / np.sqrt(2))
-
-
-def _pair(left: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     sizes = size_of(left, "left distribution"), size_of(right, "right distribution")
     if sizes[0] != sizes[1]:
         raise InvalidDistributionError(f"Two distributions must have the same length; got {sizes[0]} and {sizes[1]}.")
-    return as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
-
-
-def _load_pot() -> Any:
-    try:
-        import ot  # takes two seconds, so only where it is needed
-    except ImportError:
-        raise MissingExtraError("POT", "The earth mover's distance on a grid", "planar") from None
-    return ot
+    p, q = as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
+    return float(np.abs(p - q).sum() / 2)
 
 
 FloatArray = NDArray[np.float64]

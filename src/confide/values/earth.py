@@ -447,7 +447,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return row, column
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`; decimal degrees alone are read."""
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None:
             return None
@@ -478,7 +477,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return self._degrees(cells[:, None, :] + around)
 
     def _name(self, values: Values) -> list[str]:
-        """See :meth:`Alphabet._name`; the centre of each cell."""
+        # A cell is called by its centre.
         return [self.label(point) for point in self._degrees(values + 0.5).tolist()]
 
     def label(self, point: Sequence[float]) -> str:
@@ -635,7 +634,7 @@ class Degrees(Plane):
     field_names = ("latitude", "longitude")
 
     @property
-    def resolutions(self) -> tuple[int, ...]:
+    def resolutions(self) -> tuple[int, ...]:  # type: ignore[override]  # known of each lattice
         """Steps of the lattice to a degree of latitude and to one of longitude."""
         return (self.latitude_steps, self.longitude_steps)
 
@@ -754,7 +753,7 @@ east = -73.9374
 
     @property
     def fine(self) -> Degrees:
-        """See :attr:`Lattice.fine`; the lattice itself is fine enough."""
+        # The lattice of about a metre is fine enough itself.
         return Degrees(self.spacing, self.unit, self.latitude_steps, self.longitude_steps)
 
     @property
@@ -781,7 +780,6 @@ east = -73.9374
         return steps
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`; decimal degrees alone are read."""
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None or not self.bounds.holds(latitude, longitude):
             return None

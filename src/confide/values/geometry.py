@@ -14,12 +14,12 @@ from abc import ABC
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.values.checks import LARGEST_INTEGER
+from confide.values.checks import LARGEST_INTEGER, settle
 from confide.values.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
 
 Values = NDArray[Any]
@@ -37,7 +37,7 @@ class Geometry(ABC):
     parts: int = 1
     """Number of parts of one value: 1 for a number or a category, 2 for a cell."""
 
-    dimensions: ClassVar[int] = 0
+    dimensions: int = 0
     """1 on a line, 2 in a plane, 0 for values without straight lines between them."""
 
     is_finite: bool = True
@@ -50,7 +50,7 @@ class Geometry(ABC):
     size: int
     """Number of values, where they are finitely many."""
 
-    @property
+    @cached_property
     def metric(self) -> Metric:
         """Distance between values."""
         return Euclidean(self.spacing)
@@ -88,9 +88,8 @@ class RingGeometry(Geometry):
 
     size: int
 
-    @property
-    def metric(self) -> Metric:
-        return Circular(self.size)
+    def __post_init__(self) -> None:
+        settle(self, metric=Circular(self.size))
 
 
 @dataclass(frozen=True)
@@ -230,18 +229,9 @@ class LatticeGeometry(Geometry):
 
     is_finite = False
 
-    @property
-    def parts(self) -> int:  # type: ignore[override]  # known of each lattice
-        """Number of parts of one value."""
-        return len(self.resolutions)
-
-    @property
-    def dimensions(self) -> int:  # type: ignore[override]
-        return self.parts
-
-    @property
-    def is_whole(self) -> bool:  # type: ignore[override]
-        return set(self.resolutions) == {1}
+    def __post_init__(self) -> None:
+        parts = len(self.resolutions)
+        settle(self, parts=parts, dimensions=parts, is_whole=set(self.resolutions) == {1})
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -256,10 +246,19 @@ class LatticeGeometry(Geometry):
         if self.parts == 1:
             return np.where(exact, fold(steps), -1)
         near: NDArray[np.bool_] = np.all(exact & (np.abs(steps) < LARGEST_LATTICE), axis=1)
-        return np.where(near, pair_up(*fold(np.where(near[:, None], steps, 0)).T), -1)
+        left, right = fold(np.where(near[:, None], steps, 0)).T
+        # All pairs of naturals are numbered square by square (Szudzik).
+        paired = np.where(left >= right, left * left + left + right, right * right + left)
+        return np.where(near, paired, -1)
 
     def decode(self, indices: Indices) -> Values:
-        steps = unfold(indices if self.parts == 1 else np.stack(take_apart(indices), axis=-1))
+        if self.parts == 2:
+            root = np.sqrt(indices.astype(np.float64)).astype(np.int64)
+            root -= root * root > indices  # the float root may be one too large or small
+            root += (root + 1) * (root + 1) <= indices
+            rest = indices - root * root
+            indices = np.stack([np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)], axis=-1)
+        steps = unfold(indices)
         return steps if self.is_whole else steps / self.resolutions
 
     def _multiples(self, values: Values) -> tuple[Indices, NDArray[np.bool_]]:
@@ -280,14 +279,8 @@ class SubsetGeometry(Geometry):
     whole: Geometry
     size: int
 
-    @property
-    def parts(self) -> int:  # type: ignore[override]  # that of the whole
-        """Number of parts of one value."""
-        return self.whole.parts
-
-    @property
-    def metric(self) -> Metric:
-        return self.whole.metric
+    def __post_init__(self) -> None:
+        settle(self, parts=self.whole.parts, metric=self.whole.metric)
 
 
 @dataclass(frozen=True)
@@ -296,15 +289,10 @@ class ProductGeometry(Geometry):
 
     factors: tuple[Geometry, ...]
 
-    @property
-    def parts(self) -> int:  # type: ignore[override]  # known of each product
-        """Number of parts of one value."""
-        return sum(factor.parts for factor in self.factors)
-
-    @property
-    def is_finite(self) -> bool:  # type: ignore[override]
-        """Whether there are finitely many values."""
-        return all(factor.is_finite for factor in self.factors)
+    def __post_init__(self) -> None:
+        widths = tuple(factor.parts for factor in self.factors)
+        settle(self, parts=sum(widths), is_finite=all(factor.is_finite for factor in self.factors))
+        settle(self, metric=SumMetric(tuple(factor.metric for factor in self.factors), widths))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -314,10 +302,6 @@ class ProductGeometry(Geometry):
     @property
     def size(self) -> int:  # type: ignore[override]
         return math.prod(self.shape)
-
-    @property
-    def metric(self) -> Metric:
-        return SumMetric(tuple(factor.metric for factor in self.factors), tuple(one.parts for one in self.factors))
 
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
@@ -343,17 +327,3 @@ def fold(numbers: Indices) -> Indices:
 def unfold(indices: Indices) -> Indices:
     """Undo :func:`fold`."""
     return np.where(indices % 2 == 0, indices // 2, -(indices + 1) // 2)
-
-
-def pair_up(left: Indices, right: Indices) -> Indices:
-    """Return numbers for all pairs of naturals square by square (Szudzik)."""
-    return np.where(left >= right, left * left + left + right, right * right + left)
-
-
-def take_apart(indices: Indices) -> tuple[Indices, Indices]:
-    """Undo :func:`pair_up`."""
-    root = np.sqrt(indices.astype(np.float64)).astype(np.int64)
-    root -= root * root > indices  # the float root may be one too large or small
-    root += (root + 1) * (root + 1) <= indices
-    rest = indices - root * root
-    return np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -92,17 +91,15 @@ class UnboundedAlphabet(Alphabet):
         check_positive("spacing", self.spacing)
         check_text("unit", self.unit)
 
-    @property
-    @abstractmethod
-    def resolutions(self) -> tuple[int, ...]:
-        """Lattice points per step, for each part of a value."""
+    resolutions: ClassVar[tuple[int, ...]]
+    """Lattice points per step, for each part of a value."""
 
     @cached_property
     def geometry(self) -> LatticeGeometry:
         return LatticeGeometry(self.resolutions, self.spacing)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.contains`; also for points too far out to be numbered."""
+        # Points too far out to have a number belong to the lattice, too.
         return self.geometry.contains(values)
 
     def __repr__(self) -> str:
@@ -313,10 +310,7 @@ class Plane(UnboundedAlphabet):
     spacing: float = 1.0
     unit: str = ""
 
-    @property
-    def resolutions(self) -> tuple[int, ...]:
-        """Lattice points per step, for each part of a point."""
-        return (self.RESOLUTION, self.RESOLUTION)
+    resolutions = (RESOLUTION, RESOLUTION)
 
     def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
         """Return the points that lie so many fine steps from cells."""

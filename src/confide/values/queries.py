@@ -61,12 +61,8 @@ from confide.values.wording import plural
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
 
-SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9}
-SCALES |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
+SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 """Words and letters behind a number by which it is multiplied."""
-
-CURRENCIES = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
-"""Signs before a number, and the units that they stand for."""
 
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -471,7 +467,8 @@ class _Reader:
         unit = self.alphabet.unit.lower().split()
         # Amounts in a unit may have its sign, or any where the unit names no currency.
         words = [_singular(one) for one in unit if _singular(one) not in SCALES]
-        for sign, currencies in CURRENCIES.items():
+        signs = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
+        for sign, currencies in signs.items():
             is_known = sign in words or any(one in currencies.split() for one in words)
             if sign in word and words and not is_known:
                 raise self._error(f"the values are in {self.alphabet.unit}, not in {sign}")
