@@ -64,7 +64,7 @@ class Origin:
     @classmethod
     def of(cls, noise: Noise, reports: float) -> Origin:
         """Return the origin of reports that all have the same noise."""
-        return cls(**{_FIELDS[noise]: reports})
+        return cls(**{ORIGINS[noise]: reports})
 
     @property
     def total(self) -> float:
@@ -74,7 +74,7 @@ class Origin:
     @property
     def noise(self) -> Noise | None:
         """The noise of all reports; None where they differ."""
-        found = [noise for noise, name in _FIELDS.items() if getattr(self, name)] or [Noise.UNKNOWN]
+        found = [noise for noise, name in ORIGINS.items() if getattr(self, name)] or [Noise.UNKNOWN]
         return found[0] if len(found) == 1 else None
 
     @property
@@ -100,7 +100,7 @@ class Origin:
     @property
     def record(self) -> dict[str, Any]:
         """The numbers and the sentence, for JSON."""
-        numbers = [(name, getattr(self, name)) for name in ORIGINS]
+        numbers = [(name, getattr(self, name)) for name in ORIGINS.values()]
         return {
             "noise": "mixed" if self.noise is None else str(self.noise),
             "is_simulated": self.is_simulated,
@@ -110,7 +110,7 @@ class Origin:
         }
 
     def __add__(self, other: Origin) -> Origin:
-        return Origin(*(getattr(self, name) + getattr(other, name) for name in ORIGINS))
+        return Origin(*(getattr(self, name) + getattr(other, name) for name in ORIGINS.values()))
 
     def __str__(self) -> str:
         if self.noise is Noise.SECURE:
@@ -135,10 +135,8 @@ class Origin:
         return f"Of {self.total:,.10g} reports, {listed(parts)}.{protected}"
 
 
-ORIGINS = ("secure", "simulated", "unknown", "permanent")
-
-_FIELDS = dict(zip((Noise.SECURE, Noise.SEEDED, Noise.UNKNOWN, Noise.PERMANENT), ORIGINS, strict=True))
-"""Where reports of each noise are counted."""
+ORIGINS = dict(zip((Noise.SECURE, Noise.SEEDED, Noise.UNKNOWN, Noise.PERMANENT), Origin.__annotations__, strict=True))
+"""Field of an origin that counts the reports of each noise, in the order of the fields."""
 
 
 _DRAWN: dict[int, tuple[weakref.ref[Any], Noise, tuple[int, int]]] = {}

@@ -21,7 +21,6 @@ document holds them, with a digest of their own behind the survey's fingerprint.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import inspect
 import json
 import math
@@ -47,7 +46,7 @@ from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
 from confide.values.checks import check_count, check_positive, require_kinds
 from confide.values.portable import canonical_json, fingerprint_of, read_json
-from confide.values.wording import Shown, counted
+from confide.values.wording import Shown, counted, suggestion
 
 Builder = TypeVar("Builder")
 
@@ -609,7 +608,7 @@ def _choose(known: Mapping[str, Builder], table: dict[str, Any], place: str) -> 
     kind = table["kind"]
     if not isinstance(kind, str) or kind not in known:
         raise SurveyError(
-            f"[{place}] has the unknown kind {kind!r}{_suggestion(kind, known)}. Known: {', '.join(known)}."
+            f"[{place}] has the unknown kind {kind!r}{suggestion(kind, known)}. Known: {', '.join(known)}."
         )
     return known[kind]
 
@@ -643,13 +642,7 @@ def _text(key: str, value: object) -> str:
 
 def _refuse_unknown(place: str, table: dict[str, Any], known: Iterable[str]) -> None:
     names = list(known)
-    for key in table:
-        if key not in names:
-            raise SurveyError(
-                f"{place} has the unknown key {key!r}{_suggestion(key, names)}. Known: {', '.join(names)}."
-            )
-
-
-def _suggestion(word: object, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(word), list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    unknown = next((key for key in table if key not in names), None)
+    if unknown is not None:
+        meant = suggestion(unknown, names)
+        raise SurveyError(f"{place} has the unknown key {unknown!r}{meant}. Known: {', '.join(names)}.")

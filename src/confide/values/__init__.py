@@ -1,4 +1,4 @@
-"""Alphabets: the values that a person may have, their numbers and their places.
+"""Alphabets: the values that a person may have.
 
 >>> ages = Integers(0, 99)
 >>> ages.encode([30, 35])

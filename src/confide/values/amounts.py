@@ -1,4 +1,4 @@
-"""Amounts in bins, equal or chosen, with open ends or without: "10 to 20 thousand", "100 thousand or more".
+"""Amounts in bins: "10 to 20 thousand", "100 thousand or more".
 
 An amount is the decimal number that is written, and a float the shortest decimal that it prints as; both are compared
 with the edges exactly. A bin holds its lower edge and not its upper one, so the last edge of a closed end is outside.
@@ -36,7 +36,9 @@ MOST_BINS = 2**16
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bins(Integers):
-    """Amounts from one edge up to, and not with, the next; a value is the number of a bin, from 0.
+    """Amounts in bins; a value is the number of a bin.
+
+    A bin holds its lower edge and not its upper one.
 
     Bins lie as far apart as their middles; an open one as if it were as wide as its neighbour. So two amounts on either
     side of an edge count as a whole bin apart, however close they are, and two amounts in one bin are not told apart.
@@ -133,7 +135,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     @cached_property
     def middles(self) -> tuple[Fraction, ...]:
-        """Places of the bins: their middles, an open bin being as wide as its neighbour."""
+        """Middles of bins; an open bin is as wide as its neighbour."""
         edges, closed = self.edges, [(one + other) / 2 for one, other in pairwise(self.edges)]
         first = [2 * edges[0] - closed[0]] if self.below else []
         last = [2 * edges[-1] - closed[-1]] if self.above else []
@@ -249,7 +251,10 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         return numbers
 
     def _number(self, place: int) -> int:
-        """Return the number of a bin by how many edges are at most an amount; one just outside where there is none."""
+        """Return the bin of an amount with `place` edges below it.
+
+        Where there is no bin, the number is the next one outside.
+        """
         if self._has_bin(place):
             return self.span[0] + self.below + place - 1
         return self.span[0] - 1 if place == 0 else self.span[1] + 1
@@ -263,14 +268,14 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     @cached_property
     def _limits(self) -> NDArray[np.float64]:
-        """Least people's own amounts, before the scale, that lie at or above each edge."""
+        """Least amount, before scaling, at or above each edge."""
         near = [(edge, float(edge / self.scale)) for edge in self.edges]
         # A float counts as the decimal that it prints as; where that scaled stays below the edge, it is the next one.
         reached = ((one, Fraction(repr(one)) * self.scale >= edge) for edge, one in near)
         return np.array([one if is_there else math.nextafter(one, math.inf) for one, is_there in reached])
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the bin of a column of numbers; null where there is none.
+        """Return SQL for the bin of a column of numbers, or null.
 
         >>> print(Bins(0, 2, 1).sql("rooms"))
         CASE WHEN NOT isfinite(CAST(rooms AS DOUBLE)) THEN NULL WHEN rooms < 0 THEN NULL WHEN rooms < 1 THEN 0 WHEN \
@@ -459,7 +464,10 @@ def _settle_edges(
 
 
 def _short(name: str, edge: Fraction) -> Fraction:
-    """Refuse an edge that float64 does not hold to the last digit: files, SQL and arrays would not agree on it."""
+    """Refuse an edge of more than 15 digits.
+
+    Float64 does not hold it to the last digit, so files, SQL and arrays would disagree on it.
+    """
     if abs(edge) > Fraction(10**15) or Fraction(str(float(edge))) != edge:
         raise InvalidParameterError(f"{name} may have 15 digits at most; got {float(edge)!r}. Round it.")
     return edge

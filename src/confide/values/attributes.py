@@ -1,8 +1,7 @@
-"""Alphabets made of others: several attributes of one person, and a selection of values."""
+"""Alphabets made of others: attributes of a person, and selections of values."""
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 import re
@@ -28,13 +27,14 @@ from confide.values.base import (
 from confide.values.checks import read_only, refuse_masked, settle
 from confide.values.geometry import Indices, ProductGeometry, SubsetGeometry, Values
 from confide.values.metrics import Value, cut
+from confide.values.wording import suggestion
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, init=False)
 class Attributes(Alphabet):
-    """All combinations of a value of each attribute, the last one running fastest.
+    """All combinations of the attributes' values; the last one runs fastest.
 
     A value is the tuple of the attributes' values in order; a cell of a grid takes two places of it. The names of
     the attributes are their columns in files and their names in queries.
@@ -130,7 +130,7 @@ values = ["north", "south", "east", "west"]
 
     @property
     def field_names(self) -> tuple[str, ...]:
-        """Names of the parts in files: those of the attributes, and of a cell's row and column behind them."""
+        """Names of the columns in files; a cell has two."""
         return tuple(field for name, one in self.declared.items() for field in _columns(name, one.field_names))
 
     @property
@@ -233,7 +233,10 @@ values = ["north", "south", "east", "west"]
         return ", ".join(f"{name}: {hint}" if hint else f"in {name}" for name, hint in refused)
 
     def fields(self, texts: Sequence[str], *, is_raw: bool = False) -> Iterator[tuple[Alphabet, tuple[str, ...]]]:
-        """Return each attribute's alphabet with its own of the texts of a row: of a report, or of people's values."""
+        """Yield each attribute's alphabet with its texts of a row.
+
+        `is_raw`: the row holds people's own values rather than a report.
+        """
         start = 0
         for alphabet in self.alphabets:
             end = start + (len(alphabet.raw_names[0]) if is_raw else alphabet.parts)
@@ -241,11 +244,11 @@ values = ["north", "south", "east", "west"]
             start = end
 
     def columns(self, values: Values) -> list[Values]:
-        """Return the values of each attribute out of rows of all of them."""
+        """Split rows into the values of each attribute."""
         return columns_of(values, self.widths)
 
     def split(self, indices: Any) -> tuple[Any, ...]:
-        """Return the number of each attribute's value in combinations given by their numbers; see :meth:`join`.
+        """Return the number of each attribute's value in numbered combinations.
 
         >>> from confide import Integers
         >>> Attributes(age=Integers(0, 9), size=Integers(0, 4)).split(12)
@@ -267,8 +270,7 @@ values = ["north", "south", "east", "west"]
     def axis(self, name: str) -> int:
         """Return the place of an attribute, or say which there are."""
         if name not in self.names:
-            close = difflib.get_close_matches(str(name), self.names, n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            meant = suggestion(name, self.names)
             raise InvalidParameterError(f"There is no attribute {name!r}{meant}; known: {', '.join(self.names)}.")
         return self.names.index(name)
 
@@ -280,7 +282,7 @@ values = ["north", "south", "east", "west"]
         return chosen[names[0]] if len(names) == 1 else Attributes(**chosen)
 
     def margin(self, vectors: FloatArray, *names: str) -> FloatArray:
-        """Sum vectors over all values, on the last axis, to vectors over some attributes, in the order of these.
+        """Sum vectors over all values, on their last axis, to some attributes.
 
         >>> from confide import Integers
         >>> Attributes(a=Integers(0, 1), b=Integers(0, 1)).margin(np.array([0.1, 0.2, 0.3, 0.4]), "b")
@@ -296,7 +298,9 @@ values = ["north", "south", "east", "west"]
         return summed
 
     def spread(self, weights: NDArray[Any], *names: str) -> NDArray[Any]:
-        """Give every value the weight of its combination of some attributes: what :meth:`margin` sums, asked back.
+        """Give every value the weight of its combination of some attributes.
+
+        This is the transpose of :meth:`margin`.
 
         >>> from confide import Integers
         >>> Attributes(a=Integers(0, 1), b=Integers(0, 2)).spread(np.array([5, 7]), "a")
@@ -329,7 +333,7 @@ values = ["north", "south", "east", "west"]
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
-    """Refuse fewer than two names, and those that cannot stand in a survey, a file and a query."""
+    """Refuse fewer than two names, and names that no query can hold."""
     if len(names) < 2:
         raise InvalidParameterError(
             f"{what} is for two attributes or more, such as {what}(age=..., sex=...); got {', '.join(names) or 'none'}."
@@ -345,7 +349,7 @@ def check_names(what: str, names: Sequence[str]) -> None:
 
 
 def columns_of(rows: Values, widths: Sequence[int]) -> list[Values]:
-    """Return the columns of each attribute, each with one type of its own where rows hold several."""
+    """Return the columns of each attribute, each with its own type."""
     ends = itertools.pairwise(itertools.accumulate(widths, initial=0))
     # A row of mixed types holds objects; a column of one attribute is plain again.
     own = [rows[:, start:end] if end - start > 1 else rows[:, start] for start, end in ends]
@@ -357,7 +361,7 @@ def _columns(name: str, fields: Sequence[str]) -> tuple[str, ...]:
 
 
 def _flat(values: Sequence[Any]) -> Value | None:
-    """Return the parts of all values as those of one; None where one could not be read."""
+    """Join the parts of all values; None if one is unreadable."""
     if None in values:
         return None
     return tuple(part for value in values for part in (value if isinstance(value, tuple) else (value,)))
@@ -365,7 +369,7 @@ def _flat(values: Sequence[Any]) -> Value | None:
 
 @dataclass(frozen=True, eq=False)
 class Selection(Alphabet):
-    """Values picked from an alphabet, bounded or unbounded, and numbered anew in the order given.
+    """Values picked from an alphabet, numbered anew in the order given.
 
     >>> from confide import Integers
     >>> few = Selection(Integers(), np.array([-5, 3, 10**9]))

@@ -1,4 +1,4 @@
-"""The contract of every alphabet, its kinds by name, and arrays of values as people hand them over.
+"""Contract of every alphabet, kinds by name, and arrays of values.
 
 A kind of alphabet, mechanism or method is declared once, in its class: its name is ``kind``; a mechanism also has a
 ``title``, one sentence ``about`` it and an ``example``, an alphabet an ``example`` and the mechanism that is ``usual``
@@ -178,7 +178,7 @@ LARGEST_LISTED = 2**26
 
 
 class Alphabet(ABC):
-    """The values a person may have, numbered from 0 to ``size - 1``.
+    """The values a person may have, numbered from 0 on.
 
     One of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers; `labels`,
     `take` and `read` say what people call them.
@@ -235,12 +235,12 @@ class Alphabet(ABC):
 
     @property
     def declared(self) -> Mapping[str, Any] | None:
-        """Settings as a survey states them; None where these are the fields of the class."""
+        """Settings in a survey; None where they are the class's fields."""
         return None
 
     @property
     def reading(self) -> str:
-        """Rule by which people's own texts become values, in words; empty where they are the values."""
+        """Rule by which people's own texts become values; empty without one."""
         return ""
 
     @property
@@ -250,22 +250,25 @@ class Alphabet(ABC):
 
     @property
     def mean_remark(self) -> str:
-        """Remark on a mean of something coarser than people's own values; empty elsewhere."""
+        """Remark on a mean of coarser values than people's own, or empty."""
         return ""
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """Sentences on what a promise between values means for people's own values; empty where these are the same."""
+        """What a promise between values means for people's own, in sentences."""
         return ()
 
     @property
     @abstractmethod
     def geometry(self) -> Geometry:
-        """How the values lie to each other: all that mechanisms, distances and pictures ask about them."""
+        """How the values lie to each other.
+
+        This is all that mechanisms, distances and pictures ask about them.
+        """
 
     @property
     def positions(self) -> tuple[Fraction, ...] | None:
-        """Places along a line, in units of distance, where values lie on one unevenly; None for all others."""
+        """Places of unevenly spaced values on a line; None for all others."""
         return self.geometry.positions
 
     @property
@@ -275,7 +278,7 @@ class Alphabet(ABC):
 
     @property
     def parts(self) -> int:
-        """Number of parts of one value: 1 for a number or a category, 2 for a cell."""
+        """Number of parts of one value; a cell has two."""
         return self.geometry.parts
 
     @property
@@ -285,11 +288,11 @@ class Alphabet(ABC):
 
     @property
     def is_listable(self) -> bool:
-        """Whether the values are few enough for arrays over all of them, which is more than to be finite."""
+        """Whether the values are few enough for arrays over all of them."""
         return self.is_finite and self.size <= LARGEST_LISTED
 
     def require_listable(self) -> None:
-        """Refuse to make an array over all values where they are unbounded or too many.
+        """Refuse an array over all values if they are too many.
 
         >>> from confide import Integers
         >>> Integers(0, 99).require_listable()
@@ -304,7 +307,7 @@ class Alphabet(ABC):
             )
 
     def require_pairs(self) -> None:
-        """Refuse to make a matrix over all pairs of values where that has too many entries."""
+        """Refuse a matrix over too many pairs of values."""
         self.require_listable()
         if self.size**2 > 8 * LARGEST_LISTED:  # 4 GB
             raise TooLargeError(
@@ -339,7 +342,7 @@ class Alphabet(ABC):
         return ("value",) if self.geometry.parts == 1 else ("row", "column")
 
     def locate(self, values: Values) -> Indices:
-        """Return the number of each value, and -1 for what is not in the alphabet."""
+        """Return the number of each value, and -1 outside the alphabet."""
         return self.geometry.locate(values)
 
     def decode(self, indices: ArrayLike) -> Values:
@@ -347,7 +350,7 @@ class Alphabet(ABC):
         return self.geometry.decode(np.asarray(indices, dtype=np.int64))
 
     def parse(self, fields: Sequence[str]) -> Value | None:
-        """Read one value from the text fields of a file, or None where they cannot be read."""
+        """Read one value from the texts of a file; None if impossible."""
         found = [parse_integer(text) if self.geometry.is_whole else parse_real(text) for text in fields]
         parts = tuple(part for part in found if part is not None)
         if len(parts) < len(found):
@@ -356,37 +359,44 @@ class Alphabet(ABC):
 
     @property
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the columns in which people's own values stand, the usual ones first, then others to look for."""
+        """Names of the columns of people's own values, usual ones first."""
         return (self.field_names,)
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """Turn the texts of a person's own value into a value: an amount into its bin, say. None where it is none.
+        """Turn a person's own value, as texts, into a value, or None.
+
+        An amount becomes its bin, for example.
 
         Files of values are read by this, files of reports by :meth:`parse`.
         """
         return self.parse(fields)
 
     def take(self, raw: ArrayLike) -> Values:
-        """Turn people's own values into an array of values, as :meth:`read` does, refusing what is none."""
+        """Turn people's own values into an array of values, or raise."""
         return self.as_array(raw)
 
     def fault(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that know more than numbers)
-        """Return why :meth:`read` refuses texts, in a few words; nothing where they are merely outside or no number."""
+        """Return why :meth:`read` refuses texts, in a few words.
+
+        It is empty where they are merely outside or no number.
+        """
         return ""
 
     def remark(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that change texts)
-        """Return what :meth:`read` does to texts that it accepts, such as "folded"; nothing where it does nothing.
+        """Return what :meth:`read` did to texts, such as "folded", or nothing.
 
         It is counted and told, so that nothing is guessed in silence.
         """
         return ""
 
     def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:  # noqa: ARG002 (for those with open ends)
-        """Return for each open end, by its name, which of the values lie there."""
+        """Return which values lie in each open end, by its name."""
         return {}
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
-        """Return for which values a comparison with a person's own value holds; None where values themselves compare.
+        """Return which values satisfy a comparison with a person's own value.
+
+        None where the values themselves are compared.
 
         Raises
         ------
@@ -396,7 +406,7 @@ class Alphabet(ABC):
         return None
 
     def stretch(self, low: object, high: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
-        """Return which values lie from one to another, both inside, where that goes around a circle; None elsewhere."""
+        """Return the values between two ends around a circle; None elsewhere."""
         return None
 
     @property
@@ -432,11 +442,11 @@ class Alphabet(ABC):
         return f"{mean:.4g}"
 
     def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
-        """Return which setting of the survey would take texts that :meth:`read` refuses; nothing where none would."""
+        """Return the setting under which refused texts would be read, or nothing."""
         return ""
 
     def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
-        """Return the value that a word in a query names; None where values are no words.
+        """Return the value that a word in a query names, or None.
 
         Raises
         ------
@@ -446,23 +456,23 @@ class Alphabet(ABC):
         return None
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 (for those that lie on the Earth)
-        """Return latitude and longitude of the centres of values with these numbers, where they lie on the Earth."""
+        """Return latitude and longitude of the centres of numbered values."""
         raise InvalidParameterError(
             f'{self!r} has no places on the Earth. Distances and areas are for Places, kind = "places" in a survey.'
         )
 
     def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """Return latitude and longitude of the corners of values with these numbers, where they lie on the Earth."""
+        """Return latitude and longitude of the corners of numbered values."""
         return self.centres(indices)[:, None]
 
     @property
     def coordinates(self) -> NDArray[np.float64]:
-        """Places of the values, one row a value, in steps of the spacing."""
+        """Places of all values, one row each, in steps of the spacing."""
         self.require_listable()
         return self.points(np.arange(self.size))
 
     def points(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """Return where the values with these numbers lie, one row a value; without an array over all values.
+        """Return the places of numbered values, one row each.
 
         >>> from confide import Grid
         >>> Grid(2, 3).points([2, 3])
@@ -486,7 +496,7 @@ class Alphabet(ABC):
         return indices
 
     def as_array(self, values: ArrayLike) -> Values:
-        """Return a sequence of values as an array, refusing what has another shape than values of this alphabet."""
+        """Return a sequence of values as an array of the right shape."""
         return as_values(values, self, (self.field_names,))
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
@@ -519,7 +529,9 @@ class Alphabet(ABC):
         return self.metric.between(points[:, None, :], points[None, :, :])
 
     def labels(self, numbers: ArrayLike | None = None) -> list[str]:
-        """Return a short text for each value, or for those with these numbers: all that people are shown of a value.
+        """Return a short text for each value, or for numbered ones.
+
+        Only these texts are shown to people.
 
         >>> from confide import Grid
         >>> Grid(2, 3).labels([2, 3])
@@ -531,7 +543,10 @@ class Alphabet(ABC):
         return self._name(self.decode(chosen.reshape(-1)))
 
     def _name(self, values: Values) -> list[str]:
-        """Return what people call these values; where that is not the value itself, `has_labels` says so."""
+        """Return what people call these values.
+
+        `has_labels` says whether that differs from the value itself.
+        """
         return [label_value(value) for value in values.tolist()]
 
     # Of values on a line, and of what speaks of ranges of them.
@@ -542,7 +557,7 @@ class Alphabet(ABC):
         return self.unit if self.unit and self.spacing == 1 and self.positions is None else "value"
 
     def ticks(self, most: int) -> list[tuple[float, str]]:  # noqa: ARG002 (for those that have labels)
-        """Return some places along the values, and what stands there on an axis; none where they are plain numbers."""
+        """Return ticks of an axis; none where values are plain numbers."""
         return []
 
     def label_range(self, low: int, high: int) -> str:
@@ -558,7 +573,7 @@ class Alphabet(ABC):
         return f"{first} to {last}" if self.has_labels or low < 0 else f"{first}\N{EN DASH}{last}"
 
     def question(self, name: str, low: int, high: int | None = None) -> str:
-        """Return the query for the share of values from `low` to `high`, or from `low` on.
+        """Return the query for values from `low` to `high`, or upwards.
 
         >>> from confide import Integers
         >>> Integers(0, 99).question("age", 20, 24), Integers(0, 99).question("age", 65)
@@ -579,7 +594,7 @@ class Alphabet(ABC):
         return str(value)
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
-        """Return the whole numbers from `low` to `high`, or all, as far apart as these: what reports may be."""
+        """Return the alphabet of reports from `low` to `high`, or of all."""
         from confide.values.planes import Integers  # which is an alphabet itself
 
         return Integers(low, high, self.spacing, self.unit)
@@ -589,7 +604,9 @@ class Alphabet(ABC):
 
 
 def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]], wanted: str = "") -> Values:
-    """Return a sequence of values as an array, refusing single values, mixtures and what is missing.
+    """Return a sequence of values as an array, or say why not.
+
+    Single values, mixed types and missing values are refused.
 
     Parameters
     ----------
@@ -628,7 +645,7 @@ def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]]
 
 
 def as_value(listed: Any) -> Value:
-    """Return one value from an array's `tolist()` as users write it: a tuple where it has several parts.
+    """Return an entry of `tolist()` as a value; lists become tuples.
 
     >>> as_value([3, 4]), as_value("red")
     ((3, 4), 'red')
@@ -638,7 +655,9 @@ def as_value(listed: Any) -> Value:
 
 
 def plain_array(array: Values) -> Values:
-    """Return text and integers held as objects, as data frames hold them, plainly, and unsigned integers as signed.
+    """Return objects, as data frames hold them, as plain texts or numbers.
+
+    Unsigned integers become signed ones.
 
     >>> [plain_array(np.array(values, dtype=object)).dtype.kind for values in (["a", "b"], [1, 2])]
     ['U', 'i']
@@ -662,20 +681,23 @@ def plain_array(array: Values) -> Values:
 
 
 def wide_floats(array: Values) -> Values:
-    """Return narrow floats as the decimals that they print as: 0.7 of 32 bits is below 0.7 of 64."""
+    """Return narrow floats as the decimals that they print as.
+
+    0.7 of 32 bits is below 0.7 of 64.
+    """
     is_narrow = array.dtype.kind == "f" and array.dtype.itemsize < 8
     return array.astype(str).astype(np.float64) if is_narrow else array
 
 
 def unbounded(alphabet: Alphabet) -> InvalidParameterError:
-    """Return the error that says that a finite alphabet is needed, and how to give one."""
+    """Return the error that asks for a finite alphabet."""
     known = {1: "Integers(low, high)", 2: "Grid(rows, columns)"}
     bounded = alphabet._bounded or known.get(alphabet.geometry.dimensions, " or ".join(known.values()))
     return InvalidParameterError(f"{alphabet!r} is unbounded, and a finite one is needed here. Give one: {bounded}.")
 
 
 def spacing_and_unit(alphabet: Alphabet) -> tuple[str, str]:
-    """Return what a repr says of spacing and unit; nothing where they are the usual ones."""
+    """Return spacing and unit for a repr; empty if they are default."""
     spacing = "" if alphabet.spacing == 1 else f"spacing={alphabet.spacing!r}"
     return spacing, f"unit={alphabet.unit!r}" if alphabet.unit else ""
 
@@ -686,7 +708,7 @@ def joined(*parts: str) -> str:
 
 
 def _outside_error(alphabet: Alphabet, values: Values, outside: Indices) -> ValueOutsideAlphabetError:
-    """Return the error that says which values are none, why, and what to do about it."""
+    """Return the error for values outside: which, why, and the cure."""
     if values.dtype.kind == "O":  # one of another kind may have made objects of all: each is judged by itself
         known: dict[str, bool] = {}
         alone = []
@@ -716,7 +738,9 @@ def _outside_error(alphabet: Alphabet, values: Values, outside: Indices) -> Valu
 
 
 def find_columns(wanted: Sequence[str], header: Sequence[str]) -> list[int] | None:
-    """Return where columns stand in a header; capitals do not matter where only one column can be meant.
+    """Return where columns stand in a header, or None.
+
+    Capitals do not matter where only one column can be meant.
 
     >>> find_columns(["age", "sex"], ["Sex", "AGE"]), find_columns(["age"], ["Age", "AGE"])
     ([1, 0], None)
@@ -735,7 +759,7 @@ def find_columns(wanted: Sequence[str], header: Sequence[str]) -> list[int] | No
 
 
 def named_columns(raw: Any) -> dict[str, Any] | None:
-    """Return the columns of a table by their names; None for what is no table.
+    """Return the columns of a table by name, or None.
 
     >>> named_columns([{"age": 30, "sex": "f"}, {"sex": "m", "age": 40}])
     {'age': [30, 40], 'sex': ['f', 'm']}
@@ -759,7 +783,10 @@ def named_columns(raw: Any) -> dict[str, Any] | None:
 
 
 def choose_columns(table: Mapping[str, Any], known: Sequence[Sequence[str]]) -> list[Any]:
-    """Return the columns that hold the parts of a value, by their names; a value of one part may have any name."""
+    """Return the columns that hold the parts of a value, by name.
+
+    A value of one part may have any name.
+    """
     header = list(table)
     found = next((places for names in known if (places := find_columns(names, header)) is not None), None)
     if found is None and len(known[0]) == len(header) == 1:
@@ -772,7 +799,10 @@ def choose_columns(table: Mapping[str, Any], known: Sequence[Sequence[str]]) -> 
 
 
 def as_column(raw: Any) -> Any:
-    """Return a column with times by its own clock, which polars and pyarrow would hand on in UTC."""
+    """Return a column with times on the clock of its own zone.
+
+    polars and pyarrow would hand them on in UTC.
+    """
     if getattr(getattr(raw, "dtype", None), "time_zone", None):
         return raw.dt.replace_time_zone(None)
     # A column of pyarrow that is encoded by a dictionary has the type of its values one level down.
@@ -790,7 +820,7 @@ def as_column(raw: Any) -> Any:
 
 
 def as_plain(raw: Any, known: Sequence[Sequence[str]] = (("value",),)) -> Any:
-    """Return a column or a sequence as it is, and of a table the columns that hold a value."""
+    """Return a column unchanged, or the value columns of a table."""
     table = named_columns(raw)
     if table is None:
         return as_column(raw)
@@ -809,7 +839,7 @@ def stacked(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def is_missing(value: object) -> bool:
-    """Whether this stands for no value: None, NaN, or NA or NaT of pandas."""
+    """Whether this is missing: None, NaN, or NA or NaT of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating | Decimal) and value != value  # noqa: PLR0124 (NaN is not itself)
@@ -833,7 +863,7 @@ def refuse_missing(array: Any, owner: object) -> None:
 def outside_error(
     places: NDArray[np.int64], count: int, what: str, first: object, why_and_cure: str
 ) -> ValueOutsideAlphabetError:
-    """Return the error that says how many of so many values are none, where the first one stands, and what to do."""
+    """Return the error for bad values: how many, the first, the cure."""
     return ValueOutsideAlphabetError(
         f"{places.size:,} of {count:,} {what}; first: {first!r} at position {places[0]}{why_and_cure}",
         tuple(places.tolist()),

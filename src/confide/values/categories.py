@@ -1,8 +1,7 @@
-"""Values that are words, unordered or on a scale, as people write them; and bit vectors packed into words."""
+"""Words, unordered or on a scale, and packed bit vectors."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from abc import abstractmethod
@@ -23,7 +22,7 @@ from confide.values.checks import BLANK, as_items, check_count, check_positive, 
 from confide.values.geometry import Indices, LineGeometry, UnorderedGeometry, Values
 from confide.values.metrics import Value
 from confide.values.planes import Integers
-from confide.values.wording import counted, listed, quote_value
+from confide.values.wording import counted, listed, quote_value, suggestion
 
 COUNTED_AS = "counted as "
 """Beginning of the remark on a text that is not listed."""
@@ -35,7 +34,7 @@ Aliases = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def fold_word(text: str) -> str:
-    """Return a text without what people write in different ways: case, blanks, and how accents are put together.
+    """Fold the case, blanks and accents of a text.
 
     Four steps, each of which JavaScript has too (docs/values.md): runs of blanks become one space, and none is left at
     the ends; lower case, of no locale; a final sigma becomes a sigma, and a sharp s becomes ss; Unicode's NFC. It is
@@ -103,17 +102,20 @@ class Spelling:
         return not self.fold and not self.aliases and self.other is None
 
     def find(self, text: str) -> str | None:
-        """Return the word that a text is by itself, by another name or folded; None where it is none."""
+        """Return the word that a text spells, by any name; None otherwise."""
         found = self._exact.get(text)
         return self._folded.get(fold_word(text)) if found is None and self.fold else found
 
     def read(self, text: str) -> str | None:
-        """Return the word that a text is counted as; None where it is refused, as a missing one always is."""
+        """Return the word that a text counts as; None if refused.
+
+        A missing text is always refused.
+        """
         found = self.find(text)
         return self.other if found is None and _BLANKS.sub("", text) else found
 
     def remark(self, text: str) -> str:
-        """Return what was done to a text that was read; nothing where it is a word."""
+        """Return what was done to a text; empty for a word."""
         if self._exact.get(text) == text:  # a word itself
             return ""
         found = self.find(text)
@@ -123,7 +125,7 @@ class Spelling:
         return "folded" if self.fold and fold_word(text) == fold_word(found) else "known by another name"
 
     def hint(self, text: str) -> str:
-        """Return what a refused text would be under ``fold = true``; nothing where it would be none."""
+        """Return the word that ``fold = true`` would find in a text."""
         if self.fold or self.other is not None:
             return ""
         near = self._near.get(fold_word(text), set())
@@ -157,7 +159,7 @@ class Spelling:
 
     @cached_property
     def _near(self) -> dict[str, set[str]]:
-        """Words whose names fold to a text, of which there may be several without ``fold``."""
+        """Words by their folded names; without ``fold`` several may share one."""
         found: dict[str, set[str]] = {}
         for name, word in self._names:
             found.setdefault(fold_word(name), set()).add(word)
@@ -176,7 +178,7 @@ def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
 
 
 def check_words(name: str, values: object) -> tuple[str, ...]:
-    """Return the words of an alphabet, refusing what is no list of different texts."""
+    """Return the words of an alphabet, or say why they are none."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise InvalidParameterError(f"{name} needs a list of words; got {values!r}.")
     words = tuple(str(word) if isinstance(word, str) else word for word in values)
@@ -194,7 +196,9 @@ def check_words(name: str, values: object) -> tuple[str, ...]:
 
 
 def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]) -> Aliases:
-    """Return other names by their word: words in their order, names sorted, so that equal ones have equal surveys.
+    """Return the aliases of each word, sorted.
+
+    Equal aliases then have equal surveys, whatever their order.
 
     >>> as_aliases({"b": ["y", "x"], "a": ["z"]}, ("a", "b"))
     (('a', ('z',)), ('b', ('x', 'y')))
@@ -249,7 +253,9 @@ class Spelled(Alphabet):
 
 @dataclass(frozen=True)
 class Categories(Spelled):
-    """Unordered values, all strings or all integers; no two are closer than any other two.
+    """Unordered values, all strings or all integers.
+
+    No two are closer than any other two.
 
     >>> Categories(["yes", "no"]).encode(["no", "no", "yes"])
     array([1, 1, 0])
@@ -328,7 +334,7 @@ values = ["never", "sometimes", "often"]
 
     @cached_property
     def spelling(self) -> Spelling:
-        """Texts that are taken for a value; of whole numbers as they are written."""
+        """Texts that count as a value; whole numbers as they are written."""
         return Spelling(
             tuple(map(str, self.values)), self.fold, self.aliases, None if self.other is None else str(self.other)
         )
@@ -389,7 +395,7 @@ values = ["never", "sometimes", "often"]
         return None if found is None else self._value(found)
 
     def _written(self, text: str) -> str:
-        """Return a whole number without signs, zeros and blanks that say nothing; any other text as it is."""
+        """Return a whole number in its shortest form, other texts unchanged."""
         number = parse_integer(text) if self._is_whole else None
         return text if number is None else str(number)
 
@@ -403,7 +409,7 @@ values = ["never", "sometimes", "often"]
 
 @dataclass(frozen=True)
 class BitVectors(Alphabet):
-    """All vectors of `length` bits, each packed into signed 64-bit words of 63 bits, lowest bit first.
+    """Vectors of `length` bits, packed into 63-bit words, lowest bit first.
 
     63 rather than 64, because every database and every spreadsheet has signed 64-bit integers, and not all have others.
 
@@ -482,7 +488,7 @@ class BitVectors(Alphabet):
         return words
 
     def pack(self, vectors: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return bits, one row a vector, as words; one row a vector where it takes several."""
+        """Pack rows of bits into words, one row a vector if several."""
         # 64 places a word, of which the sign stays empty: whole bytes are packed fastest.
         bits = np.zeros((vectors.shape[0], self.parts, 64), dtype=bool)
         for word, start in enumerate(range(0, self.length, self.WORD_BITS)):
@@ -506,7 +512,7 @@ class BitVectors(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Scale(Spelled, Integers):
-    """Words in an order, such as never, rarely, often; a value is the number of a word, from 0.
+    """Words in an order; a value is the number of a word.
 
     Neighbours lie `spacing` apart, or words at `positions`. Metric mechanisms, smooth priors, windows and quantiles use
     the order.
@@ -659,8 +665,7 @@ unit = "step"          # what distances are counted in; may be left out
     def named(self, text: str) -> Value | None:
         found = self.spelling.find(text)
         if found is None:
-            close = difflib.get_close_matches(text, self.words, n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            meant = suggestion(text, self.words)
             raise InvalidParameterError(f"{text!r} is none of the words{meant}; known: {', '.join(self.words[:8])}")
         return self._numbers[found]
 
@@ -686,7 +691,7 @@ unit = "step"          # what distances are counted in; may be left out
 
 
 def quoted(word: str) -> str:
-    """Return a word as it stands in a query, without quotation marks where it needs none."""
+    """Return a word for a query, in quotation marks if necessary."""
     if re.fullmatch(r"(?!(?:and|or|not|in)\b)[^\W\d]\w*", word):
         return word
     return f'"{word}"' if "'" in word else f"'{word}'"

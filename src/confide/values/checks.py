@@ -1,4 +1,4 @@
-"""Limits, sentences for bad parameters and bad vectors, and numerals in files of values and reports.
+"""Limits, checks of parameters and vectors, and numerals in files.
 
 The patterns of numerals are the rule: Python reads by them, and so does the SQL of :mod:`confide.data.counting`. They
 use only what Python, RE2 and Java understand alike, and no backslash, which some databases would take for their own.
@@ -102,7 +102,7 @@ def looks_like_a_number(text: str) -> bool:
 
 
 class Numeral(str):
-    """A number that a file holds as such and not as a text: however texts are written there, it is a plain decimal."""
+    """A decimal that a file holds as a number, not as text."""
 
     __slots__ = ()
 
@@ -147,13 +147,13 @@ class NumberFormat:
         return re.compile(f"{blanks}([+-]?){around[0]}{blanks}({grouped}[0-9]+){part}{blanks}{around[1]}{blanks}")
 
     def read(self, text: str) -> str | None:
-        """Return the number in a text as a plain decimal, or None where it is written otherwise."""
+        """Return the number in a text as a plain decimal, or None."""
         found = self._pattern.fullmatch(text)
         return None if found is None else f"{found[1]}{re.sub('[^0-9]', '', found[2])}.{found[3] or ''}"
 
     @staticmethod
     def guess(text: str) -> str:
-        """Return the format under which a text is a number; nothing where there is none.
+        """Return the format under which a text is a number, or nothing.
 
         >>> NumberFormat.guess("$58,000"), NumberFormat.guess("12,5"), NumberFormat.guess("twelve")
         ('$1,234', '1234,56', '')
@@ -196,7 +196,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float64]:
-    """Return the vector as float64 and normalised to rounding, or say why it is no distribution.
+    """Return a distribution as float64, normalised, or say why it is none.
 
     >>> as_distribution([0.25, 0.75], 2, "start")
     array([0.25, 0.75])
@@ -227,7 +227,7 @@ def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float
 
 
 def size_of(vector: ArrayLike, name: str) -> int:
-    """Return how many entries a vector has, or say that it is none."""
+    """Return the length of a vector, or say that it is none."""
     try:
         return int(np.size(vector))
     except (TypeError, ValueError):
@@ -235,7 +235,7 @@ def size_of(vector: ArrayLike, name: str) -> int:
 
 
 def require_kinds(function: Callable[..., object], given: Mapping[str, object]) -> None:
-    """Refuse arguments of another kind than a function or a class annotates; name two that are swapped.
+    """Refuse arguments whose type contradicts the annotation; name swapped ones.
 
     Only confide's own classes, texts, paths, mappings and lists are looked at.
     """
@@ -276,14 +276,14 @@ def kind_of(thing: object) -> str:
 
 @functools.cache
 def _kinds_of(function: Callable[..., object]) -> dict[str, tuple[type, ...]]:
-    """Return for each argument the classes that it may have, as far as its annotation names classes to look at."""
+    """Return the classes that each argument may have, where checked."""
     hints = typing.get_type_hints(function)
     found = {name: _classes_in(hints[name]) for name in inspect.signature(function).parameters if name in hints}
     return {name: classes for name, classes in found.items() if classes}
 
 
 def _classes_in(hint: Any) -> tuple[type, ...]:
-    """Return the classes of an annotation; none where one of its parts is not to be looked at."""
+    """Return the classes of an annotation; none if a part is unchecked."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         parts = [_classes_in(part) for part in typing.get_args(hint)]

@@ -1,4 +1,4 @@
-"""Dates and times as people have them: days, weeks, months, quarters or years in a row; hours and weekdays in a circle.
+"""Dates in a row; hours and weekdays in a circle.
 
 Text is read strictly by ISO 8601. The clock is the one that a text, a date or a column shows: an offset such as +01:00
 says where that clock stands and moves nothing, so that an evening is an evening everywhere.
@@ -42,14 +42,14 @@ COARSE = {"Y": 4, "M": 2, "W": 1}
 
 
 class Moment(NamedTuple):
-    """Day and hour of a date, a date with a time, or a time; None for what it does not say."""
+    """Day and hour of a text; None for what it leaves out."""
 
     day: date | None
     hour: int | None
 
 
 def read_moment(text: str) -> Moment | str:
-    """Read a date, with a time or without, or a time of the day; or return why it is none.
+    """Read a date, a time or both, or return why not.
 
     >>> read_moment("2026-03-01T22:15+01:00"), read_moment("2026-02-30"), read_moment("1 March")
     (Moment(day=datetime.date(2026, 3, 1), hour=22), 'no such date', 'not a date')
@@ -145,7 +145,7 @@ class Timed(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Dates(Timed, Integers):
-    """Days from a first to a last one, both inside, or weeks, months, quarters or years; a value counts them from 0.
+    """Days, weeks, months, quarters or years in a row, numbered from 0.
 
     Weeks are those of ISO 8601, from Monday on; neighbours lie one apart, months too, whatever their lengths.
 
@@ -291,7 +291,7 @@ last = "2026-03-31"
         return _label_step(self.origin + math.floor(mean + 0.5), self.every)
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the value of a column of dates or timestamps; null where there is none.
+        """Return SQL for the value of a column of dates, or null.
 
         >>> print(Dates("2026-01-01", "2026-12-31").sql("day"))
         CASE WHEN CAST(day AS DATE) BETWEEN DATE '2026-01-01' AND DATE '2026-12-31' THEN date_diff('day', DATE \
@@ -348,7 +348,10 @@ def _label_step(step: int, every: str) -> str:
 
 
 def _days_in(text: str) -> tuple[int, int] | str:
-    """Return the first and the last day of what a text names, as ordinal numbers, or why it names none."""
+    """Return the first and last day of a text, or the fault.
+
+    Days are ordinal numbers.
+    """
     found = _STEP.fullmatch(text)
     if found is None:
         moment = read_moment(text)
@@ -373,7 +376,7 @@ def _days_in(text: str) -> tuple[int, int] | str:
 
 @dataclass(frozen=True)
 class Circle(Alphabet):
-    """Whole numbers from 0 on in a circle: the last one is a neighbour of the first.
+    """Whole numbers in a circle: the last lies beside the first.
 
     >>> Circle(12, unit="month").distance(11, 1)
     2.0
@@ -414,7 +417,7 @@ unit = "month"         # what distances are counted in; may be left out
         return f"{counted(self.size, 'value')} in a circle, {first} to {last}, the last beside the first"
 
     def question(self, name: str, low: int, high: int | None = None) -> str:
-        """Return the query for the values from `low` to `high`, or to the last; see :meth:`Integers.question`."""
+        """Return the query for values from `low` to `high`, or the last."""
         first, last = self.labels([low, self.steps - 1 if high is None else high])
         return f"{name} == {first}" if first == last else f"{name} in {first}..{last}"
 
@@ -460,7 +463,7 @@ unit = "month"         # what distances are counted in; may be left out
 
 @dataclass(frozen=True, init=False, repr=False)
 class Hours(Timed, Circle):
-    """Hours of the day in a circle, 0 to 23: an hour lies one from the next, and 23 one from 0.
+    """Hours of the day in a circle: 23 lies beside 0.
 
     >>> Hours().take(["2026-03-01T22:15", "06:30"]), Hours().distance(23, 0)
     (array([22,  6]), 1.0)
@@ -498,7 +501,9 @@ class Hours(Timed, Circle):
         return [f"{hour:02d}:00" for hour in values.tolist()]
 
     def label_range(self, low: int, high: int) -> str:
-        """Return a range to its last minute: "00:00 to 01:00" reads as one hour.
+        """Return a range to its last minute.
+
+        "00:00 to 01:00" would read as one hour.
 
         >>> Hours().label_range(0, 1)
         '00:00 to 01:59'
@@ -511,13 +516,13 @@ class Hours(Timed, Circle):
         return super()._number(literal)
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the hour of a column of times or timestamps."""
+        """Return SQL for the hour of a column of times or timestamps."""
         return f"CAST(extract('hour' FROM {column}) AS BIGINT)"
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Weekdays(Timed, Circle):
-    """Days of the week in a circle, Monday 0 to Sunday 6: Sunday lies one from Monday.
+    """Days of the week in a circle, Monday 0 to Sunday 6.
 
     >>> Weekdays().take(["2026-03-01", "Mon"]), Weekdays().distance(6, 0)
     (array([6, 0]), 1.0)
@@ -555,7 +560,7 @@ class Weekdays(Timed, Circle):
         raise InvalidParameterError(f"{literal!r} is none of the days, {', '.join(self.labels())}")
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the day of the week of a column of dates or timestamps."""
+        """Return SQL for the weekday of a column of dates or timestamps."""
         return f"CAST(extract('isodow' FROM {column}) - 1 AS BIGINT)"
 
 

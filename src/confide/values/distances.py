@@ -1,4 +1,4 @@
-"""Distances between distributions and on the ground; and pairs of values by which a promise is explained.
+"""Distances of distributions and on the ground, and pairs that explain promises.
 
 >>> from confide import Integers
 >>> emd([1, 0, 0], [0, 0, 1], Integers(0, 2))
@@ -23,7 +23,9 @@ from confide.values.wording import counted
 
 
 def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
-    """Earth mover's distance: the least work that turns one distribution into the other, in units of distance.
+    """Return the earth mover's distance of two distributions.
+
+    It is the least work that turns one into the other, in units of distance.
 
     Exact: the difference of cumulative sums on a line, a transport problem on a grid, total variation on
     categories, where every two values are at distance one.
@@ -105,7 +107,7 @@ not converge, lie twice as far."""
 
 
 def ground_distances(points: ArrayLike, point: tuple[float, float]) -> FloatArray:
-    """Return how many metres points, one row of latitude and longitude each, lie from another on the ellipsoid.
+    """Return the distances of points from another on the ellipsoid, in metres.
 
     Vincenty's inverse formula (1975), right to a millimetre but for nearly opposite points, which are infinitely far.
     """
@@ -142,7 +144,7 @@ def ground_distances(points: ArrayLike, point: tuple[float, float]) -> FloatArra
 
 @dataclass(frozen=True)
 class Disc:
-    """All places within so many metres of a latitude and longitude, on the ground.
+    """All places within some metres of a point, on the ground.
 
     >>> Disc(40.75, -73.98, 2000.0).contains([(40.76, -73.98), (40.77, -73.98)])
     array([ True, False])
@@ -179,7 +181,7 @@ class Disc:
         return self.latitude - tall, self.longitude - wide, self.latitude + tall, self.longitude + wide
 
     def contains(self, points: ArrayLike) -> Chosen:
-        """Return for each point, latitude and longitude, whether it lies within; the rim does."""
+        """Return whether each point lies within; the rim does."""
         places = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         # Between two parallels nothing is shorter than a meridian, which is most curved at the equator.
         least_radius = 1000 * EQUATOR * (1 - FLATTENING) ** 2
@@ -188,14 +190,14 @@ class Disc:
         return near
 
     def cuts(self, boxes: ArrayLike) -> Chosen:
-        """Return for each box, given by its corners (latitude, longitude), whether some lie within and some do not."""
+        """Return whether the rim separates the corners of each box."""
         corners = np.asarray(boxes, dtype=np.float64)
         inside = self.contains(corners).reshape(corners.shape[:2])
         return np.asarray(inside.any(axis=1) & ~inside.all(axis=1))
 
 
 def count_cells(area: Area | Disc, centres: FloatArray, corners: FloatArray) -> str:
-    """Say how many cells are in an area by their centres, and how many its border cuts."""
+    """Say how many cells an area holds, and how many it cuts."""
     inside, cut = area.contains(centres), area.cuts(corners)
     whole = f"{counted(int(inside.sum()), 'cell')} by centre"
     south, west, north, east = area.box
@@ -210,7 +212,7 @@ def count_cells(area: Area | Disc, centres: FloatArray, corners: FloatArray) -> 
 
 
 def why_no_cell(area: Area | Disc, corners: FloatArray) -> str:
-    """Return why an area holds the centre of no cell, and what to do about it."""
+    """Return why an area holds the centre of no cell."""
     low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
     south, west, north, east = area.box
     if south <= high[0] and north >= low[0] and west <= high[1] and east >= low[1]:
@@ -221,7 +223,7 @@ def why_no_cell(area: Area | Disc, corners: FloatArray) -> str:
 
 
 def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
-    """Return pairs of values to speak about, by their numbers: neighbours, a middling and a far pair where there are.
+    """Return pairs of values that explain a promise: near, middling and far.
 
     >>> from confide.values import Integers
     >>> pairs_of(Integers(0, 99))
@@ -282,7 +284,7 @@ def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
 
 
 def _round_number(amount: float) -> int:
-    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above the amount; at least 1."""
+    """Round down to 1, 2, 5, 10, 20, 50 and so on."""
     if amount < 1:
         return 1
     power = int(10 ** math.floor(math.log10(amount)))

@@ -1,4 +1,4 @@
-"""Places on the Earth (WGS 84), whose plane overstates no distance on the ground.
+"""Places on the Earth, in a plane that overstates no distance.
 
 They are cells of latitude and longitude, or coordinates without cells, on a lattice of about a metre. Their spacings
 follow from what a degree measures on the ellipsoid, with proof. No function is used whose last bit depends on the
@@ -191,7 +191,7 @@ ROOM = 1e-9
 
 
 class OnEarth(Alphabet):
-    """Values in a box on the Earth, which people have as a latitude and a longitude, in degrees."""
+    """Values in a box on the Earth, read as latitude and longitude."""
 
     raw_names = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
     has_labels = True
@@ -206,7 +206,7 @@ class OnEarth(Alphabet):
     @property
     @abstractmethod
     def _longest(self) -> float:
-        """Kilometres from a value to its neighbour on the ground, where that is most."""
+        """Largest distance of neighbours on the ground, km."""
 
     @property
     def _digits(self) -> int:
@@ -226,7 +226,7 @@ class OnEarth(Alphabet):
 
     @property
     def given_away(self) -> float:
-        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
+        """Largest share of a ground distance that the plane leaves out.
 
         >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
         True
@@ -248,7 +248,7 @@ class OnEarth(Alphabet):
         return self.bounds.fault(latitude, longitude) or self._elsewhere
 
     def _as_points(self, raw: ArrayLike) -> NDArray[np.float64]:
-        """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
+        """Return latitudes and longitudes, one row a point, or say why not."""
         array = wide_floats(as_values(raw, self, self.raw_names, "pairs (latitude, longitude)"))
         if array.dtype.kind not in "iuf":
             raise InvalidParameterError(
@@ -270,7 +270,9 @@ class OnEarth(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Places(OnEarth, Grid):
-    """Cells of a box on the Earth; a person's own value is a latitude and a longitude, in degrees (WGS 84).
+    """Cells of a box on the Earth (WGS 84).
+
+    A person's own value is a latitude and a longitude, in degrees.
 
     A value is the pair (row, column), row 0 in the south and column 0 in the west. The box is cut into equal steps of
     degrees. The spacing is such that the distance of two cells in the plane is never more than that of their centres on
@@ -388,7 +390,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
 
     def take(self, raw: ArrayLike) -> Values:
-        """Turn latitudes and longitudes, one row a person, into cells; refuse those that lie in none.
+        """Turn latitudes and longitudes into cells; refuse points in no cell.
 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).take([(0, 0), (0.5, 0.4), (1, 1)]).tolist()
         [[0, 0], [1, 0], [1, 1]]
@@ -399,7 +401,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return cells
 
     def cells(self, points: NDArray[np.float64]) -> Indices:
-        """Return row and column of latitudes and longitudes, -1 and -1 outside the box; holes are not looked at.
+        """Return row and column of points; -1 and -1 outside the box.
+
+        Holes count as cells here.
 
         The operations and their order are a specification (docs/values.md): other languages do the same.
         """
@@ -414,7 +418,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return found
 
     def nearest_cells(self, points: NDArray[np.float64]) -> Indices:
-        """Return row and column of latitudes and longitudes; of those outside the box, of the nearest cell on its rim.
+        """Return row and column of points, moved to the box if outside.
 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).nearest_cells(np.array([(7.0, 0.2)])).tolist()
         [[1, 0]]
@@ -422,7 +426,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return self.cells(np.clip(points, (self.south, self.west), (self.north, self.east)))
 
     def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
-        """Return SQL for row and column of two columns of degrees, as :meth:`take` gives them; NULL where in no cell.
+        """Return SQL for row and column of two columns of degrees.
+
+        They are as :meth:`take` gives them, and NULL outside all cells.
 
         DuckDB and Spark take it. The columns may be texts or numbers.
 
@@ -457,7 +463,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return (min(row, self.rows - 1), min(column, self.columns - 1))
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """Return latitude and longitude of the centres of cells, one row a cell.
+        """Return latitude and longitude of cell centres, one row a cell.
 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).centres([0, 3]).tolist()
         [[0.25, 0.25], [0.75, 0.75]]
@@ -465,7 +471,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return self._degrees(self.decode(np.atleast_1d(np.asarray(indices, dtype=np.int64))) + 0.5)
 
     def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """Return latitude and longitude of the four corners of cells, anticlockwise from the south-west.
+        """Return the corners of cells, anticlockwise from the south-west.
 
         Neighbours share theirs to the last bit.
 
@@ -481,7 +487,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return [self.label(point) for point in self._degrees(values + 0.5).tolist()]
 
     def label(self, point: Sequence[float]) -> str:
-        """Return a latitude and longitude as people write them, with as many digits as tell cells apart.
+        """Return a point in words, with enough digits to distinguish cells.
 
         >>> Places(-1, -1, 0, 0, rows=2, columns=2).labels([0])
         ['0.8 S, 0.8 W']
@@ -493,13 +499,13 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return max(0, -Decimal(min(self.bounds.tall / self.rows, self.bounds.wide / self.columns)).adjusted())
 
     def _degrees(self, cells: NDArray[np.float64] | Indices) -> NDArray[np.float64]:
-        """Return latitude and longitude of places counted in rows and columns; the far rims are the bounds."""
+        """Turn rows and columns into degrees; the far rims are the bounds."""
         first, last = np.array([self.south, self.west]), np.array([self.north, self.east])
         degrees: NDArray[np.float64] = np.where(cells == self.shape, last, first + cells / self.shape * (last - first))
         return degrees
 
     def _holes_of(self, holes: Any) -> Sequence[tuple[int, int]]:
-        """Return the cells that are holes; those that an area covers whole, where areas are given."""
+        """Return the cells that are holes: those that areas cover whole."""
         areas = read_areas(holes) if isinstance(holes, str | PathLike | Mapping) else holes
         if not isinstance(areas[0], Area):
             return holes  # type: ignore[no-any-return]
@@ -583,7 +589,7 @@ def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, rad
 
 
 def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) -> tuple[Box, int, int]:
-    """Return the box and into how many rows and columns it is cut."""
+    """Return the box with its numbers of rows and columns."""
     if cell is None:
         if rows is None or columns is None:
             raise InvalidParameterError('Places need a cell size, such as cell="500 m", or rows and columns.')
@@ -613,14 +619,14 @@ def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) ->
 
 
 def _proven_spacing(box: Box, rows: int, columns: int) -> float:
-    """Return the largest spacing, km, under which the plane is proven not to overstate a distance between cells."""
+    """Return the largest spacing, km, that provably overstates no distance."""
     least = ground_scales(box)[0]
     return min(least[0] * box.tall / rows, least[1] * box.wide / columns) * (1 - ROOM)
 
 
 @dataclass(frozen=True, repr=False)
 class Degrees(Plane):
-    """Latitudes and longitudes that are multiples of a fraction of a degree: reports that are coordinates.
+    """Latitudes and longitudes on a lattice: reports that are coordinates.
 
     >>> Degrees(0.001, "km", 111000, 84000).decode(Degrees(0.001, "km", 111000, 84000).encode([(40.5, -73.75)]))
     array([[ 40.5 , -73.75]])
@@ -635,7 +641,7 @@ class Degrees(Plane):
 
     @property
     def resolutions(self) -> tuple[int, ...]:  # type: ignore[override]  # known of each lattice
-        """Steps of the lattice to a degree of latitude and to one of longitude."""
+        """Steps of the lattice per degree of latitude and longitude."""
         return (self.latitude_steps, self.longitude_steps)
 
     def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
@@ -648,7 +654,9 @@ class Degrees(Plane):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Coordinates(OnEarth, Lattice):
-    """Latitudes and longitudes (WGS 84) in a box, on a lattice of about a metre; the cells are chosen at the estimate.
+    """Latitudes and longitudes (WGS 84) on a lattice of about a metre.
+
+    The cells are chosen at the estimate.
 
     A value is a pair of whole numbers, the steps of the lattice from the equator and from Greenwich. As with
     :class:`Places`, distances in the plane are never more than on the ground.
@@ -748,7 +756,7 @@ east = -73.9374
 
     @property
     def told_distances(self) -> tuple[float, ...]:
-        """Distances that an example speaks of: 100 m, 1 km and 5 km, in the unit."""
+        """Distances of an example: 100 m, 1 km and 5 km."""
         return tuple(metres / METRES[self.unit] for metres in (100, 1000, 5000))
 
     @property
@@ -772,7 +780,7 @@ east = -73.9374
         return Places(self.south, self.west, self.north, self.east, cell=cell, unit=self.unit)
 
     def take(self, raw: ArrayLike) -> Values:
-        """Turn latitudes and longitudes into points of the lattice, the nearest; refuse those outside the box."""
+        """Move points to the nearest lattice points; refuse those outside the box."""
         points = self._as_points(raw)
         inside = (points >= (self.south, self.west)).all(axis=1) & (points <= (self.north, self.east)).all(axis=1)
         self._refuse_outside(points, np.asarray(~inside))
@@ -800,7 +808,10 @@ east = -73.9374
 
 
 def _scales_around(box: Box, step: float) -> tuple[float, float]:
-    """Return the least km a degree in a box that holds all points of the lattice to which people in a box are moved."""
+    """Return the least km a degree around a box.
+
+    Points of the lattice to which people are moved may lie just outside the box.
+    """
     tall, wide = (2 * step / scale for scale in ground_scales(box)[0])
     wider = Box(
         max(box.south - tall, -90), max(box.west - wide, -180), min(box.north + tall, 90), min(box.east + wide, 180)

@@ -1,4 +1,6 @@
-"""Geometries: how values lie to each other. Everything outside asks an alphabet for its geometry, not for its class.
+"""Geometries: how values lie to each other.
+
+Everything outside asks an alphabet for its geometry, not for its class.
 
 A geometry numbers its values from 0 and says how far apart they are. How people read and write them is the alphabet's.
 
@@ -61,7 +63,7 @@ class Geometry(ABC):
         return np.where(whole & (numbers >= 0) & (numbers < self.size), numbers, -1)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
-        """Return for each value whether it is one; some lie too far out to have a number."""
+        """Return whether each value belongs; some are too far out to number."""
         return self.locate(values) >= 0
 
     def decode(self, indices: Indices) -> Values:
@@ -69,7 +71,7 @@ class Geometry(ABC):
         return indices
 
     def points(self, indices: Indices) -> NDArray[np.float64]:
-        """Return where values lie, one row a value, in steps of the spacing."""
+        """Return the places of values, one row each, in steps."""
         return self.decode(indices).astype(np.float64).reshape(indices.size, -1)
 
 
@@ -84,7 +86,7 @@ class UnorderedGeometry(Geometry):
 
 @dataclass(frozen=True)
 class RingGeometry(Geometry):
-    """Values in a ring, numbered from 0: the last one is a neighbour of the first."""
+    """Values in a ring: the last lies beside the first."""
 
     size: int
 
@@ -94,7 +96,7 @@ class RingGeometry(Geometry):
 
 @dataclass(frozen=True)
 class LineGeometry(Geometry):
-    """Whole numbers on a line, from `low` to `high` or all of them.
+    """Whole numbers on a line, from `low` to `high` or all.
 
     Neighbours lie `spacing` apart, or each value at one of rising `positions`, in units of distance. Unbounded, they
     are numbered outwards from zero: 0, -1, 1, -2, 2, ...
@@ -147,7 +149,10 @@ class LineGeometry(Geometry):
 
 @dataclass(frozen=True)
 class PlaneGeometry(Geometry):
-    """Cells (row, column) of a box in a plane, numbered row by row; holes, which are sorted, have no number."""
+    """Cells of a box in a plane, numbered row by row.
+
+    Holes are sorted and have no number.
+    """
 
     rows: int
     columns: int
@@ -170,11 +175,11 @@ class PlaneGeometry(Geometry):
 
     @cached_property
     def places(self) -> Indices:
-        """Place of each cell among all cells of the box, row by row."""
+        """Place of each cell in the whole box, row by row."""
         return self._place_of(np.arange(self.size))
 
     def picture(self, vector: ArrayLike) -> NDArray[np.float64]:
-        """Return a vector over the cells as a table of rows and columns, with NaN for holes."""
+        """Return a vector over cells as a table, with NaN for holes."""
         table = np.full(self.rows * self.columns, np.nan)
         table[self.places] = vector
         return table.reshape(self.shape)
@@ -203,7 +208,7 @@ class PlaneGeometry(Geometry):
         return places
 
     def _place_of(self, numbers: Indices) -> Indices:
-        """Return where the cells with these numbers stand among all cells of the box."""
+        """Return the places of numbered cells among all cells of the box."""
         numbers = np.where(numbers < 0, numbers + self.size, numbers)
         # Hole i at place h has h - i cells before it, so a cell lies behind it if its number is at least that.
         cells_before = self._hole_places - np.arange(self._hole_places.size)
@@ -213,7 +218,7 @@ class PlaneGeometry(Geometry):
 
 @dataclass(frozen=True)
 class LatticeGeometry(Geometry):
-    """All points of an unbounded line or plane whose parts are multiples of a fraction of a step.
+    """Points of an unbounded line or plane on a lattice.
 
     Attributes
     ----------
@@ -262,7 +267,7 @@ class LatticeGeometry(Geometry):
         return steps if self.is_whole else steps / self.resolutions
 
     def _multiples(self, values: Values) -> tuple[Indices, NDArray[np.bool_]]:
-        """Return values in steps of the lattice, with a mark on those that really are multiples of it."""
+        """Return values in lattice steps, and which are exact multiples."""
         if self.is_whole or values.dtype.kind not in "iuf":
             return whole_numbers(values)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -285,7 +290,7 @@ class SubsetGeometry(Geometry):
 
 @dataclass(frozen=True)
 class ProductGeometry(Geometry):
-    """All combinations of a value of each factor, the last one running fastest."""
+    """All combinations of the factors' values; the last one runs fastest."""
 
     factors: tuple[Geometry, ...]
 
@@ -305,7 +310,7 @@ class ProductGeometry(Geometry):
 
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return values as integers, with a mark on those that really are whole and safe to compute with."""
+    """Return values as integers, and which are really whole and safe."""
     if values.dtype.kind not in "iuf":
         return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape, dtype=bool)
     # NaN and infinities compare false here and are marked, never cast.
@@ -316,7 +321,7 @@ def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
 
 
 def fold(numbers: Indices) -> Indices:
-    """Return numbers for all integers, outwards from zero: 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
+    """Return numbers of integers outwards from zero: 0, -1, 1, -2, ...
 
     >>> fold(np.array([0, -1, 1, -2]))
     array([0, 1, 2, 3])

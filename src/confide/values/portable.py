@@ -142,7 +142,7 @@ def _powers() -> tuple[tuple[float, float, float], FloatArray, FloatArray]:
 
 
 def canonical_json(content: Any) -> str:
-    """Return content as canonical JSON: dictionaries, lists, tuples, texts, numbers, true, false and None.
+    """Return content as canonical JSON.
 
     Whole numbers beyond 2^53 - 1 are written in all their digits, which JavaScript would not read back; a device there
     refuses such a document.
@@ -168,7 +168,7 @@ def canonical_json(content: Any) -> str:
 
 
 def fingerprint_of(content: Any) -> str:
-    """Return the first 32 hexadecimal digits of SHA-256 over the UTF-8 of canonical JSON.
+    """Return the first 32 hexadecimal digits of canonical JSON's SHA-256.
 
     >>> fingerprint_of({"epsilon": 1}) == fingerprint_of({"epsilon": 1.0})
     True
@@ -179,7 +179,7 @@ def fingerprint_of(content: Any) -> str:
 
 
 def read_json(text: str) -> Any:
-    """Read JSON as JavaScript does, refusing what is none or would be lost: NaN, 1e999, a key that stands twice.
+    """Read JSON as JavaScript does; refuse NaN, 1e999 and repeated keys.
 
     A number that is whole is an int, however it is written.
 
@@ -208,7 +208,7 @@ def _text(text: object) -> str:
 
 
 def _number(number: float) -> str:
-    """Return a double as ECMAScript writes it: the shortest digits that are read back as the same number."""
+    """Return a double as ECMAScript writes it, in the fewest digits."""
     if not math.isfinite(number):
         raise InvalidParameterError(f"JSON has finite numbers alone; got {number!r}.")
     written = float.__repr__(number + 0.0)  # minus zero is zero

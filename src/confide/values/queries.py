@@ -38,7 +38,6 @@ array([1., 0., 1., 0., 1.])
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 from collections.abc import Callable
@@ -56,7 +55,7 @@ from confide.values.checks import refuse_masked
 from confide.values.distances import Disc, count_cells, why_no_cell
 from confide.values.earth import METRES
 from confide.values.geojson import Area
-from confide.values.wording import plural
+from confide.values.wording import plural, suggestion
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
@@ -378,8 +377,7 @@ class _Reader:
                 raise self._error(f"{part!r} has no order; compare it with == or in")
             if literal not in values:
                 known = [str(value) for value in dict.fromkeys(values.tolist())]
-                close = difflib.get_close_matches(literal, known, n=1)
-                meant = f" (did you mean {close[0]!r}?)" if close else ""
+                meant = suggestion(literal, known)
                 raise self._error(f"{literal!r} is none of the values{meant}; known: {', '.join(known[:8])}")
 
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
@@ -431,9 +429,7 @@ class _Reader:
         alike = [one for one in known if one == word] or [one for one in known if one.lower() == word.lower()]
         if alike:
             return alike[0]
-        close = difflib.get_close_matches(word.lower(), known, n=1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
-        raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{meant}")
+        raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{suggestion(word.lower(), known)}")
 
     def _known_names(self) -> tuple[str, ...]:
         if self._parts:
