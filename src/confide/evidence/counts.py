@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.values.base import plain_array
-from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds
+from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds, settle
 from confide.values.wording import Shown, listed
 
 
@@ -236,12 +236,9 @@ class Counts(Shown):
         counts = _as_counts(self.counts, reports.shape[0])
         if not _are_distinct(reports):
             reports, counts = _sum_repeated(reports, counts)
-        for name, given in (("reports", reports), ("counts", counts)):
-            array = np.array(given)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        settle(self, reports=read_only(np.array(reports)), counts=read_only(np.array(counts)))
         if not self.origin.total:
-            object.__setattr__(self, "origin", Origin(unknown=self.total))
+            settle(self, origin=Origin(unknown=self.total))
 
     @property
     def total(self) -> float:
@@ -275,8 +272,7 @@ class Counts(Shown):
     def _with(self, **changes: object) -> Counts:
         """Return a copy with changes, without checking again."""
         found = copy.copy(self)
-        for name, value in changes.items():
-            object.__setattr__(found, name, value)
+        settle(found, **changes)
         return found
 
     @property
@@ -520,8 +516,7 @@ def _as_reports(reports: ArrayLike) -> Reports:
                 f"Reports must be finite numbers or strings; got {array[place]} at position {place[0]}. Correct it."
             )
         whole = bool((np.abs(array) < 2**53).all() and (array == np.floor(array)).all())
-        return array.astype(np.int64) if whole else array
-        # of continuous mechanisms they stay floats
+        return array.astype(np.int64) if whole else array  # reports of continuous mechanisms stay floats
     if array.size and array.dtype.kind not in ("iuUO" if array.ndim == 2 else "iuU"):
         raise InvalidCountsError(f"Reports must be numbers or strings; got {array.dtype}.")
     return array

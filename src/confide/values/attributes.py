@@ -180,9 +180,8 @@ values = ["north", "south", "east", "west"]
             rest = iter(choose_columns(table, self.raw_names))
             own = [list(itertools.islice(rest, width)) for width in widths]
             columns = [each[0] if len(each) == 1 else stacked(list(map(np.asarray, each))) for each in own]
-        pairs = zip(self.names, self.alphabets, columns, strict=True)
         taken = []
-        for name, alphabet, column in pairs:
+        for name, alphabet, column in zip(self.names, self.alphabets, columns, strict=True):
             try:
                 taken.append(alphabet.take(column))
             except ValueOutsideAlphabetError as error:  # which does not say which attribute it is about

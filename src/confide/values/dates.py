@@ -202,12 +202,12 @@ last = "2026-03-31"
     @property
     def first(self) -> str:
         """Label of the first value."""
-        return _label_step(self.origin + self.span[0], self.every)
+        return self._in_query(self.span[0])
 
     @property
     def last(self) -> str:
         """Label of the last value."""
-        return _label_step(self.origin + self.span[1], self.every)
+        return self._in_query(self.span[1])
 
     @property
     def summary(self) -> str:
@@ -250,10 +250,19 @@ last = "2026-03-31"
         return months // MONTHS[self.every] - self.origin
 
     def _name(self, values: Values) -> list[str]:
-        return [_label_step(self.origin + number, self.every) for number in values.tolist()]
+        return [self._in_query(number) for number in values.tolist()]
 
     def _in_query(self, value: int) -> str:
-        return _label_step(self.origin + value, self.every)
+        step, every = self.origin + value, self.every
+        if not _is_step(step, every) and step != _count_steps(date.max, every):
+            return f"{every} {step}"  # beyond the year 9999, where noise may lead
+        day = date.fromordinal(_start_of(step, every))
+        if every == "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04d}-W{week:02d}"
+        quarter = f"{day.year:04d}-Q{(day.month + 2) // 3}"
+        text = day.isoformat()
+        return {"day": text, "month": text[:7], "quarter": quarter, "year": text[:4]}[every]
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
         # A longer step, such as a month, means all of its days.
@@ -288,7 +297,7 @@ last = "2026-03-31"
 
     def name_mean(self, mean: float) -> str:
         # The nearest day or step: half a month has no name.
-        return _label_step(self.origin + math.floor(mean + 0.5), self.every)
+        return self._in_query(math.floor(mean + 0.5))
 
     def sql(self, column: str = "value") -> str:
         """Return SQL for the value of a column of dates, or null.
@@ -334,17 +343,6 @@ def _start_of(step: int, every: str) -> int:
 def _is_step(step: int, every: str) -> bool:
     """Whether all days of a step have dates."""
     return _count_steps(date.min, every) <= step < _count_steps(date.max, every)
-
-
-def _label_step(step: int, every: str) -> str:
-    if not _is_step(step, every) and step != _count_steps(date.max, every):
-        return f"{every} {step}"  # beyond the year 9999, where noise may lead
-    day = date.fromordinal(_start_of(step, every))
-    if every == "week":
-        year, week, _ = day.isocalendar()
-        return f"{year:04d}-W{week:02d}"
-    texts = {"day": day.isoformat(), "month": day.isoformat()[:7], "year": f"{day.year:04d}"}
-    return texts[every] if every in texts else f"{day.year:04d}-Q{(day.month + 2) // 3}"
 
 
 def _days_in(text: str) -> tuple[int, int] | str:

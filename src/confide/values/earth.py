@@ -59,17 +59,13 @@ class Box:
     east: float
 
     def __post_init__(self) -> None:
-        for name, value, most in (
-            ("south", self.south, 90),
-            ("west", self.west, 180),
-            ("north", self.north, 90),
-            ("east", self.east, 180),
-        ):
+        for name, value in vars(self).copy().items():
+            most = 90 if name in ("south", "north") else 180
             if not is_number(value) or not abs(float(value)) <= most:
                 raise InvalidParameterError(
                     f"{name} must be decimal degrees (WGS 84) between -{most} and {most}; got {value!r}."
                 )
-            object.__setattr__(self, name, float(value) + 0.0)  # no minus zero
+            settle(self, **{name: float(value) + 0.0})  # no minus zero
         if self.south >= self.north:
             raise InvalidParameterError(f"south must be below north; got {self.south!r} and {self.north!r}.")
         if self.west >= self.east:
@@ -438,11 +434,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         rims = ((latitude, self.south, self.north, self.rows), (longitude, self.west, self.east, self.columns))
         inside, cells = [], []
         for column, first, last, number in rims:
-            degrees, low, high = (
-                f"TRY_CAST({column} AS DOUBLE)",
-                *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
-            )
+            degrees = f"TRY_CAST({column} AS DOUBLE)"
             # Bounds are cast from texts: a plain 40.7 is an exact decimal in SQL, and would be divided as one.
+            low, high = (f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last))
             inside.append(f"{degrees} BETWEEN {low} AND {high}")
             share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
             cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -164,14 +164,11 @@ class PlaneGeometry(Geometry):
     parts = 2
     dimensions = 2
 
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        return self.rows * self.columns - len(self.holes)
+    shape: tuple[int, int] = field(init=False, repr=False, compare=False)
+    """Rows and columns of the box around all cells."""
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the box around all cells."""
-        return self.rows, self.columns
+    def __post_init__(self) -> None:
+        settle(self, shape=(self.rows, self.columns), size=self.rows * self.columns - len(self.holes))
 
     @cached_property
     def places(self) -> Indices:

@@ -396,9 +396,7 @@ class _Reader:
         if sign in ("<", ">"):
             raise self._error("cells have no order; a box is written 'cell in (2, 3)..(4, 5)'")
         rows, columns = (COMPARISONS[sign](self._values(part), literal[axis]) for axis, part in enumerate(self._parts))
-        either: Chosen = rows | columns
-        both: Chosen = rows & columns
-        return either if sign == "!=" else both
+        return np.asarray(rows | columns if sign == "!=" else rows & columns)
 
     def _values(self, part: str) -> NDArray[Any]:
         """Return that part of all values, as plain numbers or texts."""
@@ -440,8 +438,14 @@ class _Reader:
 
     def _literal(self, *, alone: bool = True) -> Literal:
         kind, word = self._peek()
-        if kind == "sign" and word == "(":
-            return self._pair()
+        if self._take("("):
+            row = self._literal()
+            self._expect(",")
+            column = self._literal()
+            self._expect(")")
+            if not isinstance(row, int) or not isinstance(column, int):
+                raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
+            return row, column
         if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
             raise self._unexpected("a value")
         self.place += 1
@@ -478,16 +482,6 @@ class _Reader:
         # In fractions: 1.005k is 1,005 and not 1,004.9999999999999.
         scaled = Fraction(str(number)) * scale
         return number if scale == 1 else int(scaled) if scaled.denominator == 1 else float(scaled)
-
-    def _pair(self) -> tuple[int, ...]:
-        self._expect("(")
-        row = self._literal()
-        self._expect(",")
-        column = self._literal()
-        self._expect(")")
-        if not isinstance(row, int) or not isinstance(column, int):
-            raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
-        return row, column
 
     def _sign(self) -> str:
         _, sign = self._peek()
