@@ -76,7 +76,6 @@ class Spelling:
     aliases: Aliases = ()
     other: str | None = None
 
-    _names: list[tuple[str, str]] = field(init=False, repr=False, compare=False)
     _exact: dict[str, str] = field(init=False, repr=False, compare=False)
     _folded: dict[str, str] = field(init=False, repr=False, compare=False)
 
@@ -94,7 +93,7 @@ class Spelling:
         exact, folded = _index(names, ""), [(fold_word(name), word) for name, word in names] if self.fold else []
         if blank is not None:
             raise InvalidParameterError(f"The value {blank!r} has nothing left when it is folded. Give it letters.")
-        settle(self, _names=names, _exact=exact, _folded=_index(folded, " when folded"))
+        settle(self, _exact=exact, _folded=_index(folded, " when folded"))
 
     @property
     def is_plain(self) -> bool:
@@ -161,7 +160,7 @@ class Spelling:
     def _near(self) -> dict[str, set[str]]:
         """Words by their folded names; without ``fold`` several may share one."""
         found: dict[str, set[str]] = {}
-        for name, word in self._names:
+        for name, word in self._exact.items():
             found.setdefault(fold_word(name), set()).add(word)
         return found
 
