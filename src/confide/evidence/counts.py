@@ -37,8 +37,8 @@ class Noise(StrEnum):
 class Origin:
     """Number of reports by source of noise, as stated. Origins add.
 
-    It is stated by the metadata of a file, or by this process where it drew the reports itself. Whoever can write a
-    file can also write metadata: they are no proof.
+    It is stated by the metadata of a file, or by this process where it drew the reports itself. Anyone who can write a
+    file can also write its metadata, so an origin proves nothing.
 
     >>> print(Origin(secure=3) + Origin(simulated=2))
     Of 5 reports, 3 are stated to have secure noise and 2 are simulated with a seed. Simulated reports protect nobody.
@@ -50,7 +50,7 @@ class Origin:
     simulated
         Reports whose noise comes from a seed: they protect nobody.
     unknown
-        Reports of which nothing is known.
+        Reports without a stated origin.
     permanent
         Reports whose noise comes from each person's own secret, as stated: the same for the same value at all times.
         Those of one person are no independent draws.
@@ -341,7 +341,7 @@ def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
         return Counts(array, weights)
-    # How often a report was seen elsewhere nobody vouches for.
+    # Nobody states the noise of reports that were counted elsewhere.
     origin = Origin.of(noise_of(reports), array.shape[0]) if counts is None else Origin()
     return Counts(*_sum_repeated(array, weights), origin)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -127,6 +127,9 @@ class Evidence:
     log_offset: float = 0.0
     layout: Layout | None = None
 
+    # The distribution that was proven last, if any, with its certificate.
+    _proofs: list[tuple[FloatArray, float]] = field(default_factory=list, init=False, repr=False)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", read_only(as_floats("counts", self.counts)))
         # The largest count by itself, too, for a sum that overflows warns.
@@ -235,11 +238,6 @@ class Evidence:
         bound = max(dual_bound(self.channel, self.counts, distribution, outputs), self.resolution)
         self._proofs[:] = [(distribution.copy(), bound)]
         return bound
-
-    @cached_property
-    def _proofs(self) -> list[tuple[FloatArray, float]]:
-        """The distribution that was proven last, if any, with its certificate."""
-        return []
 
     def certificate_of(self, gain: FloatArray) -> float:
         """Return n log max g without rounding errors, to steer a search.

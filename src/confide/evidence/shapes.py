@@ -252,6 +252,7 @@ class Shape:
         if peak is not None:
             place = self._place(peak, alphabet, values, -1)
             return place, place + 1
+        # Where rising ends and falling begins at one value, that value belongs to the rise.
         up = -1 if rising is None else self._place(rising, alphabet, values, values.size - 1)
         down = values.size if falling is None else self._place(falling, alphabet, values, 0)
         return up, down + (up == down)

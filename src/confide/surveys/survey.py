@@ -71,7 +71,7 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     kind = thing.kind if isinstance(thing, Mechanism) else vars(type(thing)).get("kind", type(thing).__name__)
     settings: dict[str, Any] = {"kind": kind}
     found = thing.declared
-    if found is None:
+    if found is None:  # settings that have their default are left out, so that new ones keep old fingerprints
         own = [field for field in fields(thing) if field.name not in ("alphabet", "promise")]  # type: ignore[arg-type]
         stated = [(field.name, getattr(thing, field.name), field.default) for field in own]
         always = np.ndarray | Alphabet | Mechanism

@@ -420,6 +420,7 @@ def as_amount(name: str, value: object) -> Fraction:
     >>> as_amount("width", 0.1)
     Fraction(1, 10)
     """
+    # A float32 prints as its own shortest decimal, which item() would turn into the longer one of a float64.
     plain = value.item() if isinstance(value, np.generic) and value.dtype != np.float32 else value
     if isinstance(plain, bool) or not isinstance(plain, int | float | Decimal | Fraction | np.floating):
         raise InvalidParameterError(f"{name} must be a number; got {value!r}.")

@@ -440,6 +440,7 @@ class Selection(Alphabet):
         return self.whole == other.whole and np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
+        # Three values suffice: equal selections have equal hashes, and few differ only behind them.
         return hash((self.whole, self.size, *_keys(self.values[:3])))
 
     def __repr__(self) -> str:

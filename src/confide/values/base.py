@@ -92,6 +92,7 @@ class Kinds(Mapping[str, Kind]):
 
     def add(self, name: str, kind: Kind) -> None:
         """Add a kind, or replace a class that a notebook defined again."""
+        # A class of the same module and name is the same one: a notebook runs its cell again.
         before = self._known.get(name)
         if name in self._ours or (before is not None and _place(before) != _place(kind)):
             raise InvalidParameterError(
@@ -299,7 +300,7 @@ class Alphabet(ABC):
         """
         if not self.is_listable:
             _ = self.size  # an unbounded alphabet has none, and says how to bound it
-            # Too long a number to read is told as a power of two.
+            # A number too long to read is shown as a power of two.
             count = f"{self.size:,}" if self.size < 10**15 else f"about 2^{self.size.bit_length() - 1}"
             raise TooLargeError(
                 f"{self!r} has {count} values, too many for an array over all of them (at most {LARGEST_LISTED:,}). "

@@ -218,6 +218,7 @@ def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float
         raise InvalidDistributionError(
             f"{name} has a negative probability, {array[position]:g} at position {position}."
         )
+    # A sum near one is rounding and is divided away; counts or weights are an error.
     total = float(array.sum())
     if abs(total - 1) > SUM_TOLERANCE:
         raise InvalidDistributionError(

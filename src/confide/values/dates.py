@@ -448,10 +448,7 @@ unit = "month"         # what distances are counted in; may be left out
             return literal
         raise InvalidParameterError(f"{literal!r} is none of the values, {self.labels()[0]} to {self.labels()[-1]}")
 
-    @property
-    def has_numbers(self) -> bool:
-        # No value comes first on a circle, so there are no quantiles.
-        return False
+    has_numbers = False  # no value comes first on a circle, so there are no quantiles
 
     _no_mean = (
         "{!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share of a "

@@ -198,16 +198,12 @@ class OnEarth(Alphabet):
 
     _noun: str  # what neighbours are one of apart
     _elsewhere = ""  # what is wrong with a point that merely lies outside the box
+    _digits: int = 4  # decimals of a degree in the words for the box
 
     @property
     @abstractmethod
     def _longest(self) -> float:
         """Largest distance of neighbours on the ground, km."""
-
-    @property
-    def _digits(self) -> int:
-        """Decimals of a degree in the words for the box."""
-        return 4
 
     @property
     def bounds(self) -> Box:  # type: ignore[override]  # made of settings
@@ -489,7 +485,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return label_point(point, self._digits)
 
     @cached_property
-    def _digits(self) -> int:
+    def _digits(self) -> int:  # type: ignore[override]  # as many as distinguish cells
         return max(0, -Decimal(min(self.bounds.tall / self.rows, self.bounds.wide / self.columns)).adjusted())
 
     def _degrees(self, cells: NDArray[np.float64] | Indices) -> NDArray[np.float64]:
@@ -594,6 +590,7 @@ def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) ->
         raise InvalidParameterError("Give either a cell size, or rows and columns.")
     # Widen the box about its middle, by less than a cell, until its cells are proven to measure so many km each way.
     least = ground_scales(box)[0]
+    # A box that is a millionth of a cell too large needs no further row.
     rows = max(1, math.ceil(box.tall * least[0] / cell - 1e-6))
     columns = max(1, math.ceil(box.wide * least[1] / cell - 1e-6))
     (latitude, longitude), grown = box.middle, box
@@ -730,6 +727,7 @@ east = -73.9374
         check_positive("spacing", spacing)
         for name, number in (("latitude_steps", latitude_steps), ("longitude_steps", longitude_steps)):
             check_count(name, number, 1)
+            # Longitudes reach 180 degrees, and all numbers of steps must stay below LARGEST_LATTICE.
             if number > LARGEST_LATTICE // 200:
                 raise InvalidParameterError(f"{name} must be at most {LARGEST_LATTICE // 200:,}; got {number:,}.")
         least, length = _scales_around(box, spacing / units), spacing / units

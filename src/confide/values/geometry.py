@@ -206,6 +206,7 @@ class PlaneGeometry(Geometry):
 
     def _place_of(self, numbers: Indices) -> Indices:
         """Return the places of numbered cells among all cells of the box."""
+        # Negative numbers count from the end, as in numpy.
         numbers = np.where(numbers < 0, numbers + self.size, numbers)
         # Hole i at place h has h - i cells before it, so a cell lies behind it if its number is at least that.
         cells_before = self._hole_places - np.arange(self._hole_places.size)

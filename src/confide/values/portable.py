@@ -45,6 +45,7 @@ def exp_minus(exponents: ArrayLike) -> FloatArray:
         some = flat[start : start + 2**14]
         # 64 steps to a factor of two: the rest is below ln 2 / 128, where five terms of the series suffice.
         steps = np.rint(some * (1 / step))
+        # Cody and Waite (1980): with few bits in `high` the first product is exact, and `low` adds the rest.
         rest = some - steps * high
         rest -= steps * low
         series = rest * (-1 / 120)

@@ -79,6 +79,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 WORDS = ("and", "or", "not", "in")
 
+# A date comes before a number, for it begins with one. In 18..21 neither point belongs to a number.
 TOKEN = re.compile(
     r"""\s*(?:
       (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
