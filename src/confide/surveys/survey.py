@@ -269,7 +269,7 @@ class Survey(Shown):
     def fingerprint(self) -> str:
         """Digest of everything that defines the reports; names do not count.
 
-        It is that of canonical JSON of these (`canonical.fingerprint_of`), which every language can take.
+        It is that of canonical JSON of these (`portable.fingerprint_of`), which every language can take.
 
         >>> from confide import RandomizedResponse, Categories
         >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
