@@ -84,15 +84,19 @@ unit = "year"          # what distances are counted in; may be left out
         return f"Integers({joined(ends, *spacing_and_unit(self))})"
 
 
+@dataclass(frozen=True, repr=False)
 class UnboundedAlphabet(Alphabet):
     """Values without bounds in any direction."""
+
+    resolutions: ClassVar[tuple[int, ...]]
+    """Lattice points per step, for each part of a value."""
+
+    spacing: float = 1.0
+    unit: str = ""
 
     def __post_init__(self) -> None:
         check_positive("spacing", self.spacing)
         check_text("unit", self.unit)
-
-    resolutions: ClassVar[tuple[int, ...]]
-    """Lattice points per step, for each part of a value."""
 
     @cached_property
     def geometry(self) -> LatticeGeometry:
@@ -116,9 +120,6 @@ class Line(UnboundedAlphabet):
 
     RESOLUTION: ClassVar[int] = 2**16
     FARTHEST_VALUE: ClassVar[int] = 2**35  # half of what has a number, so that noise of any scale stays inside
-
-    spacing: float = 1.0
-    unit: str = ""
 
     resolutions = (RESOLUTION,)
 
@@ -287,8 +288,6 @@ unit = "km"            # what distances are counted in; may be left out
     )
 
     resolutions = (1, 1)
-    spacing: float = 1.0
-    unit: str = ""
 
     @property
     def fine(self) -> Plane:
@@ -306,9 +305,6 @@ class Plane(UnboundedAlphabet):
 
     RESOLUTION: ClassVar[int] = 2**12
     FARTHEST_VALUE: ClassVar[int] = 2**39  # half of what is held exactly, so that noise of any scale stays inside
-
-    spacing: float = 1.0
-    unit: str = ""
 
     resolutions = (RESOLUTION, RESOLUTION)
 
