@@ -55,7 +55,7 @@ def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def own_kinds() -> Iterator[None]:
     """Forget the kinds that a test registers."""
-    from confide.values.kinds import Kinds
+    from confide.values.base import Kinds
 
     known = [dict(table) for table in Kinds.tables]
     yield

@@ -18,7 +18,7 @@ from tests.test_surveys import ALL_SURVEYS, EXAMPLES
 
 import confide as cf
 from confide.errors import InvalidParameterError, SurveyError
-from confide.values.canonical import canonical_json, fingerprint_of, read_json
+from confide.values.portable import canonical_json, fingerprint_of, read_json
 
 PUBLISHED = {
     "0000000000000000": "0",

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.main import app
 from confide.errors import ConfideError, SurveyError, TooLargeError
-from confide.surveys.declarations import tables_of
-from confide.values.canonical import canonical_json, fingerprint_of
+from confide.surveys.survey import tables_of
+from confide.values.portable import canonical_json, fingerprint_of
 
 PLANE = cf.Grid(3, 4, spacing=0.5, unit="km", holes=[(0, 0), (1, 2)])
 TABLED = {

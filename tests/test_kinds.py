@@ -24,7 +24,7 @@ from confide.mechanisms import MECHANISMS
 from confide.mechanisms.sampling import ratio_above
 from confide.solve.methods import METHODS
 from confide.values import ALPHABETS
-from confide.values.kinds import Example, Kinds
+from confide.values.base import Example, Kinds
 
 
 @dataclass(frozen=True, repr=False)

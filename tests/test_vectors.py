@@ -16,9 +16,9 @@ import confide as cf
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS as KNOWN
 from confide.mechanisms.sampling import Bits, Octets
-from confide.surveys.declarations import tables_of
+from confide.surveys.survey import tables_of
 from confide.values import ALPHABETS, BitVectors
-from confide.values.canonical import canonical_json, fingerprint_of, read_json
+from confide.values.portable import canonical_json, fingerprint_of, read_json
 from vectors import texts
 from vectors.making import FOLDER, draws_text
 from vectors.others import OTHERS

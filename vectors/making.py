@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import confide as cf
-from confide.values.canonical import canonical_json
+from confide.values.portable import canonical_json
 from vectors.drawing import RATIOS, Tape
 from vectors.reading import report_of
 from vectors.surveys import MECHANISMS

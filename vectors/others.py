@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 import confide as cf
-from confide.values.canonical import canonical_json, fingerprint_of, read_json
+from confide.values.portable import canonical_json, fingerprint_of, read_json
 from vectors import refusals, texts
 from vectors.drawing import Tape
 from vectors.making import some_values, written

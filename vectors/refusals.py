@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import confide as cf
-from confide.values.canonical import canonical_json, fingerprint_of
+from confide.values.portable import canonical_json, fingerprint_of
 from vectors import surveys
 
 Json = dict[str, Any]

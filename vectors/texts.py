@@ -11,7 +11,7 @@ import numpy as np
 import confide as cf
 from confide.data.files.reading import find_fault
 from confide.data.files.sheets import Request
-from confide.surveys.declarations import declaration_of, json_of
+from confide.surveys.survey import declaration_of, json_of
 from vectors import surveys
 
 Json = dict[str, Any]

@@ -73,9 +73,9 @@ from confide.values import (
     Weekdays,
     metrics,
 )
+from confide.values.base import register
 from confide.values.distances import emd, total_variation
 from confide.values.geojson import read_areas
-from confide.values.kinds import register
 
 if typing.TYPE_CHECKING:
     from confide.data.counting import count, read_reports

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import confide as cf
-from confide.values.canonical import canonical_json, fingerprint_of
+from confide.values.portable import canonical_json, fingerprint_of
 
 CLIENT = Path(__file__).parents[2] / "clients" / "javascript"
 

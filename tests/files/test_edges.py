@@ -33,7 +33,7 @@ from confide.data.files import (
 from confide.data.files.rows import LIMITS
 from confide.errors import DataFileError
 from confide.plans.guesses import as_guess
-from confide.values.limits import MOST_PEOPLE
+from confide.values.checks import MOST_PEOPLE
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=90.0), name="age")
 """So sharp that hardly any value moves: what comes out is what went in."""

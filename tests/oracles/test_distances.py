@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.spatial.distance import jensenshannon
-from scipy.stats import entropy, wasserstein_distance
+from scipy.stats import wasserstein_distance
 
-from confide import Categories, Grid, Integers, emd, total_variation
+from confide import Categories, Grid, Integers, emd
 from confide.values import Alphabet
-from confide.values.distances import hellinger, kl_divergence
 
 Vector = NDArray[np.float64]
 
@@ -62,21 +60,3 @@ def test_a_grid_of_one_row_or_column_is_a_line(pair: tuple[Vector, Vector], spac
     line = emd(*pair, Integers(0, 8, spacing=spacing))
     assert emd(*pair, Grid(1, 9, spacing=spacing)) == pytest.approx(line, rel=1e-9, abs=1e-12)
     assert emd(*pair, Grid(9, 1, spacing=spacing)) == pytest.approx(line, rel=1e-9, abs=1e-12)
-
-
-@given(pair=pairs(6))
-def test_divergences_are_scipys(pair: tuple[Vector, Vector]) -> None:
-    p, q = pair
-    assert kl_divergence(p, q) == pytest.approx(float(entropy(p, q)), rel=1e-9, abs=1e-12)
-    middle = (p + q) / 2
-    expected = float(jensenshannon(p, q)) ** 2
-    assert (kl_divergence(p, middle) + kl_divergence(q, middle)) / 2 == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
-@given(pair=pairs(6))
-def test_hellinger_and_total_variation_bound_each_other(pair: tuple[Vector, Vector]) -> None:
-    far, apart = hellinger(*pair), total_variation(*pair)
-    assert far**2 <= apart + 1e-12
-    assert apart <= far * np.sqrt(2 - far**2) + 1e-12
-    # By its other formula, one less the overlap.
-    assert far**2 == pytest.approx(1 - np.sqrt(pair[0] * pair[1]).sum(), abs=1e-12)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import confide as cf
-from confide.values.ground import Box, ground_scales
+from confide.values.earth import Box, ground_scales
 
 geodesic = pytest.importorskip(
     "geographiclib.geodesic",

@@ -31,7 +31,7 @@ from confide import (
 )
 from confide.mechanisms.base import LARGEST_TABLE
 from confide.mechanisms.sampling import SecureBits
-from confide.values.limits import MOST_STORED
+from confide.values.checks import MOST_STORED
 
 PEOPLE = 120_000
 PAIRS = [pair for family in FAMILIES.values() for pair in family.sampled]

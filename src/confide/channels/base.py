@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from confide.errors import InvalidDistributionError, NotInvertibleError
 from confide.values import Alphabet, LineGeometry, PlaneGeometry, RingGeometry
-from confide.values.limits import LARGEST_SQUARE
+from confide.values.checks import LARGEST_SQUARE
 from confide.values.wording import counted
 
 if TYPE_CHECKING:

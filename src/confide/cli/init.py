@@ -15,8 +15,8 @@ from confide.mechanisms import MECHANISMS
 from confide.mechanisms.guarantees import Guarantee, LocalDP
 from confide.surveys.survey import parse_survey
 from confide.values import ALPHABETS
+from confide.values.base import Example
 from confide.values.checks import check_choice
-from confide.values.kinds import Example
 
 EXAMPLES = (
     "confide init",

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.values.base import plain_array
-from confide.values.checks import check_count, kind_of, read_only, refuse_masked, require_kinds
-from confide.values.limits import MOST_REPORTS
+from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds, settle
 from confide.values.wording import Shown, listed
 
 
@@ -38,8 +37,8 @@ class Noise(StrEnum):
 class Origin:
     """Number of reports by source of noise, as stated. Origins add.
 
-    It is stated by the metadata of a file, or by this process where it drew the reports itself. Whoever can write a
-    file can also write metadata: they are no proof.
+    It is stated by the metadata of a file, or by this process where it drew the reports itself. Anyone who can write a
+    file can also write its metadata, so an origin proves nothing.
 
     >>> print(Origin(secure=3) + Origin(simulated=2))
     Of 5 reports, 3 are stated to have secure noise and 2 are simulated with a seed. Simulated reports protect nobody.
@@ -51,7 +50,7 @@ class Origin:
     simulated
         Reports whose noise comes from a seed: they protect nobody.
     unknown
-        Reports of which nothing is known.
+        Reports without a stated origin.
     permanent
         Reports whose noise comes from each person's own secret, as stated: the same for the same value at all times.
         Those of one person are no independent draws.
@@ -65,7 +64,7 @@ class Origin:
     @classmethod
     def of(cls, noise: Noise, reports: float) -> Origin:
         """Return the origin of reports that all have the same noise."""
-        return cls(**{_FIELDS[noise]: reports})
+        return cls(**{ORIGINS[noise]: reports})
 
     @property
     def total(self) -> float:
@@ -75,7 +74,7 @@ class Origin:
     @property
     def noise(self) -> Noise | None:
         """The noise of all reports; None where they differ."""
-        found = [noise for noise, name in _FIELDS.items() if getattr(self, name)] or [Noise.UNKNOWN]
+        found = [noise for noise, name in ORIGINS.items() if getattr(self, name)] or [Noise.UNKNOWN]
         return found[0] if len(found) == 1 else None
 
     @property
@@ -101,7 +100,7 @@ class Origin:
     @property
     def record(self) -> dict[str, Any]:
         """The numbers and the sentence, for JSON."""
-        numbers = [(name, getattr(self, name)) for name in ORIGINS]
+        numbers = [(name, getattr(self, name)) for name in ORIGINS.values()]
         return {
             "noise": "mixed" if self.noise is None else str(self.noise),
             "is_simulated": self.is_simulated,
@@ -111,7 +110,7 @@ class Origin:
         }
 
     def __add__(self, other: Origin) -> Origin:
-        return Origin(*(getattr(self, name) + getattr(other, name) for name in ORIGINS))
+        return Origin(*(getattr(self, name) + getattr(other, name) for name in ORIGINS.values()))
 
     def __str__(self) -> str:
         if self.noise is Noise.SECURE:
@@ -136,10 +135,8 @@ class Origin:
         return f"Of {self.total:,.10g} reports, {listed(parts)}.{protected}"
 
 
-ORIGINS = ("secure", "simulated", "unknown", "permanent")
-
-_FIELDS = dict(zip((Noise.SECURE, Noise.SEEDED, Noise.UNKNOWN, Noise.PERMANENT), ORIGINS, strict=True))
-"""Where reports of each noise are counted."""
+ORIGINS = dict(zip((Noise.SECURE, Noise.SEEDED, Noise.UNKNOWN, Noise.PERMANENT), Origin.__annotations__, strict=True))
+"""Field of an origin that counts the reports of each noise, in the order of the fields."""
 
 
 _DRAWN: dict[int, tuple[weakref.ref[Any], Noise, tuple[int, int]]] = {}
@@ -239,12 +236,9 @@ class Counts(Shown):
         counts = _as_counts(self.counts, reports.shape[0])
         if not _are_distinct(reports):
             reports, counts = _sum_repeated(reports, counts)
-        for name, given in (("reports", reports), ("counts", counts)):
-            array = np.array(given)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        settle(self, reports=read_only(np.array(reports)), counts=read_only(np.array(counts)))
         if not self.origin.total:
-            object.__setattr__(self, "origin", Origin(unknown=self.total))
+            settle(self, origin=Origin(unknown=self.total))
 
     @property
     def total(self) -> float:
@@ -278,8 +272,7 @@ class Counts(Shown):
     def _with(self, **changes: object) -> Counts:
         """Return a copy with changes, without checking again."""
         found = copy.copy(self)
-        for name, value in changes.items():
-            object.__setattr__(found, name, value)
+        settle(found, **changes)
         return found
 
     @property
@@ -348,7 +341,7 @@ def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
         return Counts(array, weights)
-    # How often a report was seen elsewhere nobody vouches for.
+    # Nobody states the noise of reports that were counted elsewhere.
     origin = Origin.of(noise_of(reports), array.shape[0]) if counts is None else Origin()
     return Counts(*_sum_repeated(array, weights), origin)
 
@@ -523,8 +516,7 @@ def _as_reports(reports: ArrayLike) -> Reports:
                 f"Reports must be finite numbers or strings; got {array[place]} at position {place[0]}. Correct it."
             )
         whole = bool((np.abs(array) < 2**53).all() and (array == np.floor(array)).all())
-        return array.astype(np.int64) if whole else array
-        # of continuous mechanisms they stay floats
+        return array.astype(np.int64) if whole else array  # reports of continuous mechanisms stay floats
     if array.size and array.dtype.kind not in ("iuUO" if array.ndim == 2 else "iuU"):
         raise InvalidCountsError(f"Reports must be numbers or strings; got {array.dtype}.")
     return array

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -25,8 +25,7 @@ from confide.channels.composed import ColumnStack
 from confide.channels.dense import Dense
 from confide.channels.mixed import Blocks, Mixed, Mixture
 from confide.errors import InvalidCountsError
-from confide.values.checks import as_floats, read_only
-from confide.values.limits import MOST_REPORTS
+from confide.values.checks import MOST_REPORTS, as_floats, read_only
 
 MOST_ENTRIES = 30_000_000
 """Entries of M that are worth computing one by one: about a second."""
@@ -128,6 +127,9 @@ class Evidence:
     log_offset: float = 0.0
     layout: Layout | None = None
 
+    # The distribution that was proven last, if any, with its certificate.
+    _proofs: list[tuple[FloatArray, float]] = field(default_factory=list, init=False, repr=False)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", read_only(as_floats("counts", self.counts)))
         # The largest count by itself, too, for a sum that overflows warns.
@@ -202,11 +204,8 @@ class Evidence:
         """Return L from a distribution that was pushed already."""
         if not self.explains(outputs):
             return -math.inf
-        return self.total * self.mean_log_likelihood(outputs) + self.log_offset
-
-    def mean_log_likelihood(self, outputs: FloatArray) -> float:
-        """Return q . log y; reported outputs must be positive."""
-        return float(self.frequencies[self.seen] @ np.log(outputs[self.seen]))
+        mean = float(self.frequencies[self.seen] @ np.log(outputs[self.seen]))  # q . log y
+        return self.total * mean + self.log_offset
 
     def explains(self, outputs: FloatArray) -> bool:
         """Whether every reported output has a positive probability."""
@@ -239,11 +238,6 @@ class Evidence:
         bound = max(dual_bound(self.channel, self.counts, distribution, outputs), self.resolution)
         self._proofs[:] = [(distribution.copy(), bound)]
         return bound
-
-    @cached_property
-    def _proofs(self) -> list[tuple[FloatArray, float]]:
-        """The distribution that was proven last, if any, with its certificate."""
-        return []
 
     def certificate_of(self, gain: FloatArray) -> float:
         """Return n log max g without rounding errors, to steer a search.

@@ -25,7 +25,7 @@ from confide.errors import InvalidParameterError
 from confide.values import Alphabet, Indices, LineGeometry, PlaneGeometry
 from confide.values.checks import as_items, check_positive
 from confide.values.queries import as_weights
-from confide.values.wording import counted
+from confide.values.wording import counted, listed
 
 LARGEST = 2000
 """Values up to which a shape is more than a choice of values: G has their square of entries, 32 MB."""
@@ -180,8 +180,7 @@ class Shape:
     @property
     def condition(self) -> str:
         """What it says of the distribution, in one clause."""
-        clauses = [term.condition for term in self.terms]
-        return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])} and {clauses[-1]}"
+        return listed([term.condition for term in self.terms])
 
     @property
     def premise(self) -> str:
@@ -253,6 +252,7 @@ class Shape:
         if peak is not None:
             place = self._place(peak, alphabet, values, -1)
             return place, place + 1
+        # Where rising ends and falling begins at one value, that value belongs to the rise.
         up = -1 if rising is None else self._place(rising, alphabet, values, values.size - 1)
         down = values.size if falling is None else self._place(falling, alphabet, values, 0)
         return up, down + (up == down)
@@ -283,8 +283,7 @@ class Shape:
         kept = np.ones(alphabet.size, dtype=bool)
         for term in self.terms:
             if term.kind == "nobody where":
-                weights = as_weights(term.query, alphabet)
-                kept &= weights == 0
+                kept &= as_weights(term.query, alphabet) == 0
             elif term.kind.startswith("nobody") and term.where is not None:
                 numbers = alphabet.decode(np.arange(alphabet.size))
                 kept &= numbers >= term.where if term.kind == "nobody below" else numbers <= term.where

@@ -19,7 +19,7 @@ from confide.mechanisms.planar_noise import (
 )
 from confide.mechanisms.randomized_response import RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
-from confide.values.kinds import Kinds
+from confide.values.base import Kinds
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     Mechanism,

@@ -31,8 +31,7 @@ from confide.mechanisms.sampling import (
     ratio_above,
 )
 from confide.values import Alphabet, Indices
-from confide.values.checks import require_kinds
-from confide.values.limits import MOST_STORED
+from confide.values.checks import MOST_STORED, require_kinds
 from confide.values.wording import Shown
 
 

@@ -28,7 +28,7 @@ from confide.mechanisms.base import (
 from confide.mechanisms.facts import POSITIVE_DEFINITE, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of
 from confide.values import Alphabet, Indices, Integers, Line, LineGeometry, RingGeometry
-from confide.values.limits import LARGEST_INTEGER
+from confide.values.checks import LARGEST_INTEGER
 
 
 class LineMechanism(MetricMechanism):

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.canonical import canonical_json
+from confide.values.portable import canonical_json
 from confide.values.wording import counted
 
 Indices = NDArray[np.int64]

@@ -25,9 +25,8 @@ from confide.plans.settings import (
 from confide.plans.simulations import FEWEST_REPEATS, Cache, Follow, Simulation, usual_cache
 from confide.solve.methods import Method, Stacked
 from confide.values import Alphabet
-from confide.values.checks import check_count, check_positive
+from confide.values.checks import MOST_PEOPLE, check_count, check_positive
 from confide.values.distances import has_emd
-from confide.values.limits import MOST_PEOPLE
 from confide.values.queries import Query
 from confide.values.wording import Shown
 

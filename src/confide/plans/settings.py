@@ -18,7 +18,7 @@ from confide.mechanisms import (
 )
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.values import Alphabet, Grid, LineGeometry, RingGeometry, UnorderedGeometry
-from confide.values.limits import MOST_PEOPLE
+from confide.values.checks import MOST_PEOPLE
 from confide.values.metrics import Discrete
 
 MOST_DRAWN = 20_000_000

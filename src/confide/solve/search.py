@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from confide.channels.base import Channel, FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve.em import RowStack, Step
-from confide.values.limits import MOST_STORED
+from confide.values.checks import MOST_STORED
 
 Progress = Callable[[int, FloatArray], None]
 """Called after each iteration with its number and the outputs y = theta M reached."""

@@ -272,7 +272,7 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     check_choice("mechanism", kind, tuple(MECHANISMS))
     dataset = datasets.load(str(name))
     # The values of a bundled dataset as a survey's file says them.
-    from confide.surveys.declarations import declaration_of, json_of
+    from confide.surveys.survey import declaration_of, json_of
 
     table: dict[str, Any] = json_of(declaration_of(datasets.load(dataset.name).alphabet))
     draft = read_draft(

@@ -20,11 +20,9 @@ from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.settings import usual_mechanism
 from confide.solve.methods import METHODS
-from confide.surveys.declarations import declaration_of, json_of
-from confide.surveys.survey import Survey, build_survey, refuse_files
+from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files
 from confide.values import Alphabet, Bins, RingGeometry
-from confide.values.checks import check_choice
-from confide.values.limits import MOST_PEOPLE
+from confide.values.checks import MOST_PEOPLE, check_choice
 from confide.values.wording import with_unit
 
 MOST_VALUES = 10_000

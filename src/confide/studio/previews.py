@@ -19,8 +19,7 @@ from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.settings import epsilon_bounds, most_people, suiting
 from confide.present.estimates import summarise_reports
 from confide.studio.drafts import Draft, distance_words, guesses_of, labels_of, python_text, read_draft, values_record
-from confide.surveys.declarations import toml_value
-from confide.surveys.survey import Survey
+from confide.surveys.survey import Survey, toml_value
 from confide.theory.consistency import largest_bound
 from confide.values import Alphabet, PlaneGeometry
 from confide.values.wording import counted

@@ -20,8 +20,8 @@ from typing import Any
 from confide.errors import InvalidParameterError, LimitError
 from confide.mechanisms.sampling import Permanent
 from confide.surveys.survey import Survey
-from confide.values.canonical import canonical_json
 from confide.values.checks import check_count
+from confide.values.portable import canonical_json
 from confide.values.wording import counted
 
 
@@ -106,8 +106,7 @@ class Ledger:
             )
         tag = None
         if rng is not None:
-            # What a value is remembered by says nothing of it to whoever has the ledger and not the secret, and by its
-            # first part it is no noise of any report.
+            # The tag of a value reveals nothing without the secret. Its first part separates it from the keys of noise.
             written = canonical_json(survey.alphabet.decode(number).tolist()[0]).encode()
             message = b"\0".join((b"confide ledger 1", survey.fingerprint.encode(), written))
             tag = hmac.digest(rng.secret, message, "sha256").hex()[:32]

@@ -12,43 +12,41 @@
 ... ''')
 >>> survey.mechanism
 TruncatedGeometric(alphabet=Integers(0, 99), epsilon=0.05)
+
+Some mechanisms need tables, numbers that take numerical work to make. A device cannot make them from the survey, so the
+document holds them, with a digest of their own behind the survey's fingerprint. They are the same on every machine
+(:mod:`confide.values.portable`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import inspect
+import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.errors import ConfideError, InvalidParameterError, SurveyError, TooLargeError
 from confide.evidence.shapes import Shape
 from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
 from confide.mechanisms.base import WITHOUT_TABLES
+from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
-from confide.surveys.declarations import (
-    check_bits,
-    check_tables,
-    declaration_of,
-    json_of,
-    tables_of,
-    toml_table,
-    toml_value,
-)
 from confide.values import ALPHABETS, Alphabet, Attributes
-from confide.values.canonical import canonical_json, fingerprint_of, read_json
 from confide.values.checks import check_count, check_positive, require_kinds
-from confide.values.wording import Shown, counted
+from confide.values.portable import canonical_json, fingerprint_of, read_json
+from confide.values.wording import Shown, counted, suggestion
 
 Builder = TypeVar("Builder")
 
@@ -61,6 +59,133 @@ CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups
 
 LARGEST_DOCUMENT = 5_000_000
 """Bytes of a survey that a device loads: what a page or an application can carry without anybody waiting for it."""
+
+
+def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
+    """Return the kind and non-default settings of an alphabet or mechanism.
+
+    A mechanism's own alphabet is left out too, for it stands in a table of its own, and so is a promise, which no
+    survey holds: it was checked when the mechanism was made.
+    """
+    # A class under another alphabet is none of its kind unless it says so: it may be built in another way.
+    kind = thing.kind if isinstance(thing, Mechanism) else vars(type(thing)).get("kind", type(thing).__name__)
+    settings: dict[str, Any] = {"kind": kind}
+    found = thing.declared
+    if found is None:  # settings that have their default are left out, so that new ones keep old fingerprints
+        own = [field for field in fields(thing) if field.name not in ("alphabet", "promise")]  # type: ignore[arg-type]
+        stated = [(field.name, getattr(thing, field.name), field.default) for field in own]
+        always = np.ndarray | Alphabet | Mechanism
+        found = {name: value for name, value, usual in stated if isinstance(value, always) or value != usual}
+    parts = {name: declaration_of(one) for name, one in found.items() if isinstance(one, Alphabet | Mechanism)}
+    return settings | dict(found) | parts
+
+
+def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
+    """Return a mechanism's inner mechanisms by their names in its table."""
+    if isinstance(mechanism, Product):
+        return dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
+    named = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
+    return {name: value for name, value in named.items() if isinstance(value, Mechanism)}
+
+
+def json_of(value: Any) -> Any:
+    """Return a declaration for JSON.
+
+    Attributes become lists: their order matters, and canonical JSON sorts keys.
+
+    >>> from confide import Attributes, Hours, Weekdays
+    >>> json_of(declaration_of(Attributes(hour=Hours(), day=Weekdays())))
+    {'kind': 'attributes', 'names': ['hour', 'day'], 'alphabets': [{'kind': 'hours'}, {'kind': 'weekdays'}]}
+    """
+    if isinstance(value, dict) and value.get("kind") == "attributes":
+        parts = {name: json_of(one) for name, one in value.items() if name != "kind"}
+        return {"kind": "attributes", "names": list(parts), "alphabets": list(parts.values())}
+    if isinstance(value, dict):
+        return {name: json_of(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [json_of(one) for one in value] if isinstance(value, tuple) else value
+
+
+def toml_table(place: str, declaration: dict[str, Any], most: int | None) -> list[str]:
+    """Return a declaration as TOML lines, inner tables below."""
+    inner = {name: value for name, value in declaration.items() if isinstance(value, dict)}
+    plain = [f"{_key(name)} = {toml_value(value, most)}" for name, value in declaration.items() if name not in inner]
+    below = [line for name, value in inner.items() for line in toml_table(f"{place}.{_key(name)}", value, most)]
+    return ["", f"[{place}]", *plain, *below]
+
+
+def _key(name: str) -> str:
+    """Return a TOML key, quoted if it is not a bare key."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def toml_value(value: object, most: int | None = None) -> str:
+    """Return a value as TOML; shorten lists longer than `most`.
+
+    >>> toml_value(("a", "b", "c"), 2)
+    '["a", "b"]  # and 1 more'
+    """
+    if isinstance(value, np.ndarray):
+        if most is None or value.size <= most:
+            return json.dumps(value.tolist())
+        return f"[]  # {counted(value.shape[0], 'row')} of {value.shape[1]}, not shown"
+    if isinstance(value, tuple):
+        shown = ", ".join(toml_value(one) for one in value[:most])
+        more = 0 if most is None else len(value) - most
+        return f"[{shown}]" + (f"  # and {more:,} more" if more > 0 else "")
+    # JSON's texts are TOML's too, but for the one control character that JSON leaves as it is.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
+    """Return the tables of a mechanism and its parts, by survey section.
+
+    >>> from confide import Grid, Integers, TruncatedGeometric, TruncatedPlanarLaplace
+    >>> tables_of(TruncatedGeometric(Integers(0, 9), 1.0))
+    {}
+    >>> list(tables_of(TruncatedPlanarLaplace(Grid(2, 2), 1.0))["mechanism"])
+    ['quadrant']
+    """
+    found = {place: dict(mechanism.tables)} if mechanism.tables else {}
+    for name, inner in inner_mechanisms(mechanism).items():
+        found |= tables_of(inner, f"{place}.{name}")
+    return found
+
+
+def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
+    """Reject tables that differ from the mechanism's own by any bit."""
+    own = tables_of(mechanism)
+    _require_same_keys("tables", given, own)
+    for place, tables in own.items():
+        _require_same_keys(f"tables of {place}", given[place], tables)
+        for name, table in tables.items():
+            if given[place][name] != table:
+                raise SurveyError(
+                    f"The table {name} of {place} is not the one that this survey's mechanism has. Write the survey "
+                    f"again with: confide export survey.toml -o survey.json"
+                )
+
+
+def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
+    """Reject reports with more bits than a device makes."""
+    if isinstance(mechanism, UnaryEncoding) and mechanism.alphabet.size > 2**20:  # 1 MB of text
+        raise TooLargeError(
+            f"A report of [{place}] has a bit for each of {mechanism.alphabet.size:,} values, and a device makes at "
+            f"most {2**20:,}. Use fewer or coarser values, or a mechanism that reports one of them."
+        )
+    for name, inner in inner_mechanisms(mechanism).items():
+        check_bits(inner, f"{place}.{name}")
+
+
+def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:
+    names = set(given) if isinstance(given, dict) else None
+    if names != set(own):
+        got = ", ".join(sorted(map(str, names))) if names is not None else repr(given)
+        raise SurveyError(
+            f"The {what} should be {', '.join(own) or 'left out'}; got {got or 'none'}. Write the survey again with: "
+            f"confide export survey.toml -o survey.json"
+        )
 
 
 @contextlib.contextmanager
@@ -144,7 +269,7 @@ class Survey(Shown):
     def fingerprint(self) -> str:
         """Digest of everything that defines the reports; names do not count.
 
-        It is that of canonical JSON of these (`canonical.fingerprint_of`), which every language can take.
+        It is that of canonical JSON of these (`portable.fingerprint_of`), which every language can take.
 
         >>> from confide import RandomizedResponse, Categories
         >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
@@ -234,7 +359,7 @@ class Survey(Shown):
 
         Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
         are equal texts. Tables that take numerical work to make are there too
-        (:func:`confide.surveys.declarations.tables_of`), and the fingerprint has their own behind it.
+        (:func:`tables_of`), and the fingerprint has their own behind it.
 
         >>> from confide import RandomizedResponse, Categories
         >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
@@ -483,7 +608,7 @@ def _choose(known: Mapping[str, Builder], table: dict[str, Any], place: str) -> 
     kind = table["kind"]
     if not isinstance(kind, str) or kind not in known:
         raise SurveyError(
-            f"[{place}] has the unknown kind {kind!r}{_suggestion(kind, known)}. Known: {', '.join(known)}."
+            f"[{place}] has the unknown kind {kind!r}{suggestion(kind, known)}. Known: {', '.join(known)}."
         )
     return known[kind]
 
@@ -517,13 +642,7 @@ def _text(key: str, value: object) -> str:
 
 def _refuse_unknown(place: str, table: dict[str, Any], known: Iterable[str]) -> None:
     names = list(known)
-    for key in table:
-        if key not in names:
-            raise SurveyError(
-                f"{place} has the unknown key {key!r}{_suggestion(key, names)}. Known: {', '.join(names)}."
-            )
-
-
-def _suggestion(word: object, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(word), list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    unknown = next((key for key in table if key not in names), None)
+    if unknown is not None:
+        meant = suggestion(unknown, names)
+        raise SurveyError(f"{place} has the unknown key {unknown!r}{meant}. Known: {', '.join(names)}.")

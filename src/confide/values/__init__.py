@@ -1,4 +1,4 @@
-"""Alphabets: the values that a person may have, their numbers and their places.
+"""Alphabets: the values that a person may have.
 
 >>> ages = Integers(0, 99)
 >>> ages.encode([30, 35])
@@ -9,7 +9,7 @@ array([30, 35])
 
 from confide.values.amounts import Bins
 from confide.values.attributes import Attributes, Selection
-from confide.values.base import Alphabet, as_value, as_values, unbounded
+from confide.values.base import Alphabet, Kinds, as_value, as_values, unbounded
 from confide.values.categories import BitVectors, Categories, Scale
 from confide.values.dates import Circle, Dates, Hours, Weekdays
 from confide.values.earth import Coordinates, Degrees, Places
@@ -25,7 +25,6 @@ from confide.values.geometry import (
     UnorderedGeometry,
     Values,
 )
-from confide.values.kinds import Kinds
 from confide.values.planes import Grid, Integers, Lattice, Line, Plane
 
 ALPHABETS: Kinds[type[Alphabet]] = Kinds(

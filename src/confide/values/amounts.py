@@ -1,4 +1,4 @@
-"""Amounts in bins, equal or chosen, with open ends or without: "10 to 20 thousand", "100 thousand or more".
+"""Amounts in bins: "10 to 20 thousand", "100 thousand or more".
 
 An amount is the decimal number that is written, and a float the shortest decimal that it prints as; both are compared
 with the edges exactly. A bin holds its lower edge and not its upper one, so the last edge of a closed end is outside.
@@ -21,11 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.base import Alphabet, as_values, joined, wide_floats
+from confide.values.base import Alphabet, Example, as_values, joined, outside_error, wide_floats
 from confide.values.checks import BLANK, REAL, NumberFormat, Numeral, as_items, check_text, settle
-from confide.values.columns import outside_error
 from confide.values.geometry import LineGeometry, Values
-from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.planes import Integers
 from confide.values.wording import counted, plural, told_at_edges, with_unit
@@ -38,7 +36,9 @@ MOST_BINS = 2**16
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bins(Integers):
-    """Amounts from one edge up to, and not with, the next; a value is the number of a bin, from 0.
+    """Amounts in bins; a value is the number of a bin.
+
+    A bin holds its lower edge and not its upper one.
 
     Bins lie as far apart as their middles; an open one as if it were as wide as its neighbour. So two amounts on either
     side of an edge count as a whole bin apart, however close they are, and two amounts in one bin are not told apart.
@@ -129,13 +129,13 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     @cached_property
     def geometry(self) -> LineGeometry:
-        """See :attr:`Alphabet.geometry`; bins lie at their middles where these are not equally far apart."""
+        # Bins lie at their middles; positions are stored only where these are not equally far apart.
         is_uneven = len({other - one for one, other in pairwise(self.middles)}) > 1
         return LineGeometry(self.low, self.high, self.spacing, self.middles if is_uneven else None)
 
     @cached_property
     def middles(self) -> tuple[Fraction, ...]:
-        """Places of the bins: their middles, an open bin being as wide as its neighbour."""
+        """Middles of bins; an open bin is as wide as its neighbour."""
         edges, closed = self.edges, [(one + other) / 2 for one, other in pairwise(self.edges)]
         first = [2 * edges[0] - closed[0]] if self.below else []
         last = [2 * edges[-1] - closed[-1]] if self.above else []
@@ -143,7 +143,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     @property
     def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Alphabet.declared`; equal bins by their width, however they were given."""
+        # Equal bins are stated by their width, however they were given: equal alphabets have equal fingerprints.
         widths = {other - one for one, other in pairwise(self.edges)}
         is_equal = len(widths) == 1 and len(self.edges) > 2
         ends = {"low": self.edges[0], "high": self.edges[-1], "width": next(iter(widths))}
@@ -164,7 +164,7 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         return f"amounts are {' and '.join(parts)}" if parts else ""
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
-        """See :meth:`Integers.between`; some of the bins are bins, under the same numbers."""
+        # Some of the bins are bins again, under the same numbers.
         first, last = self.span
         if low is None or high is None or not first <= low <= high <= last:
             return super().between(low, high)
@@ -251,7 +251,10 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
         return numbers
 
     def _number(self, place: int) -> int:
-        """Return the number of a bin by how many edges are at most an amount; one just outside where there is none."""
+        """Return the bin of an amount with `place` edges below it.
+
+        Where there is no bin, the number is the next one outside.
+        """
         if self._has_bin(place):
             return self.span[0] + self.below + place - 1
         return self.span[0] - 1 if place == 0 else self.span[1] + 1
@@ -265,14 +268,14 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
     @cached_property
     def _limits(self) -> NDArray[np.float64]:
-        """Least people's own amounts, before the scale, that lie at or above each edge."""
+        """Least amount, before scaling, at or above each edge."""
         near = [(edge, float(edge / self.scale)) for edge in self.edges]
         # A float counts as the decimal that it prints as; where that scaled stays below the edge, it is the next one.
         reached = ((one, Fraction(repr(one)) * self.scale >= edge) for edge, one in near)
         return np.array([one if is_there else math.nextafter(one, math.inf) for one, is_there in reached])
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the bin of a column of numbers; null where there is none.
+        """Return SQL for the bin of a column of numbers, or null.
 
         >>> print(Bins(0, 2, 1).sql("rooms"))
         CASE WHEN NOT isfinite(CAST(rooms AS DOUBLE)) THEN NULL WHEN rooms < 0 THEN NULL WHEN rooms < 1 THEN 0 WHEN \
@@ -302,7 +305,7 @@ rooms < 2 THEN 1 END
         return f"{_text(first)} to {_text(last)}{unit}"
 
     def question(self, name: str, low: int, high: int | None = None) -> str:
-        """See :meth:`Integers.question`.
+        """Return the query at the edges of bins.
 
         >>> Bins(0, 50, 10, above=True).question("salary", 1, 2)
         '10 <= salary < 30'
@@ -347,7 +350,7 @@ rooms < 2 THEN 1 END
     step_name = "bin"
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
-        """See :meth:`Integers.ticks`: edges, which lie between two bins."""
+        # An axis shows the edges, and an edge lies halfway between two bins.
         step = -(-len(self.edges) // most)
         first = self.span[0] + self.below - 0.5
         return [(first + place, _text(edge)) for place, edge in enumerate(self.edges)][::step]
@@ -378,7 +381,7 @@ rooms < 2 THEN 1 END
 
     @property
     def has_mean(self) -> bool:
-        """See :attr:`Alphabet.has_mean`; where no end is open."""
+        # Nobody knows how far amounts go in an open bin.
         return not (self.below or self.above)
 
     _no_mean = (
@@ -388,7 +391,7 @@ rooms < 2 THEN 1 END
 
     @property
     def amounts(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.amounts`: the middles of the bins, where none is open."""
+        # People in a bin count as its middle.
         _ = super().amounts  # which says why there is no mean
         return np.array([float(middle) for middle in self.middles])
 
@@ -417,6 +420,7 @@ def as_amount(name: str, value: object) -> Fraction:
     >>> as_amount("width", 0.1)
     Fraction(1, 10)
     """
+    # A float32 prints as its own shortest decimal, which item() would turn into the longer one of a float64.
     plain = value.item() if isinstance(value, np.generic) and value.dtype != np.float32 else value
     if isinstance(plain, bool) or not isinstance(plain, int | float | Decimal | Fraction | np.floating):
         raise InvalidParameterError(f"{name} must be a number; got {value!r}.")
@@ -461,7 +465,10 @@ def _settle_edges(
 
 
 def _short(name: str, edge: Fraction) -> Fraction:
-    """Refuse an edge that float64 does not hold to the last digit: files, SQL and arrays would not agree on it."""
+    """Refuse an edge of more than 15 digits.
+
+    Float64 does not hold it to the last digit, so files, SQL and arrays would disagree on it.
+    """
     if abs(edge) > Fraction(10**15) or Fraction(str(float(edge))) != edge:
         raise InvalidParameterError(f"{name} may have 15 digits at most; got {float(edge)!r}. Round it.")
     return edge

@@ -1,8 +1,7 @@
-"""Alphabets made of others: several attributes of one person, and a selection of values."""
+"""Alphabets made of others: attributes of a person, and selections of values."""
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 import re
@@ -15,19 +14,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError, ValueOutsideAlphabetError
-from confide.values.base import Alphabet, as_value, plain_array
+from confide.values.base import (
+    Alphabet,
+    Example,
+    as_plain,
+    as_value,
+    choose_columns,
+    named_columns,
+    plain_array,
+    stacked,
+)
 from confide.values.checks import read_only, refuse_masked, settle
-from confide.values.columns import as_plain, choose_columns, named_columns, stacked
 from confide.values.geometry import Indices, ProductGeometry, SubsetGeometry, Values
-from confide.values.kinds import Example
 from confide.values.metrics import Value, cut
+from confide.values.wording import suggestion
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, init=False)
 class Attributes(Alphabet):
-    """All combinations of a value of each attribute, the last one running fastest.
+    """All combinations of the attributes' values; the last one runs fastest.
 
     A value is the tuple of the attributes' values in order; a cell of a grid takes two places of it. The names of
     the attributes are their columns in files and their names in queries.
@@ -79,6 +86,8 @@ values = ["north", "south", "east", "west"]
                     f"The attribute {name!r} needs an alphabet such as Integers(0, 99), and no further attributes; got "
                     f"{alphabet!r}."
                 )
+        settle(self, reads_times=any(alphabet.reads_times for alphabet in self.alphabets))
+        settle(self, has_labels=any(alphabet.has_labels for alphabet in self.alphabets))
         fields = [name.lower() for name in self.field_names]
         if len(set(fields)) < len(fields):
             again = next(name for name in fields if fields.count(name) > 1)
@@ -121,12 +130,12 @@ values = ["north", "south", "east", "west"]
 
     @property
     def field_names(self) -> tuple[str, ...]:
-        """Names of the parts in files: those of the attributes, and of a cell's row and column behind them."""
+        """Names of the columns in files; a cell has two."""
         return tuple(field for name, one in self.declared.items() for field in _columns(name, one.field_names))
 
     @property
     def raw_names(self) -> tuple[tuple[str, ...], ...]:
-        """See :attr:`Alphabet.raw_names`; a place's own names, such as latitude, where there is one place alone."""
+        # The names of a place, such as latitude, stand without that of its attribute where there is one place.
         raw = [alphabet.raw_names for alphabet in self.alphabets]
         # With two places nobody knows whose "latitude" a column is.
         is_alone = sum(len(names[0]) > 1 for names in raw) == 1
@@ -137,7 +146,7 @@ values = ["north", "south", "east", "west"]
         return tuple(tuple(itertools.chain(*chosen)) for chosen in itertools.product(*choices))
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """See :meth:`Alphabet.centres`; several attributes lie nowhere, but one of them may."""
+        # A combination of attributes has no place; the message names an attribute that has one.
         places = [name for name, part in self.declared.items() if type(part).centres is not Alphabet.centres]
         if not places:
             return super().centres(indices)
@@ -156,11 +165,11 @@ values = ["north", "south", "east", "west"]
         return sum(alphabet.distance(one, other) for alphabet, one, other in ends)
 
     def as_array(self, values: ArrayLike) -> Values:
-        """See :meth:`Alphabet.as_array`; parts of different types are kept as they are."""
+        # Rows of objects keep a number a number beside a text.
         return self._as_rows(as_plain(values, (self.field_names,)), "parts", self.field_names)
 
     def take(self, raw: ArrayLike) -> Values:
-        """See :meth:`Alphabet.take`; rows, or columns by their names, as a dictionary or a data frame has them."""
+        """Turn rows, or columns by their names, into an array of values."""
         widths = [len(alphabet.raw_names[0]) for alphabet in self.alphabets]
         table = named_columns(raw)
         columns: Sequence[Any]
@@ -171,9 +180,8 @@ values = ["north", "south", "east", "west"]
             rest = iter(choose_columns(table, self.raw_names))
             own = [list(itertools.islice(rest, width)) for width in widths]
             columns = [each[0] if len(each) == 1 else stacked(list(map(np.asarray, each))) for each in own]
-        pairs = zip(self.names, self.alphabets, columns, strict=True)
         taken = []
-        for name, alphabet, column in pairs:
+        for name, alphabet, column in zip(self.names, self.alphabets, columns, strict=True):
             try:
                 taken.append(alphabet.take(column))
             except ValueOutsideAlphabetError as error:  # which does not say which attribute it is about
@@ -192,21 +200,12 @@ values = ["north", "south", "east", "west"]
         each = zip(self.alphabets, self.split(numbers.reshape(-1)), strict=True)
         return stacked([alphabet.decode(own) for alphabet, own in each]).reshape(*numbers.shape, self.parts)
 
-    @property
-    def reads_times(self) -> bool:  # type: ignore[override]  # asked of the attributes
-        return any(alphabet.reads_times for alphabet in self.alphabets)
-
-    @property
-    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the attributes
-        return any(alphabet.has_labels for alphabet in self.alphabets)
-
     def _name(self, values: Values) -> list[str]:
         each = [one._name(column) for one, column in zip(self.alphabets, self.columns(values), strict=True)]
         return [f"({', '.join(names)})" for names in zip(*each, strict=True)]
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Alphabet.fine_print`; with the name of the attribute."""
         return tuple(f"{name}: {sentence}" for name, one in self.declared.items() for sentence in one.fine_print)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
@@ -216,17 +215,15 @@ values = ["north", "south", "east", "west"]
         return _flat([alphabet.read(own) for alphabet, own in self.fields(fields, is_raw=True)])
 
     def remark(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.remark`; with the name of the attribute whose text was changed."""
         own = zip(self.names, self.fields(fields, is_raw=True), strict=True)
         return " and ".join(f"{name} {told}" for name, (one, texts) in own if (told := one.remark(texts)))
 
     def beyond(self, values: Values) -> Mapping[str, NDArray[np.bool_]]:
-        """See :meth:`Alphabet.beyond`; with the name of the attribute."""
         own = zip(self.names, self.alphabets, self.columns(values), strict=True)
         return {f"{name} {end}": some for name, one, column in own for end, some in one.beyond(column).items()}
 
     def hint(self, fields: Sequence[str]) -> str:
-        """See :meth:`Alphabet.hint`; with the name of the attribute."""
+        # Each refused attribute is named, with what would take its text.
         refused = [
             (name, alphabet.hint(texts))
             for name, (alphabet, texts) in zip(self.names, self.fields(fields, is_raw=True), strict=True)
@@ -235,7 +232,10 @@ values = ["north", "south", "east", "west"]
         return ", ".join(f"{name}: {hint}" if hint else f"in {name}" for name, hint in refused)
 
     def fields(self, texts: Sequence[str], *, is_raw: bool = False) -> Iterator[tuple[Alphabet, tuple[str, ...]]]:
-        """Return each attribute's alphabet with its own of the texts of a row: of a report, or of people's values."""
+        """Yield each attribute's alphabet with its texts of a row.
+
+        `is_raw`: the row holds people's own values rather than a report.
+        """
         start = 0
         for alphabet in self.alphabets:
             end = start + (len(alphabet.raw_names[0]) if is_raw else alphabet.parts)
@@ -243,11 +243,11 @@ values = ["north", "south", "east", "west"]
             start = end
 
     def columns(self, values: Values) -> list[Values]:
-        """Return the values of each attribute out of rows of all of them."""
+        """Split rows into the values of each attribute."""
         return columns_of(values, self.widths)
 
     def split(self, indices: Any) -> tuple[Any, ...]:
-        """Return the number of each attribute's value in combinations given by their numbers; see :meth:`join`.
+        """Return the number of each attribute's value in numbered combinations.
 
         >>> from confide import Integers
         >>> Attributes(age=Integers(0, 9), size=Integers(0, 4)).split(12)
@@ -269,8 +269,7 @@ values = ["north", "south", "east", "west"]
     def axis(self, name: str) -> int:
         """Return the place of an attribute, or say which there are."""
         if name not in self.names:
-            close = difflib.get_close_matches(str(name), self.names, n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            meant = suggestion(name, self.names)
             raise InvalidParameterError(f"There is no attribute {name!r}{meant}; known: {', '.join(self.names)}.")
         return self.names.index(name)
 
@@ -282,7 +281,7 @@ values = ["north", "south", "east", "west"]
         return chosen[names[0]] if len(names) == 1 else Attributes(**chosen)
 
     def margin(self, vectors: FloatArray, *names: str) -> FloatArray:
-        """Sum vectors over all values, on the last axis, to vectors over some attributes, in the order of these.
+        """Sum vectors over all values, on their last axis, to some attributes.
 
         >>> from confide import Integers
         >>> Attributes(a=Integers(0, 1), b=Integers(0, 1)).margin(np.array([0.1, 0.2, 0.3, 0.4]), "b")
@@ -298,7 +297,9 @@ values = ["north", "south", "east", "west"]
         return summed
 
     def spread(self, weights: NDArray[Any], *names: str) -> NDArray[Any]:
-        """Give every value the weight of its combination of some attributes: what :meth:`margin` sums, asked back.
+        """Give every value the weight of its combination of some attributes.
+
+        This is the transpose of :meth:`margin`.
 
         >>> from confide import Integers
         >>> Attributes(a=Integers(0, 1), b=Integers(0, 2)).spread(np.array([5, 7]), "a")
@@ -331,7 +332,7 @@ values = ["north", "south", "east", "west"]
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
-    """Refuse fewer than two names, and those that cannot stand in a survey, a file and a query."""
+    """Refuse fewer than two names, and names that no query can hold."""
     if len(names) < 2:
         raise InvalidParameterError(
             f"{what} is for two attributes or more, such as {what}(age=..., sex=...); got {', '.join(names) or 'none'}."
@@ -347,7 +348,7 @@ def check_names(what: str, names: Sequence[str]) -> None:
 
 
 def columns_of(rows: Values, widths: Sequence[int]) -> list[Values]:
-    """Return the columns of each attribute, each with one type of its own where rows hold several."""
+    """Return the columns of each attribute, each with its own type."""
     ends = itertools.pairwise(itertools.accumulate(widths, initial=0))
     # A row of mixed types holds objects; a column of one attribute is plain again.
     own = [rows[:, start:end] if end - start > 1 else rows[:, start] for start, end in ends]
@@ -359,7 +360,7 @@ def _columns(name: str, fields: Sequence[str]) -> tuple[str, ...]:
 
 
 def _flat(values: Sequence[Any]) -> Value | None:
-    """Return the parts of all values as those of one; None where one could not be read."""
+    """Join the parts of all values; None if one is unreadable."""
     if None in values:
         return None
     return tuple(part for value in values for part in (value if isinstance(value, tuple) else (value,)))
@@ -367,7 +368,7 @@ def _flat(values: Sequence[Any]) -> Value | None:
 
 @dataclass(frozen=True, eq=False)
 class Selection(Alphabet):
-    """Values picked from an alphabet, bounded or unbounded, and numbered anew in the order given.
+    """Values picked from an alphabet, numbered anew in the order given.
 
     >>> from confide import Integers
     >>> few = Selection(Integers(), np.array([-5, 3, 10**9]))
@@ -384,7 +385,8 @@ class Selection(Alphabet):
             raise InvalidParameterError(f"A selection from {self.whole!r} needs at least one value; got none.")
         if not self.whole.contains(values).all():
             raise InvalidParameterError(f"A selection must hold values of {self.whole!r}; some are none.")
-        settle(self, values=read_only(np.array(values)))
+        settle(self, values=read_only(np.array(values)), selected_from=self.whole)
+        settle(self, unit=self.whole.unit, has_labels=self.whole.has_labels)
         if values.dtype.kind == "O":
             distinct = len(set(_keys(values)))
         else:
@@ -395,15 +397,6 @@ class Selection(Alphabet):
     @cached_property
     def geometry(self) -> SubsetGeometry:
         return SubsetGeometry(self.whole.geometry, int(self.values.shape[0]))
-
-    @property
-    def selected_from(self) -> Alphabet:  # type: ignore[override]  # asked of the whole, where it is a setting
-        return self.whole
-
-    @property
-    def unit(self) -> str:  # type: ignore[override]  # asked of the whole, where it is a setting
-        """Unit of distances."""
-        return self.whole.unit
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -430,10 +423,6 @@ class Selection(Alphabet):
     def parse(self, fields: Sequence[str]) -> Value | None:
         return self.whole.parse(fields)
 
-    @property
-    def has_labels(self) -> bool:  # type: ignore[override]  # asked of the whole
-        return self.whole.has_labels
-
     def _name(self, values: Values) -> list[str]:
         return self.whole._name(values)
 
@@ -451,6 +440,7 @@ class Selection(Alphabet):
         return self.whole == other.whole and np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
+        # Three values suffice: equal selections have equal hashes, and few differ only behind them.
         return hash((self.whole, self.size, *_keys(self.values[:3])))
 
     def __repr__(self) -> str:

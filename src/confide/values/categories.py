@@ -1,13 +1,12 @@
-"""Values that are words, unordered or on a scale, as people write them; and bit vectors packed into words."""
+"""Words, unordered or on a scale, and packed bit vectors."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -18,14 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError, TooLargeError
 from confide.values.amounts import as_amount, as_written
-from confide.values.base import LARGEST_LISTED, Alphabet, joined, spacing_and_unit
+from confide.values.base import LARGEST_LISTED, Alphabet, Example, joined, outside_error, spacing_and_unit
 from confide.values.checks import BLANK, as_items, check_count, check_positive, check_text, parse_integer, settle
-from confide.values.columns import outside_error
 from confide.values.geometry import Indices, LineGeometry, UnorderedGeometry, Values
-from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.planes import Integers
-from confide.values.wording import counted, listed, quote_value
+from confide.values.wording import counted, listed, quote_value, suggestion
 
 COUNTED_AS = "counted as "
 """Beginning of the remark on a text that is not listed."""
@@ -37,7 +34,7 @@ Aliases = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def fold_word(text: str) -> str:
-    """Return a text without what people write in different ways: case, blanks, and how accents are put together.
+    """Fold the case, blanks and accents of a text.
 
     Four steps, each of which JavaScript has too (docs/values.md): runs of blanks become one space, and none is left at
     the ends; lower case, of no locale; a final sigma becomes a sigma, and a sharp s becomes ss; Unicode's NFC. It is
@@ -79,6 +76,9 @@ class Spelling:
     aliases: Aliases = ()
     other: str | None = None
 
+    _exact: dict[str, str] = field(init=False, repr=False, compare=False)
+    _folded: dict[str, str] = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         if not isinstance(self.fold, bool):
             raise InvalidParameterError(f"fold must be true or false; got {self.fold!r}.")
@@ -86,7 +86,14 @@ class Spelling:
             raise InvalidParameterError(
                 f"other must be one of the values; got {self.other!r}. Add it to the values: reports have it too."
             )
-        _ = self._exact, self._folded  # an ambiguous one is refused now rather than when values are read
+        # Every name with the word it stands for. An ambiguous one is refused now rather than when values are read.
+        names = [(word, word) for word in self.words]
+        names += [(alias, word) for word, aliases in self.aliases for alias in aliases]
+        blank = next((name for name, _ in names if self.fold and not fold_word(name)), None)
+        exact, folded = _index(names, ""), [(fold_word(name), word) for name, word in names] if self.fold else []
+        if blank is not None:
+            raise InvalidParameterError(f"The value {blank!r} has nothing left when it is folded. Give it letters.")
+        settle(self, _exact=exact, _folded=_index(folded, " when folded"))
 
     @property
     def is_plain(self) -> bool:
@@ -94,17 +101,20 @@ class Spelling:
         return not self.fold and not self.aliases and self.other is None
 
     def find(self, text: str) -> str | None:
-        """Return the word that a text is by itself, by another name or folded; None where it is none."""
+        """Return the word that a text spells, by any name; None otherwise."""
         found = self._exact.get(text)
         return self._folded.get(fold_word(text)) if found is None and self.fold else found
 
     def read(self, text: str) -> str | None:
-        """Return the word that a text is counted as; None where it is refused, as a missing one always is."""
+        """Return the word that a text counts as; None if refused.
+
+        A missing text is always refused.
+        """
         found = self.find(text)
         return self.other if found is None and _BLANKS.sub("", text) else found
 
     def remark(self, text: str) -> str:
-        """Return what was done to a text that was read; nothing where it is a word."""
+        """Return what was done to a text; empty for a word."""
         if self._exact.get(text) == text:  # a word itself
             return ""
         found = self.find(text)
@@ -114,7 +124,7 @@ class Spelling:
         return "folded" if self.fold and fold_word(text) == fold_word(found) else "known by another name"
 
     def hint(self, text: str) -> str:
-        """Return what a refused text would be under ``fold = true``; nothing where it would be none."""
+        """Return the word that ``fold = true`` would find in a text."""
         if self.fold or self.other is not None:
             return ""
         near = self._near.get(fold_word(text), set())
@@ -146,32 +156,13 @@ class Spelling:
         parts += [f"{counted(number, 'other name')} {'is' if number == 1 else 'are'} known"] if number else []
         return ", ".join(parts + ([] if self.other is None else [f"what is not listed counts as {self.other}"]))
 
-    @property
-    def _names(self) -> list[tuple[str, str]]:
-        """Every name, with the word it stands for."""
-        others = [(alias, word) for word, aliases in self.aliases for alias in aliases]
-        return [(word, word) for word in self.words] + others
-
     @cached_property
     def _near(self) -> dict[str, set[str]]:
-        """Words whose names fold to a text, of which there may be several without ``fold``."""
+        """Words by their folded names; without ``fold`` several may share one."""
         found: dict[str, set[str]] = {}
-        for name, word in self._names:
+        for name, word in self._exact.items():
             found.setdefault(fold_word(name), set()).add(word)
         return found
-
-    @cached_property
-    def _exact(self) -> dict[str, str]:
-        return _index(self._names, "")
-
-    @cached_property
-    def _folded(self) -> dict[str, str]:
-        if not self.fold:
-            return {}
-        blank = next((name for name, _ in self._names if not fold_word(name)), None)
-        if blank is not None:
-            raise InvalidParameterError(f"The value {blank!r} has nothing left when it is folded. Give it letters.")
-        return _index([(fold_word(name), word) for name, word in self._names], " when folded")
 
 
 def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
@@ -186,7 +177,7 @@ def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
 
 
 def check_words(name: str, values: object) -> tuple[str, ...]:
-    """Return the words of an alphabet, refusing what is no list of different texts."""
+    """Return the words of an alphabet, or say why they are none."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise InvalidParameterError(f"{name} needs a list of words; got {values!r}.")
     words = tuple(str(word) if isinstance(word, str) else word for word in values)
@@ -204,7 +195,9 @@ def check_words(name: str, values: object) -> tuple[str, ...]:
 
 
 def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]) -> Aliases:
-    """Return other names by their word: words in their order, names sorted, so that equal ones have equal surveys.
+    """Return the aliases of each word, sorted.
+
+    Equal aliases then have equal surveys, whatever their order.
 
     >>> as_aliases({"b": ["y", "x"], "a": ["z"]}, ("a", "b"))
     (('a', ('z',)), ('b', ('x', 'y')))
@@ -259,7 +252,9 @@ class Spelled(Alphabet):
 
 @dataclass(frozen=True)
 class Categories(Spelled):
-    """Unordered values, all strings or all integers; no two are closer than any other two.
+    """Unordered values, all strings or all integers.
+
+    No two are closer than any other two.
 
     >>> Categories(["yes", "no"]).encode(["no", "no", "yes"])
     array([1, 1, 0])
@@ -313,29 +308,6 @@ values = ["never", "sometimes", "often"]
             raise InvalidParameterError(f"Categories needs a list of values; got {values!r}.")
         plain = (value.item() if isinstance(value, np.generic) else value for value in given)
         settle(self, values=tuple(plain))
-        self._check()
-        words = tuple(map(str, self.values))
-        known = {str(word): names for word, names in aliases.items()} if isinstance(aliases, Mapping) else aliases
-        settle(self, fold=fold, aliases=as_aliases(known, words), other=other)
-        if other is not None and other not in self.values:
-            raise InvalidParameterError(
-                f"other must be one of the values; got {other!r}. Add it to the values: reports have it too."
-            )
-        _ = self.spelling  # refused now rather than when values are read
-
-    @cached_property
-    def spelling(self) -> Spelling:
-        """Texts that are taken for a value; of whole numbers as they are written."""
-        return Spelling(
-            tuple(map(str, self.values)), self.fold, self.aliases, None if self.other is None else str(self.other)
-        )
-
-    @property
-    def declared(self) -> dict[str, Any] | None:
-        other = {} if self.other is None else {"other": self.other}
-        return {"values": self.values} | self.spelling.declared | other
-
-    def _check(self) -> None:
         if not self.values:
             raise InvalidParameterError("Categories needs a list of at least one value; got none.")
         kinds = {type(value) for value in self.values}
@@ -350,6 +322,26 @@ values = ["never", "sometimes", "often"]
         if len(set(self.values)) < len(self.values):
             repeated = next(value for value in self.values if self.values.count(value) > 1)
             raise InvalidParameterError(f"Categories must differ; {repeated!r} stands more than once.")
+        words = tuple(map(str, self.values))
+        known = {str(word): names for word, names in aliases.items()} if isinstance(aliases, Mapping) else aliases
+        settle(self, fold=fold, aliases=as_aliases(known, words), other=other)
+        if other is not None and other not in self.values:
+            raise InvalidParameterError(
+                f"other must be one of the values; got {other!r}. Add it to the values: reports have it too."
+            )
+        _ = self.spelling  # refused now rather than when values are read
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """Texts that count as a value; whole numbers as they are written."""
+        return Spelling(
+            tuple(map(str, self.values)), self.fold, self.aliases, None if self.other is None else str(self.other)
+        )
+
+    @property
+    def declared(self) -> dict[str, Any] | None:
+        other = {} if self.other is None else {"other": self.other}
+        return {"values": self.values} | self.spelling.declared | other
 
     @property
     def geometry(self) -> UnorderedGeometry:
@@ -402,7 +394,7 @@ values = ["never", "sometimes", "often"]
         return None if found is None else self._value(found)
 
     def _written(self, text: str) -> str:
-        """Return a whole number without signs, zeros and blanks that say nothing; any other text as it is."""
+        """Return a whole number in its shortest form, other texts unchanged."""
         number = parse_integer(text) if self._is_whole else None
         return text if number is None else str(number)
 
@@ -416,7 +408,7 @@ values = ["never", "sometimes", "often"]
 
 @dataclass(frozen=True)
 class BitVectors(Alphabet):
-    """All vectors of `length` bits, each packed into signed 64-bit words of 63 bits, lowest bit first.
+    """Vectors of `length` bits, packed into 63-bit words, lowest bit first.
 
     63 rather than 64, because every database and every spreadsheet has signed 64-bit integers, and not all have others.
 
@@ -458,7 +450,7 @@ class BitVectors(Alphabet):
 
     @property
     def is_listable(self) -> bool:
-        """See :attr:`Alphabet.is_listable`; up to 16 bits."""
+        # A list of vectors doubles with each bit.
         return self.length <= self.LISTED_BITS
 
     def require_listable(self) -> None:
@@ -471,12 +463,14 @@ class BitVectors(Alphabet):
         if values.dtype.kind not in "iu":
             return np.zeros(values.shape[0], dtype=bool)
         words = values.reshape(-1, self.parts)
-        largest = np.array([2 ** min(self.WORD_BITS, self.length - start) - 1 for start in self._starts])
+        largest = np.array(
+            [2 ** min(self.WORD_BITS, self.length - start) - 1 for start in range(0, self.length, self.WORD_BITS)]
+        )
         within: NDArray[np.bool_] = np.all((words >= 0) & (words <= largest), axis=1)
         return within
 
     def locate(self, values: Values) -> Indices:
-        """See :meth:`Alphabet.locate`; vectors of one word are numbered by it, longer ones have no 64-bit number."""
+        # The word is the number.
         if self.parts > 1:
             raise InvalidParameterError(
                 f"Vectors of more than {self.WORD_BITS} bits have no 64-bit number; {self!r} has {self.length} bits."
@@ -484,7 +478,7 @@ class BitVectors(Alphabet):
         return np.where(self.contains(values), values, -1)
 
     def decode(self, indices: ArrayLike) -> Values:
-        """See :meth:`Alphabet.decode`; numbers fit into the first word, and the others stay empty."""
+        # A 64-bit number fits into the first word, and the others stay empty.
         numbers = np.asarray(indices, dtype=np.int64)
         if self.parts == 1:
             return numbers
@@ -493,10 +487,10 @@ class BitVectors(Alphabet):
         return words
 
     def pack(self, vectors: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return bits, one row a vector, as words; one row a vector where it takes several."""
+        """Pack rows of bits into words, one row a vector if several."""
         # 64 places a word, of which the sign stays empty: whole bytes are packed fastest.
         bits = np.zeros((vectors.shape[0], self.parts, 64), dtype=bool)
-        for word, start in enumerate(self._starts):
+        for word, start in enumerate(range(0, self.length, self.WORD_BITS)):
             chunk = vectors[:, start : start + self.WORD_BITS]
             bits[:, word, : chunk.shape[1]] = chunk
         packed = np.packbits(bits.reshape(vectors.shape[0], 64 * self.parts), axis=1, bitorder="little")
@@ -514,14 +508,10 @@ class BitVectors(Alphabet):
         bits = np.unpackbits(array.view(np.uint8), axis=1, bitorder="little").reshape(-1, self.parts, 64)
         return bits[:, :, : self.WORD_BITS].reshape(array.shape[0], -1)[:, : self.length].astype(bool)
 
-    @property
-    def _starts(self) -> range:
-        return range(0, self.length, self.WORD_BITS)
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Scale(Spelled, Integers):
-    """Words in an order, such as never, rarely, often; a value is the number of a word, from 0.
+    """Words in an order; a value is the number of a word.
 
     Neighbours lie `spacing` apart, or words at `positions`. Metric mechanisms, smooth priors, windows and quantiles use
     the order.
@@ -613,12 +603,12 @@ unit = "step"          # what distances are counted in; may be left out
 
     @cached_property
     def geometry(self) -> LineGeometry:
-        """See :attr:`Alphabet.geometry`; words lie at their positions where these are not equally far apart."""
+        # Positions are stored only where words are not equally far apart.
         return LineGeometry(0, len(self.words) - 1, self.spacing, self.places or None)
 
     @property
     def amounts(self) -> NDArray[np.float64]:
-        """See :attr:`Alphabet.amounts`: where words lie, from the first one on."""
+        # A word counts as its distance from the first.
         return np.concatenate([[0.0], np.cumsum(self.gaps)])
 
     @property
@@ -658,12 +648,12 @@ unit = "step"          # what distances are counted in; may be left out
         return numbers
 
     def encode(self, values: ArrayLike) -> Indices:
-        """See :meth:`Alphabet.encode`; of words or of their numbers."""
+        """Return the number of each value, given as words or as numbers."""
         array = self.as_array(values)
         return super().encode(self.take(array) if array.dtype.kind == "U" else array)
 
     def distance(self, left: Value, right: Value) -> float:
-        """See :meth:`Alphabet.distance`; of words or of their numbers."""
+        """Return the distance between two words, or between two numbers of words."""
         ends: list[Any] = [left, right]
         one, other = self.encode(ends).tolist()
         return self.metric.distance(one, other)
@@ -674,8 +664,7 @@ unit = "step"          # what distances are counted in; may be left out
     def named(self, text: str) -> Value | None:
         found = self.spelling.find(text)
         if found is None:
-            close = difflib.get_close_matches(text, self.words, n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            meant = suggestion(text, self.words)
             raise InvalidParameterError(f"{text!r} is none of the words{meant}; known: {', '.join(self.words[:8])}")
         return self._numbers[found]
 
@@ -688,16 +677,8 @@ unit = "step"          # what distances are counted in; may be left out
     def _name(self, values: Values) -> list[str]:
         return [self.words[value] if 0 <= value < self.size else str(value) for value in values.tolist()]
 
-    def question(self, name: str, low: int, high: int | None = None) -> str:
-        """See :meth:`Integers.question`.
-
-        >>> Scale(["never", "now and then", "often"]).question("answer", 1, 2)
-        "answer in 'now and then'..often"
-        """
-        first, last = (quoted(self.words[end]) for end in (low, low if high is None else high))
-        if high is None:
-            return f"{name} >= {first}"
-        return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
+    def _in_query(self, value: int) -> str:
+        return quoted(self.words[value])
 
     def __repr__(self) -> str:
         more = ", ..." if self.size > 4 else ""
@@ -709,7 +690,7 @@ unit = "step"          # what distances are counted in; may be left out
 
 
 def quoted(word: str) -> str:
-    """Return a word as it stands in a query, without quotation marks where it needs none."""
+    """Return a word for a query, in quotation marks if necessary."""
     if re.fullmatch(r"(?!(?:and|or|not|in)\b)[^\W\d]\w*", word):
         return word
     return f'"{word}"' if "'" in word else f"'{word}'"

@@ -1,4 +1,4 @@
-"""Sentences for bad parameters and bad vectors, written once, and numerals in files of values and reports.
+"""Limits, checks of parameters and vectors, and numerals in files.
 
 The patterns of numerals are the rule: Python reads by them, and so does the SQL of :mod:`confide.data.counting`. They
 use only what Python, RE2 and Java understand alike, and no backslash, which some databases would take for their own.
@@ -24,6 +24,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidDistributionError, InvalidInputError, InvalidParameterError
+
+LARGEST_INTEGER = 2**53 - 1
+"""Largest value, and most of them: beyond it neighbouring integers are one and the same float64, so distances would be
+wrong, and a device whose numbers are doubles takes none."""
+
+COUNT_LIMIT = 2**53
+"""Counts in files lie below it: from here on a float64, which counts are added up in, skips numbers."""
+
+MOST_REPORTS = 2**63
+"""All reports together lie below it, which whole numbers of 64 bits can count; far more would overflow to infinity."""
+
+MOST_PEOPLE = 10**9
+"""People of one survey. Their reports take some gigabytes and minutes; a count beyond it is an error in a file more
+often than a population, and would fill the disk before anybody looks."""
+
+MOST_STORED = 20_000_000
+"""Entries of a matrix, values times different reports, that are stored where it can be had in pieces too: 160 MB."""
+
+LARGEST_SQUARE = 4096
+"""Values up to which a matrix of all against all is made: 128 MB."""
+
 
 BLANK = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """Inside a class of characters: what may stand around a number, which is what :meth:`str.strip` takes away."""
@@ -81,7 +102,7 @@ def looks_like_a_number(text: str) -> bool:
 
 
 class Numeral(str):
-    """A number that a file holds as such and not as a text: however texts are written there, it is a plain decimal."""
+    """A decimal that a file holds as a number, not as text."""
 
     __slots__ = ()
 
@@ -126,13 +147,13 @@ class NumberFormat:
         return re.compile(f"{blanks}([+-]?){around[0]}{blanks}({grouped}[0-9]+){part}{blanks}{around[1]}{blanks}")
 
     def read(self, text: str) -> str | None:
-        """Return the number in a text as a plain decimal, or None where it is written otherwise."""
+        """Return the number in a text as a plain decimal, or None."""
         found = self._pattern.fullmatch(text)
         return None if found is None else f"{found[1]}{re.sub('[^0-9]', '', found[2])}.{found[3] or ''}"
 
     @staticmethod
     def guess(text: str) -> str:
-        """Return the format under which a text is a number; nothing where there is none.
+        """Return the format under which a text is a number, or nothing.
 
         >>> NumberFormat.guess("$58,000"), NumberFormat.guess("12,5"), NumberFormat.guess("twelve")
         ('$1,234', '1234,56', '')
@@ -175,7 +196,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float64]:
-    """Return the vector as float64 and normalised to rounding, or say why it is no distribution.
+    """Return a distribution as float64, normalised, or say why it is none.
 
     >>> as_distribution([0.25, 0.75], 2, "start")
     array([0.25, 0.75])
@@ -197,6 +218,7 @@ def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float
         raise InvalidDistributionError(
             f"{name} has a negative probability, {array[position]:g} at position {position}."
         )
+    # A sum near one is rounding and is divided away; counts or weights are an error.
     total = float(array.sum())
     if abs(total - 1) > SUM_TOLERANCE:
         raise InvalidDistributionError(
@@ -206,7 +228,7 @@ def as_distribution(vector: ArrayLike, size: int, name: str) -> NDArray[np.float
 
 
 def size_of(vector: ArrayLike, name: str) -> int:
-    """Return how many entries a vector has, or say that it is none."""
+    """Return the length of a vector, or say that it is none."""
     try:
         return int(np.size(vector))
     except (TypeError, ValueError):
@@ -214,7 +236,7 @@ def size_of(vector: ArrayLike, name: str) -> int:
 
 
 def require_kinds(function: Callable[..., object], given: Mapping[str, object]) -> None:
-    """Refuse arguments of another kind than a function or a class annotates; name two that are swapped.
+    """Refuse arguments whose type contradicts the annotation; name swapped ones.
 
     Only confide's own classes, texts, paths, mappings and lists are looked at.
     """
@@ -255,14 +277,14 @@ def kind_of(thing: object) -> str:
 
 @functools.cache
 def _kinds_of(function: Callable[..., object]) -> dict[str, tuple[type, ...]]:
-    """Return for each argument the classes that it may have, as far as its annotation names classes to look at."""
+    """Return the classes that each argument may have, where checked."""
     hints = typing.get_type_hints(function)
     found = {name: _classes_in(hints[name]) for name in inspect.signature(function).parameters if name in hints}
     return {name: classes for name, classes in found.items() if classes}
 
 
 def _classes_in(hint: Any) -> tuple[type, ...]:
-    """Return the classes of an annotation; none where one of its parts is not to be looked at."""
+    """Return the classes of an annotation; none if a part is unchecked."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         parts = [_classes_in(part) for part in typing.get_args(hint)]

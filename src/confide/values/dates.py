@@ -1,4 +1,4 @@
-"""Dates and times as people have them: days, weeks, months, quarters or years in a row; hours and weekdays in a circle.
+"""Dates in a row; hours and weekdays in a circle.
 
 Text is read strictly by ISO 8601. The clock is the one that a text, a date or a column shows: an offset such as +01:00
 says where that clock stands and moves nothing, so that an evening is an evening everywhere.
@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.base import Alphabet, as_values
+from confide.values.base import Alphabet, Example, as_values, outside_error
 from confide.values.checks import BLANK, check_choice, check_count, check_text, parse_integer, settle
-from confide.values.columns import outside_error
 from confide.values.geometry import Indices, RingGeometry, Values, whole_numbers
-from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.planes import Integers
 from confide.values.wording import counted, told_at_edges
@@ -33,12 +31,10 @@ EVERY = ("day", "week", "month", "quarter", "year")
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Months of longer steps."""
 
-EPOCH = date(1970, 1, 1).toordinal()
-
-_TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?"
-_OFFSET = "(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
-_MOMENT = re.compile(f"[{BLANK}]*([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]{_TIME}{_OFFSET})?[{BLANK}]*")
-_CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}{_OFFSET}[{BLANK}]*")
+# Seconds may have decimals, and an offset says where the clock stands: neither changes the hour.
+_TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
+_MOMENT = re.compile(f"[{BLANK}]*([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]{_TIME})?[{BLANK}]*")
+_CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}[{BLANK}]*")
 _STEP = re.compile(f"[{BLANK}]*([0-9]{{4}})(?:-(?:W([0-9]{{2}})|Q([0-9])|([0-9]{{2}})))?[{BLANK}]*")
 
 COARSE = {"Y": 4, "M": 2, "W": 1}
@@ -46,14 +42,14 @@ COARSE = {"Y": 4, "M": 2, "W": 1}
 
 
 class Moment(NamedTuple):
-    """Day and hour of a date, a date with a time, or a time; None for what it does not say."""
+    """Day and hour of a text; None for what it leaves out."""
 
     day: date | None
     hour: int | None
 
 
 def read_moment(text: str) -> Moment | str:
-    """Read a date, with a time or without, or a time of the day; or return why it is none.
+    """Read a date, a time or both, or return why not.
 
     >>> read_moment("2026-03-01T22:15+01:00"), read_moment("2026-02-30"), read_moment("1 March")
     (Moment(day=datetime.date(2026, 3, 1), hour=22), 'no such date', 'not a date')
@@ -84,7 +80,7 @@ class Timed(Alphabet):
 
     @property
     def declared(self) -> Mapping[str, Any]:
-        """See :attr:`Alphabet.declared`; of hours and weekdays there is nothing to be set."""
+        # Hours and weekdays have no settings; their fields follow from the kind.
         return {}
 
     def __repr__(self) -> str:
@@ -93,6 +89,8 @@ class Timed(Alphabet):
     @property
     def fine_print(self) -> tuple[str, ...]:
         return (told_at_edges("moment", self.unit, 1, self.unit),)
+
+    # Each class below reads a moment, and numpy's dates all at once.
 
     @abstractmethod
     def _of_moment(self, moment: Moment) -> int | str:
@@ -147,7 +145,7 @@ class Timed(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Dates(Timed, Integers):
-    """Days from a first to a last one, both inside, or weeks, months, quarters or years; a value counts them from 0.
+    """Days, weeks, months, quarters or years in a row, numbered from 0.
 
     Weeks are those of ISO 8601, from Monday on; neighbours lie one apart, months too, whatever their lengths.
 
@@ -204,12 +202,12 @@ last = "2026-03-31"
     @property
     def first(self) -> str:
         """Label of the first value."""
-        return _label_step(self.origin + self.span[0], self.every)
+        return self._in_query(self.span[0])
 
     @property
     def last(self) -> str:
         """Label of the last value."""
-        return _label_step(self.origin + self.span[1], self.every)
+        return self._in_query(self.span[1])
 
     @property
     def summary(self) -> str:
@@ -220,7 +218,7 @@ last = "2026-03-31"
         return {"first": self.first, "last": self.last} | ({} if self.every == "day" else {"every": self.every})
 
     def between(self, low: int | None, high: int | None) -> Alphabet:
-        """See :meth:`Integers.between`; a finite range is one of dates, as long as there are such."""
+        # Noise may lead beyond the year 9999, where there are no dates.
         if low is None or high is None or not all(_is_step(self.origin + end, self.every) for end in (low, high)):
             return super().between(low, high)
         part = object.__new__(Dates)
@@ -245,28 +243,29 @@ last = "2026-03-31"
         if unit in COARSE and (unit == "W" or EVERY.index(self.every) < COARSE[unit]):
             raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
         if self.every in ("day", "week"):
-            days = times.astype("datetime64[D]").astype(np.int64) + EPOCH
+            days = _ordinals(times)
             return (days if self.every == "day" else (days - 1) // 7) - self.origin
         # numpy counts months from 1970, a step counts them from the year 0.
         months = times.astype("datetime64[M]").astype(np.int64) + 1970 * 12
         return months // MONTHS[self.every] - self.origin
 
     def _name(self, values: Values) -> list[str]:
-        return [_label_step(self.origin + number, self.every) for number in values.tolist()]
+        return [self._in_query(number) for number in values.tolist()]
 
-    def question(self, name: str, low: int, high: int | None = None) -> str:
-        """See :meth:`Integers.question`.
-
-        >>> Dates("2026-01-01", "2026-12-31").question("day", 0, 6)
-        'day in 2026-01-01..2026-01-07'
-        """
-        if high is None:
-            return f"{name} >= {_label_step(self.origin + low, self.every)}"
-        first, last = self._name(np.array([low, high]))
-        return f"{name} == {first}" if low == high else f"{name} in {first}..{last}"
+    def _in_query(self, value: int) -> str:
+        step, every = self.origin + value, self.every
+        if not _is_step(step, every) and step != _count_steps(date.max, every):
+            return f"{every} {step}"  # beyond the year 9999, where noise may lead
+        day = date.fromordinal(_start_of(step, every))
+        if every == "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04d}-W{week:02d}"
+        quarter = f"{day.year:04d}-Q{(day.month + 2) // 3}"
+        text = day.isoformat()
+        return {"day": text, "month": text[:7], "quarter": quarter, "year": text[:4]}[every]
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.compare`; a day, or a longer step, which is all of its days."""
+        # A longer step, such as a month, means all of its days.
         named = _days_in(str(literal))
         if isinstance(named, str):
             raise InvalidParameterError(
@@ -297,11 +296,11 @@ last = "2026-03-31"
         return starts[:-1], starts[1:] - 1
 
     def name_mean(self, mean: float) -> str:
-        """See :meth:`Alphabet.name_mean`: the nearest day, or step."""
-        return _label_step(self.origin + math.floor(mean + 0.5), self.every)
+        # The nearest day or step: half a month has no name.
+        return self._in_query(math.floor(mean + 0.5))
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the value of a column of dates or timestamps; null where there is none.
+        """Return SQL for the value of a column of dates, or null.
 
         >>> print(Dates("2026-01-01", "2026-12-31").sql("day"))
         CASE WHEN CAST(day AS DATE) BETWEEN DATE '2026-01-01' AND DATE '2026-12-31' THEN date_diff('day', DATE \
@@ -318,6 +317,11 @@ last = "2026-03-31"
 
 
 # Steps: days, weeks, ... counted from the year 0 or the first of January of the year 1.
+
+
+def _ordinals(times: NDArray[np.datetime64]) -> Indices:
+    """Return numpy's dates as ordinal numbers; numpy counts days from 1970."""
+    return times.astype("datetime64[D]").astype(np.int64) + date(1970, 1, 1).toordinal()
 
 
 def _count_steps(day: date, every: str) -> int:
@@ -341,19 +345,11 @@ def _is_step(step: int, every: str) -> bool:
     return _count_steps(date.min, every) <= step < _count_steps(date.max, every)
 
 
-def _label_step(step: int, every: str) -> str:
-    if not _is_step(step, every) and step != _count_steps(date.max, every):
-        return f"{every} {step}"  # beyond the year 9999, where noise may lead
-    day = date.fromordinal(_start_of(step, every))
-    if every == "week":
-        year, week, _ = day.isocalendar()
-        return f"{year:04d}-W{week:02d}"
-    texts = {"day": day.isoformat(), "month": day.isoformat()[:7], "year": f"{day.year:04d}"}
-    return texts[every] if every in texts else f"{day.year:04d}-Q{(day.month + 2) // 3}"
-
-
 def _days_in(text: str) -> tuple[int, int] | str:
-    """Return the first and the last day of what a text names, as ordinal numbers, or why it names none."""
+    """Return the first and last day of a text, or the fault.
+
+    Days are ordinal numbers.
+    """
     found = _STEP.fullmatch(text)
     if found is None:
         moment = read_moment(text)
@@ -376,12 +372,9 @@ def _days_in(text: str) -> tuple[int, int] | str:
     return start, _start_of(step + 1, every) - 1
 
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
 @dataclass(frozen=True)
 class Circle(Alphabet):
-    """Whole numbers from 0 on in a circle: the last one is a neighbour of the first.
+    """Whole numbers in a circle: the last lies beside the first.
 
     >>> Circle(12, unit="month").distance(11, 1)
     2.0
@@ -422,7 +415,7 @@ unit = "month"         # what distances are counted in; may be left out
         return f"{counted(self.size, 'value')} in a circle, {first} to {last}, the last beside the first"
 
     def question(self, name: str, low: int, high: int | None = None) -> str:
-        """Return the query for the values from `low` to `high`, or to the last; see :meth:`Integers.question`."""
+        """Return the query for values from `low` to `high`, or the last."""
         first, last = self.labels([low, self.steps - 1 if high is None else high])
         return f"{name} == {first}" if first == last else f"{name} in {first}..{last}"
 
@@ -432,7 +425,7 @@ unit = "month"         # what distances are counted in; may be left out
         return first if low == high else f"{first} to {last}"
 
     def stretch(self, low: object, high: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.stretch`.
+        """Return which values lie from `low` to `high`, around the circle.
 
         >>> np.flatnonzero(Circle(24).stretch(22, 2))
         array([ 0,  1,  2, 22, 23])
@@ -442,7 +435,7 @@ unit = "month"         # what distances are counted in; may be left out
         return chosen
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.compare`; on a circle none comes before another, so only the same one is asked for."""
+        # On a circle no value comes before another, so a query may only ask for equality.
         if sign not in ("=", "==", "!="):
             labels = [label.removesuffix(":00") for label in self.labels()]
             raise InvalidParameterError(f"a circle has no order; ask for a stretch of it, in {labels[-2]}..{labels[1]}")
@@ -455,10 +448,7 @@ unit = "month"         # what distances are counted in; may be left out
             return literal
         raise InvalidParameterError(f"{literal!r} is none of the values, {self.labels()[0]} to {self.labels()[-1]}")
 
-    @property
-    def has_numbers(self) -> bool:
-        """See :attr:`Alphabet.has_numbers`; no value comes first."""
-        return False
+    has_numbers = False  # no value comes first on a circle, so there are no quantiles
 
     _no_mean = (
         "{!r} is a circle, where no value comes first, so there is no mean and no quantile. Ask for the share of a "
@@ -468,7 +458,7 @@ unit = "month"         # what distances are counted in; may be left out
 
 @dataclass(frozen=True, init=False, repr=False)
 class Hours(Timed, Circle):
-    """Hours of the day in a circle, 0 to 23: an hour lies one from the next, and 23 one from 0.
+    """Hours of the day in a circle: 23 lies beside 0.
 
     >>> Hours().take(["2026-03-01T22:15", "06:30"]), Hours().distance(23, 0)
     (array([22,  6]), 1.0)
@@ -506,7 +496,9 @@ class Hours(Timed, Circle):
         return [f"{hour:02d}:00" for hour in values.tolist()]
 
     def label_range(self, low: int, high: int) -> str:
-        """See :meth:`Circle.label_range`; to the last minute, for "00:00 to 01:00" reads as one hour of the two.
+        """Return a range to its last minute.
+
+        "00:00 to 01:00" would read as one hour.
 
         >>> Hours().label_range(0, 1)
         '00:00 to 01:59'
@@ -519,13 +511,13 @@ class Hours(Timed, Circle):
         return super()._number(literal)
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the hour of a column of times or timestamps."""
+        """Return SQL for the hour of a column of times or timestamps."""
         return f"CAST(extract('hour' FROM {column}) AS BIGINT)"
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Weekdays(Timed, Circle):
-    """Days of the week in a circle, Monday 0 to Sunday 6: Sunday lies one from Monday.
+    """Days of the week in a circle, Monday 0 to Sunday 6.
 
     >>> Weekdays().take(["2026-03-01", "Mon"]), Weekdays().distance(6, 0)
     (array([6, 0]), 1.0)
@@ -546,24 +538,27 @@ class Weekdays(Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         name = text.strip()
-        return _WEEKDAY_NUMBERS[name] if name in _WEEKDAY_NUMBERS else super()._of_text(text)
+        return _WEEKDAYS[name] if name in _WEEKDAYS else super()._of_text(text)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in COARSE:
             raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
-        return (times.astype("datetime64[D]").astype(np.int64) + EPOCH - 1) % 7
+        return (_ordinals(times) - 1) % 7
 
     def _name(self, values: Values) -> list[str]:
-        return [WEEKDAYS[number][:3] for number in values.tolist()]
+        names = list(_WEEKDAYS)
+        return [names[number] for number in values.tolist()]
 
     def _number(self, literal: object) -> int:
-        if isinstance(literal, str) and literal in _WEEKDAY_NUMBERS:
-            return _WEEKDAY_NUMBERS[literal]
+        if isinstance(literal, str) and literal in _WEEKDAYS:
+            return _WEEKDAYS[literal]
         raise InvalidParameterError(f"{literal!r} is none of the days, {', '.join(self.labels())}")
 
     def sql(self, column: str = "value") -> str:
-        """Return an SQL expression for the day of the week of a column of dates or timestamps."""
+        """Return SQL for the weekday of a column of dates or timestamps."""
         return f"CAST(extract('isodow' FROM {column}) - 1 AS BIGINT)"
 
 
-_WEEKDAY_NUMBERS = {word: number for number, name in enumerate(WEEKDAYS) for word in (name, name[:3])}
+_WEEKDAYS = {name: number for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))}
+_WEEKDAYS |= {"Monday": 0, "Tuesday": 1, "Wednesday": 2, "Thursday": 3, "Friday": 4, "Saturday": 5, "Sunday": 6}
+"""Number of each weekday by its names, short ones first: these are the labels."""

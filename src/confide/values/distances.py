@@ -1,4 +1,4 @@
-"""Distances between distributions and on the ground; and pairs of values by which a promise is explained.
+"""Distances of distributions and on the ground, and pairs that explain promises.
 
 >>> from confide import Integers
 >>> emd([1, 0, 0], [0, 0, 1], Integers(0, 2))
@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidDistributionError, InvalidParameterError, MissingExtraError, SolverError
 from confide.values import Alphabet, Attributes, Categories, Coordinates, Grid
-from confide.values.checks import as_distribution, require_kinds, size_of
+from confide.values.checks import LARGEST_SQUARE, as_distribution, require_kinds, size_of
+from confide.values.earth import EQUATOR, FLATTENING
 from confide.values.geojson import Area
 from confide.values.geometry import LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
-from confide.values.ground import EQUATOR, FLATTENING
-from confide.values.limits import LARGEST_SQUARE
 from confide.values.wording import counted
 
 
 def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
-    """Earth mover's distance: the least work that turns one distribution into the other, in units of distance.
+    """Return the earth mover's distance of two distributions.
+
+    It is the least work that turns one into the other, in units of distance.
 
     Exact: the difference of cumulative sums on a line, a transport problem on a grid, total variation on
     categories, where every two values are at distance one.
@@ -62,7 +62,11 @@ def emd(left: ArrayLike, right: ArrayLike, alphabet: Alphabet) -> float:
     cost = alphabet.metric.between(points[sources][:, None], points[sinks][None])
     moved, taken = float(surplus.sum()), float(deficit.sum())
     shares = surplus[sources] / moved, deficit[sinks] / taken
-    value, log = _load_pot().emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
+    try:
+        import ot  # POT takes two seconds to import
+    except ImportError:
+        raise MissingExtraError("POT", "The earth mover's distance on a grid", "planar") from None
+    value, log = ot.emd2(*shares, np.ascontiguousarray(cost), numItermax=50_000_000, log=True)
     # POT merely warns when it runs out of iterations, and returns a wrong value.
     if log["warning"] is not None or log["result_code"] != 1:
         raise SolverError(f"The transport solver did not finish ({log['warning']}); no EMD is given.")
@@ -87,47 +91,11 @@ def total_variation(left: ArrayLike, right: ArrayLike) -> float:
     >>> total_variation([0.5, 0.5], [0.75, 0.25])
     0.25
     """
-    p, q = _pair(left, right)
-    return float(np.abs(p - q).sum() / 2)
-
-
-def kl_divergence(left: ArrayLike, right: ArrayLike) -> float:
-    """Kullback-Leibler divergence of `right` from `left`, in nats; infinite if `right` rules out what `left` has.
-
-    >>> round(kl_divergence([1.0, 0.0], [0.5, 0.5]), 4)
-    0.6931
-    """
-    p, q = _pair(left, right)
-    present = p > 0
-    if (q[present] == 0).any():
-        return float("inf")
-    # Rounding can take the sum of two nearly equal distributions below zero, where no divergence lies.
-    return max(0.0, float((p[present] * np.log(p[present] / q[present])).sum()))
-
-
-def hellinger(left: ArrayLike, right: ArrayLike) -> float:
-    """Hellinger distance, between 0 and 1.
-
-    >>> hellinger([1.0, 0.0], [0.0, 1.0])
-    1.0
-    """
-    p, q = _pair(left, right)
-    return float(np.linalg.norm(np.sqrt(p) - np.sqrt(q)) / np.sqrt(2))
-
-
-def _pair(left: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     sizes = size_of(left, "left distribution"), size_of(right, "right distribution")
     if sizes[0] != sizes[1]:
         raise InvalidDistributionError(f"Two distributions must have the same length; got {sizes[0]} and {sizes[1]}.")
-    return as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
-
-
-def _load_pot() -> Any:
-    try:
-        import ot  # takes two seconds, so only where it is needed
-    except ImportError:
-        raise MissingExtraError("POT", "The earth mover's distance on a grid", "planar") from None
-    return ot
+    p, q = as_distribution(left, sizes[0], "left distribution"), as_distribution(right, sizes[0], "right distribution")
+    return float(np.abs(p - q).sum() / 2)
 
 
 FloatArray = NDArray[np.float64]
@@ -139,7 +107,7 @@ not converge, lie twice as far."""
 
 
 def ground_distances(points: ArrayLike, point: tuple[float, float]) -> FloatArray:
-    """Return how many metres points, one row of latitude and longitude each, lie from another on the ellipsoid.
+    """Return the distances of points from another on the ellipsoid, in metres.
 
     Vincenty's inverse formula (1975), right to a millimetre but for nearly opposite points, which are infinitely far.
     """
@@ -176,7 +144,7 @@ def ground_distances(points: ArrayLike, point: tuple[float, float]) -> FloatArra
 
 @dataclass(frozen=True)
 class Disc:
-    """All places within so many metres of a latitude and longitude, on the ground.
+    """All places within some metres of a point, on the ground.
 
     >>> Disc(40.75, -73.98, 2000.0).contains([(40.76, -73.98), (40.77, -73.98)])
     array([ True, False])
@@ -213,7 +181,7 @@ class Disc:
         return self.latitude - tall, self.longitude - wide, self.latitude + tall, self.longitude + wide
 
     def contains(self, points: ArrayLike) -> Chosen:
-        """Return for each point, latitude and longitude, whether it lies within; the rim does."""
+        """Return whether each point lies within; the rim does."""
         places = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         # Between two parallels nothing is shorter than a meridian, which is most curved at the equator.
         least_radius = 1000 * EQUATOR * (1 - FLATTENING) ** 2
@@ -222,14 +190,14 @@ class Disc:
         return near
 
     def cuts(self, boxes: ArrayLike) -> Chosen:
-        """Return for each box, given by its corners (latitude, longitude), whether some lie within and some do not."""
+        """Return whether the rim separates the corners of each box."""
         corners = np.asarray(boxes, dtype=np.float64)
         inside = self.contains(corners).reshape(corners.shape[:2])
         return np.asarray(inside.any(axis=1) & ~inside.all(axis=1))
 
 
 def count_cells(area: Area | Disc, centres: FloatArray, corners: FloatArray) -> str:
-    """Say how many cells are in an area by their centres, and how many its border cuts."""
+    """Say how many cells an area holds, and how many it cuts."""
     inside, cut = area.contains(centres), area.cuts(corners)
     whole = f"{counted(int(inside.sum()), 'cell')} by centre"
     south, west, north, east = area.box
@@ -244,7 +212,7 @@ def count_cells(area: Area | Disc, centres: FloatArray, corners: FloatArray) -> 
 
 
 def why_no_cell(area: Area | Disc, corners: FloatArray) -> str:
-    """Return why an area holds the centre of no cell, and what to do about it."""
+    """Return why an area holds the centre of no cell."""
     low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
     south, west, north, east = area.box
     if south <= high[0] and north >= low[0] and west <= high[1] and east >= low[1]:
@@ -255,7 +223,7 @@ def why_no_cell(area: Area | Disc, corners: FloatArray) -> str:
 
 
 def pairs_of(alphabet: Alphabet) -> list[tuple[int, int]]:
-    """Return pairs of values to speak about, by their numbers: neighbours, a middling and a far pair where there are.
+    """Return pairs of values that explain a promise: near, middling and far.
 
     >>> from confide.values import Integers
     >>> pairs_of(Integers(0, 99))
@@ -316,7 +284,7 @@ def _line_pairs(size: int, offset: int) -> list[tuple[int, int]]:
 
 
 def _round_number(amount: float) -> int:
-    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above the amount; at least 1."""
+    """Round down to 1, 2, 5, 10, 20, 50 and so on."""
     if amount < 1:
         return 1
     power = int(10 ** math.floor(math.log10(amount)))

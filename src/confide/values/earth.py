@@ -1,11 +1,18 @@
-"""Places on the Earth (WGS 84), whose plane overstates no distance on the ground.
+"""Places on the Earth, in a plane that overstates no distance.
 
-They are cells of latitude and longitude, or coordinates without cells, on a lattice of about a metre.
+They are cells of latitude and longitude, or coordinates without cells, on a lattice of about a metre. Their spacings
+follow from what a degree measures on the ellipsoid, with proof. No function is used whose last bit depends on the
+machine.
+
+>>> least, most = ground_scales(Box(40.7044, -74.0205, 40.7942, -73.9374))
+>>> round(least[0], 2), round(least[1], 2)
+(111.05, 84.4)
 """
 
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +25,159 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.base import Alphabet, as_values, joined, wide_floats
+from confide.values.base import Alphabet, Example, as_values, joined, outside_error, wide_floats
 from confide.values.checks import check_choice, check_count, check_positive, is_number, parse_real, settle
-from confide.values.columns import outside_error
 from confide.values.geojson import Area, GeoJSON, read_areas
 from confide.values.geometry import LARGEST_LATTICE, Indices, Values
-from confide.values.ground import METRES, Box, ground_scales, kilometres
-from confide.values.kinds import Example
 from confide.values.metrics import Value
 from confide.values.planes import Grid, Lattice, Plane
+from confide.values.portable import cosine, sine
 from confide.values.wording import counted, told_at_edges
+
+EQUATOR = 6378.137
+"""Radius of the equator of WGS 84, km."""
+
+FLATTENING = 1 / 298.257223563
+"""Flattening of WGS 84."""
+
+METRES = {"m": 1.0, "km": 1000.0}
+"""Metres of each unit that lengths on the ground are counted in."""
+
+Scales = tuple[float, float]
+"""Kilometres that a degree of latitude and one of longitude stand for."""
+
+_SQUARED_ECCENTRICITY = FLATTENING * (2 - FLATTENING)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Box of latitudes and longitudes, in degrees; bounds inside."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).copy().items():
+            most = 90 if name in ("south", "north") else 180
+            if not is_number(value) or not abs(float(value)) <= most:
+                raise InvalidParameterError(
+                    f"{name} must be decimal degrees (WGS 84) between -{most} and {most}; got {value!r}."
+                )
+            settle(self, **{name: float(value) + 0.0})  # no minus zero
+        if self.south >= self.north:
+            raise InvalidParameterError(f"south must be below north; got {self.south!r} and {self.north!r}.")
+        if self.west >= self.east:
+            raise InvalidParameterError(
+                f"west must be below east; got {self.west!r} and {self.east!r}. A box across the date line is cut "
+                f"there in two, each with a survey of its own."
+            )
+
+    @property
+    def tall(self) -> float:
+        """Degrees of latitude."""
+        return self.north - self.south
+
+    @property
+    def wide(self) -> float:
+        """Degrees of longitude."""
+        return self.east - self.west
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Latitude and longitude halfway."""
+        return (self.south + self.north) / 2, (self.west + self.east) / 2
+
+    def holds(self, latitude: float, longitude: float) -> bool:
+        """Whether a point lies inside or on the rim."""
+        return self.south <= latitude <= self.north and self.west <= longitude <= self.east
+
+    def fault(self, latitude: float, longitude: float) -> str:
+        """Return what is wrong with a point; empty for any valid point."""
+        if not (math.isfinite(latitude) and math.isfinite(longitude)):
+            return "not decimal degrees"
+        if self.holds(longitude, latitude) and not self.holds(latitude, longitude):
+            return "latitude and longitude swapped"
+        return "" if abs(latitude) <= 90 and abs(longitude) <= 180 else "no latitude and longitude"
+
+
+def ground_scales(box: Box) -> tuple[Scales, Scales]:
+    """Return bounds on the kilometres per degree inside a box.
+
+    Both are pairs, for latitude and for longitude: the least, then the most.
+
+    For points that are x degrees of latitude and y of longitude apart, the ground distance (the shortest path on the
+    ellipsoid) lies between hypot(least[0] x, least[1] y) and hypot(most[0] x, most[1] y).
+
+    Proof. A path has the length of the integral of sqrt((M dlatitude)^2 + (p dlongitude)^2), with M the radius of the
+    meridian, which grows towards the poles, and p that of the parallel, which falls. Most: the path that is straight in
+    degrees stays inside the box, where M and p are at most what they are at its rims; the shortest is no longer. Least:
+    on the shortest path M and p are at least what they are at the latitudes that it reaches, and with constant M and p
+    a straight line is shortest. It reaches no latitude further out than half its length, which is at most the box's
+    diagonal L. Towards the pole a better bound follows from Clairaut (p sin(azimuth) is constant along the path):
+    where it comes closest to the pole its azimuth is 90 degrees, and t further along it has turned by at most
+    k t, k = tan(latitude) / EQUATOR, so that it has come down by at most k t^2 / (2 M); one end is at most L / 2 away.
+    """
+    low = 0.0 if box.south <= 0 <= box.north else min(abs(box.south), abs(box.north))
+    high = max(abs(box.south), abs(box.north))
+    most = meridian_radius(high), parallel_radius(low)
+    tall, wide = most[0] * math.radians(box.tall), most[1] * math.radians(box.wide)
+    half = math.sqrt(tall * tall + wide * wide) / 2
+    reach = math.degrees(half / meridian_radius(0))
+    furthest = high + reach
+    if furthest >= 90:
+        raise InvalidParameterError(
+            f"The box of latitudes {box.south:g} to {box.north:g} and longitudes {box.west:g} to {box.east:g} is too "
+            f"large or too near a pole for a plane. Choose a smaller one, further away."
+        )
+    for _ in range(2):  # the second time with a bound on the latitude that is already good
+        angle = math.radians(furthest)
+        turn = sine(angle) / cosine(angle) / EQUATOR
+        furthest = min(furthest, high + math.degrees(turn * half * half / (2 * meridian_radius(0))))
+    least = meridian_radius(max(0.0, low - reach)), parallel_radius(furthest)
+    degree = math.radians(1)
+    return (least[0] * degree, least[1] * degree), (most[0] * degree, most[1] * degree)
+
+
+def meridian_radius(latitude: float) -> float:
+    """Return the radius of curvature along the meridian, km.
+
+    >>> round(meridian_radius(0), 3), round(meridian_radius(90), 3)
+    (6335.439, 6399.594)
+    """
+    root = _flattened(math.radians(latitude))
+    return EQUATOR * (1 - _SQUARED_ECCENTRICITY) / (root * root * root)
+
+
+def parallel_radius(latitude: float) -> float:
+    """Return the radius of the parallel, km.
+
+    >>> round(parallel_radius(0), 3), round(parallel_radius(60), 3)
+    (6378.137, 3197.105)
+    """
+    angle = math.radians(latitude)
+    return EQUATOR * cosine(angle) / _flattened(angle)
+
+
+def _flattened(angle: float) -> float:
+    height = sine(angle)
+    return math.sqrt(1 - _SQUARED_ECCENTRICITY * (height * height))
+
+
+def kilometres(length: object, name: str = "cell") -> float:
+    """Read a length with its unit.
+
+    >>> kilometres("500 m"), kilometres("0.5 km")
+    (0.5, 0.5)
+    """
+    pattern = r"\s*([0-9]+[.]?[0-9]*|[.][0-9]+)\s*(m|km)\s*"
+    found = re.fullmatch(pattern, length) if isinstance(length, str) else None
+    metres = 0.0 if found is None else float(found[1]) * METRES[found[2]]
+    if not 0 < metres < math.inf:
+        raise InvalidParameterError(f'{name} must be a length above 0 such as "500 m" or "0.5 km"; got {length!r}.')
+    return metres / 1000
+
 
 MOST_GIVEN_AWAY = 0.02
 """Of a distance, beyond which a plane no longer serves: cities of 50 km stay below it up to 65 degrees."""
@@ -37,7 +187,7 @@ ROOM = 1e-9
 
 
 class OnEarth(Alphabet):
-    """Values in a box on the Earth, which people have as a latitude and a longitude, in degrees."""
+    """Values in a box on the Earth, read as latitude and longitude."""
 
     raw_names = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
     has_labels = True
@@ -48,16 +198,12 @@ class OnEarth(Alphabet):
 
     _noun: str  # what neighbours are one of apart
     _elsewhere = ""  # what is wrong with a point that merely lies outside the box
+    _digits: int = 4  # decimals of a degree in the words for the box
 
     @property
     @abstractmethod
     def _longest(self) -> float:
-        """Kilometres from a value to its neighbour on the ground, where that is most."""
-
-    @property
-    def _digits(self) -> int:
-        """Decimals of a degree in the words for the box."""
-        return 4
+        """Largest distance of neighbours on the ground, km."""
 
     @property
     def bounds(self) -> Box:  # type: ignore[override]  # made of settings
@@ -72,7 +218,7 @@ class OnEarth(Alphabet):
 
     @property
     def given_away(self) -> float:
-        """By how much the distance in the plane can be less than on the ground, at most, as a share of the latter.
+        """Largest share of a ground distance that the plane leaves out.
 
         >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
         True
@@ -94,7 +240,7 @@ class OnEarth(Alphabet):
         return self.bounds.fault(latitude, longitude) or self._elsewhere
 
     def _as_points(self, raw: ArrayLike) -> NDArray[np.float64]:
-        """Return latitudes and longitudes, one row a point, refusing what are no numbers."""
+        """Return latitudes and longitudes, one row a point, or say why not."""
         array = wide_floats(as_values(raw, self, self.raw_names, "pairs (latitude, longitude)"))
         if array.dtype.kind not in "iuf":
             raise InvalidParameterError(
@@ -116,7 +262,9 @@ class OnEarth(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Places(OnEarth, Grid):
-    """Cells of a box on the Earth; a person's own value is a latitude and a longitude, in degrees (WGS 84).
+    """Cells of a box on the Earth (WGS 84).
+
+    A person's own value is a latitude and a longitude, in degrees.
 
     A value is the pair (row, column), row 0 in the south and column 0 in the west. The box is cut into equal steps of
     degrees. The spacing is such that the distance of two cells in the plane is never more than that of their centres on
@@ -234,7 +382,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
 
     def take(self, raw: ArrayLike) -> Values:
-        """Turn latitudes and longitudes, one row a person, into cells; refuse those that lie in none.
+        """Turn latitudes and longitudes into cells; refuse points in no cell.
 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).take([(0, 0), (0.5, 0.4), (1, 1)]).tolist()
         [[0, 0], [1, 0], [1, 1]]
@@ -245,7 +393,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return cells
 
     def cells(self, points: NDArray[np.float64]) -> Indices:
-        """Return row and column of latitudes and longitudes, -1 and -1 outside the box; holes are not looked at.
+        """Return row and column of points; -1 and -1 outside the box.
+
+        Holes count as cells here.
 
         The operations and their order are a specification (docs/values.md): other languages do the same.
         """
@@ -260,7 +410,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return found
 
     def nearest_cells(self, points: NDArray[np.float64]) -> Indices:
-        """Return row and column of latitudes and longitudes; of those outside the box, of the nearest cell on its rim.
+        """Return row and column of points, moved to the box if outside.
 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).nearest_cells(np.array([(7.0, 0.2)])).tolist()
         [[1, 0]]
@@ -268,7 +418,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return self.cells(np.clip(points, (self.south, self.west), (self.north, self.east)))
 
     def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
-        """Return SQL for row and column of two columns of degrees, as :meth:`take` gives them; NULL where in no cell.
+        """Return SQL for row and column of two columns of degrees.
+
+        They are as :meth:`take` gives them, and NULL outside all cells.
 
         DuckDB and Spark take it. The columns may be texts or numbers.
 
@@ -278,11 +430,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         rims = ((latitude, self.south, self.north, self.rows), (longitude, self.west, self.east, self.columns))
         inside, cells = [], []
         for column, first, last, number in rims:
-            degrees, low, high = (
-                f"TRY_CAST({column} AS DOUBLE)",
-                *(f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last)),
-            )
+            degrees = f"TRY_CAST({column} AS DOUBLE)"
             # Bounds are cast from texts: a plain 40.7 is an exact decimal in SQL, and would be divided as one.
+            low, high = (f"CAST('{rim!r}' AS DOUBLE)" for rim in (first, last))
             inside.append(f"{degrees} BETWEEN {low} AND {high}")
             share = f"({degrees} - {low}) / ({high} - {low}) * {number}"
             cells.append(f"CAST(LEAST(FLOOR({share}), {number - 1}) AS BIGINT)")
@@ -293,7 +443,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return row, column
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`; decimal degrees alone are read."""
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None:
             return None
@@ -304,7 +453,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return (min(row, self.rows - 1), min(column, self.columns - 1))
 
     def centres(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """Return latitude and longitude of the centres of cells, one row a cell.
+        """Return latitude and longitude of cell centres, one row a cell.
 
         >>> Places(0, 0, 1, 1, rows=2, columns=2).centres([0, 3]).tolist()
         [[0.25, 0.25], [0.75, 0.75]]
@@ -312,7 +461,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return self._degrees(self.decode(np.atleast_1d(np.asarray(indices, dtype=np.int64))) + 0.5)
 
     def corners(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """Return latitude and longitude of the four corners of cells, anticlockwise from the south-west.
+        """Return the corners of cells, anticlockwise from the south-west.
 
         Neighbours share theirs to the last bit.
 
@@ -324,11 +473,11 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return self._degrees(cells[:, None, :] + around)
 
     def _name(self, values: Values) -> list[str]:
-        """See :meth:`Alphabet._name`; the centre of each cell."""
+        # A cell is called by its centre.
         return [self.label(point) for point in self._degrees(values + 0.5).tolist()]
 
     def label(self, point: Sequence[float]) -> str:
-        """Return a latitude and longitude as people write them, with as many digits as tell cells apart.
+        """Return a point in words, with enough digits to distinguish cells.
 
         >>> Places(-1, -1, 0, 0, rows=2, columns=2).labels([0])
         ['0.8 S, 0.8 W']
@@ -336,17 +485,17 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return label_point(point, self._digits)
 
     @cached_property
-    def _digits(self) -> int:
+    def _digits(self) -> int:  # type: ignore[override]  # as many as distinguish cells
         return max(0, -Decimal(min(self.bounds.tall / self.rows, self.bounds.wide / self.columns)).adjusted())
 
     def _degrees(self, cells: NDArray[np.float64] | Indices) -> NDArray[np.float64]:
-        """Return latitude and longitude of places counted in rows and columns; the far rims are the bounds."""
+        """Turn rows and columns into degrees; the far rims are the bounds."""
         first, last = np.array([self.south, self.west]), np.array([self.north, self.east])
         degrees: NDArray[np.float64] = np.where(cells == self.shape, last, first + cells / self.shape * (last - first))
         return degrees
 
     def _holes_of(self, holes: Any) -> Sequence[tuple[int, int]]:
-        """Return the cells that are holes; those that an area covers whole, where areas are given."""
+        """Return the cells that are holes: those that areas cover whole."""
         areas = read_areas(holes) if isinstance(holes, str | PathLike | Mapping) else holes
         if not isinstance(areas[0], Area):
             return holes  # type: ignore[no-any-return]
@@ -430,7 +579,7 @@ def box_of(bounds: tuple[float | None, ...], centre: Sequence[float] | None, rad
 
 
 def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) -> tuple[Box, int, int]:
-    """Return the box and into how many rows and columns it is cut."""
+    """Return the box with its numbers of rows and columns."""
     if cell is None:
         if rows is None or columns is None:
             raise InvalidParameterError('Places need a cell size, such as cell="500 m", or rows and columns.')
@@ -441,6 +590,7 @@ def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) ->
         raise InvalidParameterError("Give either a cell size, or rows and columns.")
     # Widen the box about its middle, by less than a cell, until its cells are proven to measure so many km each way.
     least = ground_scales(box)[0]
+    # A box that is a millionth of a cell too large needs no further row.
     rows = max(1, math.ceil(box.tall * least[0] / cell - 1e-6))
     columns = max(1, math.ceil(box.wide * least[1] / cell - 1e-6))
     (latitude, longitude), grown = box.middle, box
@@ -460,14 +610,14 @@ def _cut(box: Box, cell: float | None, rows: int | None, columns: int | None) ->
 
 
 def _proven_spacing(box: Box, rows: int, columns: int) -> float:
-    """Return the largest spacing, km, under which the plane is proven not to overstate a distance between cells."""
+    """Return the largest spacing, km, that provably overstates no distance."""
     least = ground_scales(box)[0]
     return min(least[0] * box.tall / rows, least[1] * box.wide / columns) * (1 - ROOM)
 
 
 @dataclass(frozen=True, repr=False)
 class Degrees(Plane):
-    """Latitudes and longitudes that are multiples of a fraction of a degree: reports that are coordinates.
+    """Latitudes and longitudes on a lattice: reports that are coordinates.
 
     >>> Degrees(0.001, "km", 111000, 84000).decode(Degrees(0.001, "km", 111000, 84000).encode([(40.5, -73.75)]))
     array([[ 40.5 , -73.75]])
@@ -481,8 +631,8 @@ class Degrees(Plane):
     field_names = ("latitude", "longitude")
 
     @property
-    def resolutions(self) -> tuple[int, ...]:
-        """Steps of the lattice to a degree of latitude and to one of longitude."""
+    def resolutions(self) -> tuple[int, ...]:  # type: ignore[override]  # known of each lattice
+        """Steps of the lattice per degree of latitude and longitude."""
         return (self.latitude_steps, self.longitude_steps)
 
     def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
@@ -495,7 +645,9 @@ class Degrees(Plane):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Coordinates(OnEarth, Lattice):
-    """Latitudes and longitudes (WGS 84) in a box, on a lattice of about a metre; the cells are chosen at the estimate.
+    """Latitudes and longitudes (WGS 84) on a lattice of about a metre.
+
+    The cells are chosen at the estimate.
 
     A value is a pair of whole numbers, the steps of the lattice from the equator and from Greenwich. As with
     :class:`Places`, distances in the plane are never more than on the ground.
@@ -575,6 +727,7 @@ east = -73.9374
         check_positive("spacing", spacing)
         for name, number in (("latitude_steps", latitude_steps), ("longitude_steps", longitude_steps)):
             check_count(name, number, 1)
+            # Longitudes reach 180 degrees, and all numbers of steps must stay below LARGEST_LATTICE.
             if number > LARGEST_LATTICE // 200:
                 raise InvalidParameterError(f"{name} must be at most {LARGEST_LATTICE // 200:,}; got {number:,}.")
         least, length = _scales_around(box, spacing / units), spacing / units
@@ -595,12 +748,12 @@ east = -73.9374
 
     @property
     def told_distances(self) -> tuple[float, ...]:
-        """Distances that an example speaks of: 100 m, 1 km and 5 km, in the unit."""
+        """Distances of an example: 100 m, 1 km and 5 km."""
         return tuple(metres / METRES[self.unit] for metres in (100, 1000, 5000))
 
     @property
     def fine(self) -> Degrees:
-        """See :attr:`Lattice.fine`; the lattice itself is fine enough."""
+        # The lattice of about a metre is fine enough itself.
         return Degrees(self.spacing, self.unit, self.latitude_steps, self.longitude_steps)
 
     @property
@@ -619,7 +772,7 @@ east = -73.9374
         return Places(self.south, self.west, self.north, self.east, cell=cell, unit=self.unit)
 
     def take(self, raw: ArrayLike) -> Values:
-        """Turn latitudes and longitudes into points of the lattice, the nearest; refuse those outside the box."""
+        """Move points to the nearest lattice points; refuse those outside the box."""
         points = self._as_points(raw)
         inside = (points >= (self.south, self.west)).all(axis=1) & (points <= (self.north, self.east)).all(axis=1)
         self._refuse_outside(points, np.asarray(~inside))
@@ -627,7 +780,6 @@ east = -73.9374
         return steps
 
     def read(self, fields: Sequence[str]) -> Value | None:
-        """See :meth:`Alphabet.read`; decimal degrees alone are read."""
         latitude, longitude = map(parse_real, fields)
         if latitude is None or longitude is None or not self.bounds.holds(latitude, longitude):
             return None
@@ -648,7 +800,10 @@ east = -73.9374
 
 
 def _scales_around(box: Box, step: float) -> tuple[float, float]:
-    """Return the least km a degree in a box that holds all points of the lattice to which people in a box are moved."""
+    """Return the least km a degree around a box.
+
+    Points of the lattice to which people are moved may lie just outside the box.
+    """
     tall, wide = (2 * step / scale for scale in ground_scales(box)[0])
     wider = Box(
         max(box.south - tall, -90), max(box.west - wide, -180), min(box.north + tall, 90), min(box.east + wide, 180)

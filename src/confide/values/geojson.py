@@ -1,4 +1,4 @@
-"""GeoJSON (RFC 7946), read strictly: areas for holes and questions, lines for the background of a map.
+"""GeoJSON (RFC 7946), read strictly: areas and lines.
 
 Edges are straight in longitude and latitude, as the standard has it. A ring that is not closed, crosses itself or runs
 across the date line is refused, with what to do about it; so are positions that are none, and files in other
@@ -41,7 +41,7 @@ CHUNK = 64
 
 @dataclass(frozen=True, eq=False)
 class Area:
-    """A part of the Earth: polygons, each an outer ring and its holes, as closed arrays of longitude and latitude.
+    """Polygons on the Earth, each an outer ring and its holes.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Area:
         return _edges([ring for rings in self.polygons for ring in rings])
 
     def contains(self, points: ArrayLike) -> Chosen:
-        """Return for each point, latitude and longitude, whether it lies inside one of the polygons.
+        """Return whether each point lies inside one of the polygons.
 
         A point on a border belongs to one of the two areas that share it, never to both or neither.
         """
@@ -86,7 +86,7 @@ class Area:
         return inside
 
     def cuts(self, boxes: ArrayLike) -> Chosen:
-        """Return for each box, given by its corners (latitude, longitude), whether a border runs through it.
+        """Return whether a border runs through each box, given by its corners.
 
         Boxes are taken as those around their corners in longitude and latitude.
         """
@@ -112,7 +112,10 @@ class Area:
 
 
 def check_polygon(rings: Sequence[FloatArray]) -> None:
-    """Refuse rings that cross, run along each other, or lie where no hole can; rings may touch each other at points."""
+    """Refuse rings that cross or overlap, and misplaced holes.
+
+    Rings may touch each other at points.
+    """
     edges = _edges(rings)
     lengths = np.array([len(ring) - 1 for ring in rings])
     ring_of = np.repeat(np.arange(len(rings)), lengths)
@@ -162,7 +165,10 @@ def _edges(rings: Sequence[FloatArray]) -> FloatArray:
 
 
 def _marks(edges: FloatArray, own: Numbers, touched: dict[int, list[FloatArray]]) -> tuple[Numbers, FloatArray]:
-    """Return a point of every piece of edges between places where these touch others; where it lies, the piece lies."""
+    """Return a point of every piece of edges between touching points.
+
+    The whole piece lies on the same side of other rings as its point.
+    """
     marks = list((edges[own, :2] + edges[own, 2:]) / 2)
     numbers = own.tolist()
     for place, number in enumerate(own.tolist()):
@@ -179,7 +185,7 @@ def _marks(edges: FloatArray, own: Numbers, touched: dict[int, list[FloatArray]]
 
 
 def _compare(edges: FloatArray, check: Callable[[Numbers, Numbers], None]) -> None:
-    """Call a check with the numbers of all pairs of edges whose boxes touch, some at a time.
+    """Call a check with all pairs of edges whose boxes touch.
 
     Edges that follow each other lie together, so chunks of them have small boxes, and few of these touch.
     """
@@ -202,7 +208,7 @@ def _compare(edges: FloatArray, check: Callable[[Numbers, Numbers], None]) -> No
 
 
 def _meet(left: FloatArray, right: FloatArray) -> tuple[Chosen, Chosen]:
-    """Return whether two edges have a point in common, and whether they cross or have more than a point in common."""
+    """Return whether edges meet, and whether they cross or overlap."""
     a, b, c, d = left[:, :2], left[:, 2:], right[:, :2], right[:, 2:]
     of_c, of_d, of_a, of_b = _turn(a, b, c), _turn(a, b, d), _turn(c, d, a), _turn(c, d, b)
     crosses = (of_c * of_d < 0) & (of_a * of_b < 0)
@@ -221,7 +227,7 @@ def _is_between(points: FloatArray, start: FloatArray, end: FloatArray) -> Chose
 
 
 def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
-    """Return 1 where c lies left of the line from a to b, -1 to the right of it, 0 on it; exactly.
+    """Return the exact orientation of a, b, c: 1 left, -1 right.
 
     Where rounding leaves the sign open it is found in fractions.
     """
@@ -242,7 +248,7 @@ def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
 
 
 def _hold(edges: FloatArray, x: FloatArray, y: FloatArray) -> Chosen:
-    """Return for each point whether a ray to the east crosses edges an odd number of times.
+    """Return whether eastward rays cross edges an odd number of times.
 
     An edge has its lower end and not its upper one, and is looked at from its lower end, whichever area it bounds: so
     neighbours agree about the points on it.
@@ -279,7 +285,9 @@ CUT = "Across the date line, cut it there into a MultiPolygon (RFC 7946, 3.1.9)"
 
 
 def read_areas(source: GeoJSON) -> list[Area]:
-    """Read areas: a Polygon, a MultiPolygon, a Feature of one, or a FeatureCollection of these; one area a feature.
+    """Read areas from GeoJSON, one for each feature.
+
+    It may be a Polygon, a MultiPolygon, a Feature of one, or a FeatureCollection of these.
 
     An area has the name that its feature has among its properties, else that of the file.
 
@@ -290,11 +298,8 @@ def read_areas(source: GeoJSON) -> list[Area]:
     """
     content, origin = _load(source)
     found = [(_polygons(geometry, where), name) for geometry, name, where in _geometries(content, origin)]
-    otherwise, names, areas = (
-        "area" if isinstance(source, Mapping) else Path(origin).stem,
-        [one for _, one in found],
-        [],
-    )
+    otherwise = "area" if isinstance(source, Mapping) else Path(origin).stem
+    names, areas = [one for _, one in found], []
     # Areas without a name have that of the file and their number; names that stand twice have a number behind them.
     for place, (polygons, name) in enumerate(found):
         known = name or (otherwise if len(found) == 1 else f"{otherwise} {place + 1}")
@@ -304,7 +309,7 @@ def read_areas(source: GeoJSON) -> list[Area]:
 
 
 def read_lines(source: GeoJSON) -> list[FloatArray]:
-    """Read lines to draw behind a map, borders of areas among them, as arrays of longitude and latitude.
+    """Read lines to draw behind a map, including borders of areas.
 
     Nothing is asked of them but positions; points are left out.
     """
@@ -345,7 +350,10 @@ def _refuse_constant(word: str) -> None:
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; one that says two things of one member is refused, for parsers take either."""
+    """Return an object; refuse a repeated member.
+
+    Parsers disagree on which of the two counts.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -454,7 +462,7 @@ def _ring(content: Any, where: str) -> FloatArray:
 
 
 def _positions(content: Any, where: str) -> FloatArray:
-    """Return positions as an array of longitude and latitude; heights are left out."""
+    """Return positions as longitude and latitude, without heights."""
     rows = _listed(content, where, "positions")
     for one in rows:
         is_listed = isinstance(one, Sequence) and not isinstance(one, str) and len(one) in (2, 3)

@@ -1,4 +1,6 @@
-"""Geometries: how values lie to each other. Everything outside asks an alphabet for its geometry, not for its class.
+"""Geometries: how values lie to each other.
+
+Everything outside asks an alphabet for its geometry, not for its class.
 
 A geometry numbers its values from 0 and says how far apart they are. How people read and write them is the alphabet's.
 
@@ -11,15 +13,15 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.values.limits import LARGEST_INTEGER
+from confide.values.checks import LARGEST_INTEGER, settle
 from confide.values.metrics import Circular, Discrete, Euclidean, Metric, SumMetric, Uneven
 
 Values = NDArray[Any]
@@ -37,7 +39,7 @@ class Geometry(ABC):
     parts: int = 1
     """Number of parts of one value: 1 for a number or a category, 2 for a cell."""
 
-    dimensions: ClassVar[int] = 0
+    dimensions: int = 0
     """1 on a line, 2 in a plane, 0 for values without straight lines between them."""
 
     is_finite: bool = True
@@ -50,7 +52,7 @@ class Geometry(ABC):
     size: int
     """Number of values, where they are finitely many."""
 
-    @property
+    @cached_property
     def metric(self) -> Metric:
         """Distance between values."""
         return Euclidean(self.spacing)
@@ -61,7 +63,7 @@ class Geometry(ABC):
         return np.where(whole & (numbers >= 0) & (numbers < self.size), numbers, -1)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
-        """Return for each value whether it is one; some lie too far out to have a number."""
+        """Return whether each value belongs; some are too far out to number."""
         return self.locate(values) >= 0
 
     def decode(self, indices: Indices) -> Values:
@@ -69,7 +71,7 @@ class Geometry(ABC):
         return indices
 
     def points(self, indices: Indices) -> NDArray[np.float64]:
-        """Return where values lie, one row a value, in steps of the spacing."""
+        """Return the places of values, one row each, in steps."""
         return self.decode(indices).astype(np.float64).reshape(indices.size, -1)
 
 
@@ -84,18 +86,17 @@ class UnorderedGeometry(Geometry):
 
 @dataclass(frozen=True)
 class RingGeometry(Geometry):
-    """Values in a ring, numbered from 0: the last one is a neighbour of the first."""
+    """Values in a ring: the last lies beside the first."""
 
     size: int
 
-    @property
-    def metric(self) -> Metric:
-        return Circular(self.size)
+    def __post_init__(self) -> None:
+        settle(self, metric=Circular(self.size))
 
 
 @dataclass(frozen=True)
 class LineGeometry(Geometry):
-    """Whole numbers on a line, from `low` to `high` or all of them.
+    """Whole numbers on a line, from `low` to `high` or all.
 
     Neighbours lie `spacing` apart, or each value at one of rising `positions`, in units of distance. Unbounded, they
     are numbered outwards from zero: 0, -1, 1, -2, 2, ...
@@ -148,7 +149,10 @@ class LineGeometry(Geometry):
 
 @dataclass(frozen=True)
 class PlaneGeometry(Geometry):
-    """Cells (row, column) of a box in a plane, numbered row by row; holes, which are sorted, have no number."""
+    """Cells of a box in a plane, numbered row by row.
+
+    Holes are sorted and have no number.
+    """
 
     rows: int
     columns: int
@@ -160,22 +164,19 @@ class PlaneGeometry(Geometry):
     parts = 2
     dimensions = 2
 
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        return self.rows * self.columns - len(self.holes)
+    shape: tuple[int, int] = field(init=False, repr=False, compare=False)
+    """Rows and columns of the box around all cells."""
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the box around all cells."""
-        return self.rows, self.columns
+    def __post_init__(self) -> None:
+        settle(self, shape=(self.rows, self.columns), size=self.rows * self.columns - len(self.holes))
 
     @cached_property
     def places(self) -> Indices:
-        """Place of each cell among all cells of the box, row by row."""
+        """Place of each cell in the whole box, row by row."""
         return self._place_of(np.arange(self.size))
 
     def picture(self, vector: ArrayLike) -> NDArray[np.float64]:
-        """Return a vector over the cells as a table of rows and columns, with NaN for holes."""
+        """Return a vector over cells as a table, with NaN for holes."""
         table = np.full(self.rows * self.columns, np.nan)
         table[self.places] = vector
         return table.reshape(self.shape)
@@ -204,7 +205,8 @@ class PlaneGeometry(Geometry):
         return places
 
     def _place_of(self, numbers: Indices) -> Indices:
-        """Return where the cells with these numbers stand among all cells of the box."""
+        """Return the places of numbered cells among all cells of the box."""
+        # Negative numbers count from the end, as in numpy.
         numbers = np.where(numbers < 0, numbers + self.size, numbers)
         # Hole i at place h has h - i cells before it, so a cell lies behind it if its number is at least that.
         cells_before = self._hole_places - np.arange(self._hole_places.size)
@@ -214,7 +216,7 @@ class PlaneGeometry(Geometry):
 
 @dataclass(frozen=True)
 class LatticeGeometry(Geometry):
-    """All points of an unbounded line or plane whose parts are multiples of a fraction of a step.
+    """Points of an unbounded line or plane on a lattice.
 
     Attributes
     ----------
@@ -230,18 +232,9 @@ class LatticeGeometry(Geometry):
 
     is_finite = False
 
-    @property
-    def parts(self) -> int:  # type: ignore[override]  # known of each lattice
-        """Number of parts of one value."""
-        return len(self.resolutions)
-
-    @property
-    def dimensions(self) -> int:  # type: ignore[override]
-        return self.parts
-
-    @property
-    def is_whole(self) -> bool:  # type: ignore[override]
-        return set(self.resolutions) == {1}
+    def __post_init__(self) -> None:
+        parts = len(self.resolutions)
+        settle(self, parts=parts, dimensions=parts, is_whole=set(self.resolutions) == {1})
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -256,14 +249,23 @@ class LatticeGeometry(Geometry):
         if self.parts == 1:
             return np.where(exact, fold(steps), -1)
         near: NDArray[np.bool_] = np.all(exact & (np.abs(steps) < LARGEST_LATTICE), axis=1)
-        return np.where(near, pair_up(*fold(np.where(near[:, None], steps, 0)).T), -1)
+        left, right = fold(np.where(near[:, None], steps, 0)).T
+        # All pairs of naturals are numbered square by square (Szudzik).
+        paired = np.where(left >= right, left * left + left + right, right * right + left)
+        return np.where(near, paired, -1)
 
     def decode(self, indices: Indices) -> Values:
-        steps = unfold(indices if self.parts == 1 else np.stack(take_apart(indices), axis=-1))
+        if self.parts == 2:
+            root = np.sqrt(indices.astype(np.float64)).astype(np.int64)
+            root -= root * root > indices  # the float root may be one too large or small
+            root += (root + 1) * (root + 1) <= indices
+            rest = indices - root * root
+            indices = np.stack([np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)], axis=-1)
+        steps = unfold(indices)
         return steps if self.is_whole else steps / self.resolutions
 
     def _multiples(self, values: Values) -> tuple[Indices, NDArray[np.bool_]]:
-        """Return values in steps of the lattice, with a mark on those that really are multiples of it."""
+        """Return values in lattice steps, and which are exact multiples."""
         if self.is_whole or values.dtype.kind not in "iuf":
             return whole_numbers(values)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -280,31 +282,20 @@ class SubsetGeometry(Geometry):
     whole: Geometry
     size: int
 
-    @property
-    def parts(self) -> int:  # type: ignore[override]  # that of the whole
-        """Number of parts of one value."""
-        return self.whole.parts
-
-    @property
-    def metric(self) -> Metric:
-        return self.whole.metric
+    def __post_init__(self) -> None:
+        settle(self, parts=self.whole.parts, metric=self.whole.metric)
 
 
 @dataclass(frozen=True)
 class ProductGeometry(Geometry):
-    """All combinations of a value of each factor, the last one running fastest."""
+    """All combinations of the factors' values; the last one runs fastest."""
 
     factors: tuple[Geometry, ...]
 
-    @property
-    def parts(self) -> int:  # type: ignore[override]  # known of each product
-        """Number of parts of one value."""
-        return sum(factor.parts for factor in self.factors)
-
-    @property
-    def is_finite(self) -> bool:  # type: ignore[override]
-        """Whether there are finitely many values."""
-        return all(factor.is_finite for factor in self.factors)
+    def __post_init__(self) -> None:
+        widths = tuple(factor.parts for factor in self.factors)
+        settle(self, parts=sum(widths), is_finite=all(factor.is_finite for factor in self.factors))
+        settle(self, metric=SumMetric(tuple(factor.metric for factor in self.factors), widths))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -315,13 +306,9 @@ class ProductGeometry(Geometry):
     def size(self) -> int:  # type: ignore[override]
         return math.prod(self.shape)
 
-    @property
-    def metric(self) -> Metric:
-        return SumMetric(tuple(factor.metric for factor in self.factors), tuple(one.parts for one in self.factors))
-
 
 def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return values as integers, with a mark on those that really are whole and safe to compute with."""
+    """Return values as integers, and which are really whole and safe."""
     if values.dtype.kind not in "iuf":
         return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape, dtype=bool)
     # NaN and infinities compare false here and are marked, never cast.
@@ -332,7 +319,7 @@ def whole_numbers(values: Values) -> tuple[Indices, NDArray[np.bool_]]:
 
 
 def fold(numbers: Indices) -> Indices:
-    """Return numbers for all integers, outwards from zero: 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...
+    """Return numbers of integers outwards from zero: 0, -1, 1, -2, ...
 
     >>> fold(np.array([0, -1, 1, -2]))
     array([0, 1, 2, 3])
@@ -343,17 +330,3 @@ def fold(numbers: Indices) -> Indices:
 def unfold(indices: Indices) -> Indices:
     """Undo :func:`fold`."""
     return np.where(indices % 2 == 0, indices // 2, -(indices + 1) // 2)
-
-
-def pair_up(left: Indices, right: Indices) -> Indices:
-    """Return numbers for all pairs of naturals square by square (Szudzik)."""
-    return np.where(left >= right, left * left + left + right, right * right + left)
-
-
-def take_apart(indices: Indices) -> tuple[Indices, Indices]:
-    """Undo :func:`pair_up`."""
-    root = np.sqrt(indices.astype(np.float64)).astype(np.int64)
-    root -= root * root > indices  # the float root may be one too large or small
-    root += (root + 1) * (root + 1) <= indices
-    rest = indices - root * root
-    return np.where(rest < root, rest, root), np.where(rest < root, root, rest - root)

@@ -191,7 +191,7 @@ class Circular(Metric):
         return lengths
 
     def farthest(self, points: NDArray[np.float64]) -> float:
-        """See :meth:`Metric.farthest`; box corners may be neighbours on a circle.
+        """Return a bound; corners of the bounding box may be neighbours here.
 
         >>> Circular(24).farthest(np.array([[0.0], [12.0], [23.0]]))
         12.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,11 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidParameterError
-from confide.values.base import Alphabet, joined, spacing_and_unit
-from confide.values.checks import check_count, check_positive, check_text, settle
+from confide.values.base import Alphabet, Example, joined, spacing_and_unit
+from confide.values.checks import LARGEST_INTEGER, check_count, check_positive, check_text, settle
 from confide.values.geometry import LARGEST_LATTICE, Indices, LatticeGeometry, LineGeometry, PlaneGeometry, Values
-from confide.values.kinds import Example
-from confide.values.limits import LARGEST_INTEGER
 
 
 @dataclass(frozen=True)
@@ -87,24 +84,26 @@ unit = "year"          # what distances are counted in; may be left out
         return f"Integers({joined(ends, *spacing_and_unit(self))})"
 
 
+@dataclass(frozen=True, repr=False)
 class UnboundedAlphabet(Alphabet):
     """Values without bounds in any direction."""
+
+    resolutions: ClassVar[tuple[int, ...]]
+    """Lattice points per step, for each part of a value."""
+
+    spacing: float = 1.0
+    unit: str = ""
 
     def __post_init__(self) -> None:
         check_positive("spacing", self.spacing)
         check_text("unit", self.unit)
-
-    @property
-    @abstractmethod
-    def resolutions(self) -> tuple[int, ...]:
-        """Lattice points per step, for each part of a value."""
 
     @cached_property
     def geometry(self) -> LatticeGeometry:
         return LatticeGeometry(self.resolutions, self.spacing)
 
     def contains(self, values: Values) -> NDArray[np.bool_]:
-        """See :meth:`Alphabet.contains`; also for points too far out to be numbered."""
+        # Points too far out to have a number belong to the lattice, too.
         return self.geometry.contains(values)
 
     def __repr__(self) -> str:
@@ -121,9 +120,6 @@ class Line(UnboundedAlphabet):
 
     RESOLUTION: ClassVar[int] = 2**16
     FARTHEST_VALUE: ClassVar[int] = 2**35  # half of what has a number, so that noise of any scale stays inside
-
-    spacing: float = 1.0
-    unit: str = ""
 
     resolutions = (RESOLUTION,)
 
@@ -292,8 +288,6 @@ unit = "km"            # what distances are counted in; may be left out
     )
 
     resolutions = (1, 1)
-    spacing: float = 1.0
-    unit: str = ""
 
     @property
     def fine(self) -> Plane:
@@ -312,13 +306,7 @@ class Plane(UnboundedAlphabet):
     RESOLUTION: ClassVar[int] = 2**12
     FARTHEST_VALUE: ClassVar[int] = 2**39  # half of what is held exactly, so that noise of any scale stays inside
 
-    spacing: float = 1.0
-    unit: str = ""
-
-    @property
-    def resolutions(self) -> tuple[int, ...]:
-        """Lattice points per step, for each part of a point."""
-        return (self.RESOLUTION, self.RESOLUTION)
+    resolutions = (RESOLUTION, RESOLUTION)
 
     def moved(self, cells: Values, noise: Indices) -> NDArray[np.float64]:
         """Return the points that lie so many fine steps from cells."""

@@ -38,7 +38,6 @@ array([1., 0., 1., 0., 1.])
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 from collections.abc import Callable
@@ -54,19 +53,15 @@ from confide.values import Alphabet, Attributes, LineGeometry, RingGeometry, as_
 from confide.values.categories import quoted
 from confide.values.checks import refuse_masked
 from confide.values.distances import Disc, count_cells, why_no_cell
+from confide.values.earth import METRES
 from confide.values.geojson import Area
-from confide.values.ground import METRES
-from confide.values.wording import plural
+from confide.values.wording import plural, suggestion
 
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
 
-SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9}
-SCALES |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
+SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 """Words and letters behind a number by which it is multiplied."""
-
-CURRENCIES = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
-"""Signs before a number, and the units that they stand for."""
 
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -84,6 +79,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 WORDS = ("and", "or", "not", "in")
 
+# A date comes before a number, for it begins with one. In 18..21 neither point belongs to a number.
 TOKEN = re.compile(
     r"""\s*(?:
       (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
@@ -382,8 +378,7 @@ class _Reader:
                 raise self._error(f"{part!r} has no order; compare it with == or in")
             if literal not in values:
                 known = [str(value) for value in dict.fromkeys(values.tolist())]
-                close = difflib.get_close_matches(literal, known, n=1)
-                meant = f" (did you mean {close[0]!r}?)" if close else ""
+                meant = suggestion(literal, known)
                 raise self._error(f"{literal!r} is none of the values{meant}; known: {', '.join(known[:8])}")
 
         chosen: Chosen = np.asarray(COMPARISONS[sign](values, literal))
@@ -402,9 +397,7 @@ class _Reader:
         if sign in ("<", ">"):
             raise self._error("cells have no order; a box is written 'cell in (2, 3)..(4, 5)'")
         rows, columns = (COMPARISONS[sign](self._values(part), literal[axis]) for axis, part in enumerate(self._parts))
-        either: Chosen = rows | columns
-        both: Chosen = rows & columns
-        return either if sign == "!=" else both
+        return np.asarray(rows | columns if sign == "!=" else rows & columns)
 
     def _values(self, part: str) -> NDArray[Any]:
         """Return that part of all values, as plain numbers or texts."""
@@ -435,9 +428,7 @@ class _Reader:
         alike = [one for one in known if one == word] or [one for one in known if one.lower() == word.lower()]
         if alike:
             return alike[0]
-        close = difflib.get_close_matches(word.lower(), known, n=1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
-        raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{meant}")
+        raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{suggestion(word.lower(), known)}")
 
     def _known_names(self) -> tuple[str, ...]:
         if self._parts:
@@ -448,8 +439,14 @@ class _Reader:
 
     def _literal(self, *, alone: bool = True) -> Literal:
         kind, word = self._peek()
-        if kind == "sign" and word == "(":
-            return self._pair()
+        if self._take("("):
+            row = self._literal()
+            self._expect(",")
+            column = self._literal()
+            self._expect(")")
+            if not isinstance(row, int) or not isinstance(column, int):
+                raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
+            return row, column
         if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
             raise self._unexpected("a value")
         self.place += 1
@@ -471,7 +468,8 @@ class _Reader:
         unit = self.alphabet.unit.lower().split()
         # Amounts in a unit may have its sign, or any where the unit names no currency.
         words = [_singular(one) for one in unit if _singular(one) not in SCALES]
-        for sign, currencies in CURRENCIES.items():
+        signs = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
+        for sign, currencies in signs.items():
             is_known = sign in words or any(one in currencies.split() for one in words)
             if sign in word and words and not is_known:
                 raise self._error(f"the values are in {self.alphabet.unit}, not in {sign}")
@@ -485,16 +483,6 @@ class _Reader:
         # In fractions: 1.005k is 1,005 and not 1,004.9999999999999.
         scaled = Fraction(str(number)) * scale
         return number if scale == 1 else int(scaled) if scaled.denominator == 1 else float(scaled)
-
-    def _pair(self) -> tuple[int, ...]:
-        self._expect("(")
-        row = self._literal()
-        self._expect(",")
-        column = self._literal()
-        self._expect(")")
-        if not isinstance(row, int) or not isinstance(column, int):
-            raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
-        return row, column
 
     def _sign(self) -> str:
         _, sign = self._peek()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 
 class Shown:
-    """A result that shows itself: in a notebook, as a plot, as a data frame, as a file."""
+    """A result with a plot, a data frame and a notebook view."""
 
     def _repr_html_(self) -> str | None:
         shown: str | None = _results().show_in_notebook(self)
@@ -28,7 +28,7 @@ class Shown:
         return _results().to_frame(self, backend)
 
     def save(self, path: str | Path) -> None:
-        """Write the result to a new file ending in .html, .json, .csv or .svg.
+        """Write the result to a new .html, .json, .csv or .svg file.
 
         The ending names the format: the page, what ``--json`` prints, the data frame, or the plot.
         """
@@ -74,6 +74,18 @@ def name_some(names: Sequence[str]) -> str:
     'a.txt, b.txt'
     """
     return ", ".join([*names[:5], *([f"and {len(names) - 5:,} more"] if len(names) > 5 else [])])
+
+
+def suggestion(word: object, known: Iterable[str]) -> str:
+    """Return a question whether a near word was meant, or nothing.
+
+    >>> suggestion("lown", ["low", "high"]), suggestion("x", ["low", "high"])
+    (" (did you mean 'low'?)", '')
+    """
+    import difflib  # only where something is refused
+
+    close = difflib.get_close_matches(str(word), list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def plural(unit: str) -> str:

@@ -23,7 +23,7 @@ from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.counts import Origin
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
-from confide.values.columns import is_missing
+from confide.values.base import is_missing
 from confide.values.wording import counted, name_some
 
 DUCK = sql.Dialect(

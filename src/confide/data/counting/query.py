@@ -20,8 +20,7 @@ from confide.data.files.rows import Field, Reason, fields_of
 from confide.data.files.sheets import COLUMN_CURE, REPORT_COLUMN, ColumnPlaces
 from confide.errors import DataFileError
 from confide.values import Alphabet
-from confide.values.checks import FILLED, NUMBER_LIKE, REAL, WHOLE
-from confide.values.limits import COUNT_LIMIT
+from confide.values.checks import COUNT_LIMIT, FILLED, NUMBER_LIKE, REAL, WHOLE
 
 Kind = Literal["text", "integer", "real"]
 """Kind of content of a column of the source: anything else is handed over as text."""

@@ -31,8 +31,7 @@ from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values import Alphabet, Values
-from confide.values.checks import as_items, parse_real, require_kinds
-from confide.values.limits import COUNT_LIMIT
+from confide.values.checks import COUNT_LIMIT, as_items, parse_real, require_kinds
 from confide.values.wording import counted, digest
 
 Key = tuple[str, ...]

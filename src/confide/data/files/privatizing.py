@@ -32,8 +32,7 @@ from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permu
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey
 from confide.values import Values
-from confide.values.checks import kind_of
-from confide.values.limits import MOST_PEOPLE
+from confide.values.checks import MOST_PEOPLE, kind_of
 from confide.values.wording import counted, listed
 
 Columns = tuple[Any, ...]

@@ -21,9 +21,8 @@ from confide.errors import DataFileError
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Indices, LatticeGeometry, Values
-from confide.values.checks import Numeral, looks_like_a_number, parse_real
-from confide.values.columns import as_column
-from confide.values.limits import COUNT_LIMIT
+from confide.values.base import as_column
+from confide.values.checks import COUNT_LIMIT, Numeral, looks_like_a_number, parse_real
 
 Entry = tuple[str, ...]
 """The texts of one row: the parts of its value and, in a counted file, its count."""

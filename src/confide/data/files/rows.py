@@ -12,7 +12,7 @@ from typing import Any, Literal
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.counts import NO_WEIGHTS
 from confide.values import Alphabet, LatticeGeometry, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
-from confide.values.limits import LARGEST_INTEGER
+from confide.values.checks import LARGEST_INTEGER
 from confide.values.wording import counted, listed
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from confide.data.files.rows import LIMITS
 from confide.errors import DataFileError, MissingExtraError
 from confide.values import Alphabet, Indices
-from confide.values.columns import find_columns
+from confide.values.base import find_columns
 from confide.values.metrics import Value
 from confide.values.wording import counted
 

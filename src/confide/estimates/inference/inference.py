@@ -37,8 +37,8 @@ from confide.solve.methods import MLE, Method, Solution
 from confide.theory.identification import channel_query
 from confide.theory.maximum_set import MaximumSet, maximum_set_of
 from confide.values import Alphabet, Grid, Indices, LineGeometry, Selection
+from confide.values.checks import LARGEST_INTEGER, MOST_STORED
 from confide.values.geometry import LARGEST_LATTICE
-from confide.values.limits import LARGEST_INTEGER, MOST_STORED
 from confide.values.queries import Query, as_weights, describe_query, remark_on, weigh
 
 LONGEST_LINE = 100_000

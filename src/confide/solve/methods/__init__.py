@@ -8,7 +8,7 @@ from confide.solve.methods.mle import MLE
 from confide.solve.methods.shaped import Projected
 from confide.solve.methods.smooth import Smooth
 from confide.solve.methods.stacked import Stacked
-from confide.values.kinds import Kinds
+from confide.values.base import Kinds
 
 METHODS: Kinds[Method] = Kinds(
     Method,
