@@ -296,6 +296,34 @@ class Rappor(UnaryEncoding):
 
 
 @dataclass(frozen=True, repr=False)
+class OptimizedUnary(UnaryEncoding):
+    """Set the value's bit by a fair coin, and every other bit rarely.
+
+    The true value's bit is 1 with probability 1/2, any other with probability 1 / (e^epsilon + 1). Of all unary
+    encodings with this promise it has the smallest variance for rare values (Wang et al., USENIX Security 2017, OUE).
+
+    >>> from confide import Categories
+    >>> mechanism = OptimizedUnary(Categories(["red", "green", "blue"]), epsilon=1.0)
+    >>> float(mechanism.keep), round(float(mechanism.flip), 3)
+    (0.5, 0.269)
+    """
+
+    kind = "optimized-unary"
+    suits = "categories"
+    title = "optimized unary encoding"
+    about = "one bit per value: the true value's is 1 half of the time, any other rarely"
+    alphabet: Alphabet
+    epsilon: float
+
+    keep = Fraction(1, 2)
+
+    @cached_property
+    def flip(self) -> Fraction:
+        # flip / (1 - flip) is e^-epsilon, rounded up.
+        return 1 / (1 + 1 / ratio_above(Fraction(self.epsilon)))
+
+
+@dataclass(frozen=True, repr=False)
 class BitEncoding(UnaryEncoding):
     """Unary encoding by its two exact probabilities; epsilon follows from them."""
 
