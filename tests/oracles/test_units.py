@@ -34,13 +34,18 @@ KINDS: dict[str, Callable[[tuple[float, ...], str], Any]] = {
 
 def in_metres(words: str) -> str:
     """Return a sentence with its lengths in whole metres, and its epsilon per kilometre."""
-    lengths = re.sub(
-        r"([\d.,]*\d) (km|m)\b",
-        lambda found: f"{float(found[1].replace(',', '')) * (1000 if found[2] == 'km' else 1):.3g} metres",
+    # 0.1 per 100 m is 0.001 per m, which is 1 per km.
+    rates = re.sub(
+        r"([\d.]+) per (?:([\d,]+) )?(km|m)\b",
+        lambda found: (
+            f"{float(found[1]) / float((found[2] or '1').replace(',', '')) * (1000 if found[3] == 'm' else 1):.4g}"
+        ),
         words,
     )
     return re.sub(
-        r"([\d.]+) per (km|m)\b", lambda found: f"{float(found[1]) * (1000 if found[2] == 'm' else 1):.4g}", lengths
+        r"([\d.,]*\d) (km|m)\b",
+        lambda found: f"{float(found[1].replace(',', '')) * (1000 if found[2] == 'km' else 1):.3g} metres",
+        rates,
     )
 
 
