@@ -53,6 +53,7 @@ class SquareWave(LocalMechanism):
     kind = "square-wave"
     title = "the square wave"
     about = "reports a value near the true one with high probability, otherwise any other"
+    advice = ""
     alphabet: Alphabet
     epsilon: float
     width: int | None = None
