@@ -46,13 +46,13 @@ ROOMS = {
 
 WHOLE = {
     "code lines": 37_100,
-    "files": 183,
+    "files": 185,
     "entries at the top": 20,
     "functions": 3_775,
     "functions of one statement": 1_140,
     "constants": 450,
     "options": 90,
-    "public names": 90,
+    "public names": 92,
 }
 """What the whole house may have."""
 

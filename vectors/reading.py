@@ -203,6 +203,18 @@ def randomized_response(task: Task, value: Value, tape: Tape) -> Value:
     return values[other + (other >= own)] if is_replaced else value
 
 
+def square_wave(task: Task, value: Value, tape: Tape) -> Value:
+    values, width = values_of(task.alphabet), task.mechanism["width"]
+    own, ratio, reach = values.index(value), ratio_above(task.epsilon), 2 * width + 1
+    if task.alphabet["kind"] in ("circle", "hours", "weekdays"):
+        reports, first = values, own - width
+    else:
+        reports, first = list(range(values[0] - width, values[-1] + width + 1)), own
+    weights = [reach * ratio.denominator, (len(reports) - reach) * ratio.numerator]
+    is_far, inside, outside = choose(weights, tape), below(reach, tape), below(len(reports) - reach, tape)
+    return reports[(first + (reach + outside if is_far else inside)) % len(reports)]
+
+
 def unary(task: Task, value: Value, tape: Tape) -> str:
     return blur_bits(task, [one == value for one in values_of(task.alphabet)], tape)
 
@@ -212,6 +224,9 @@ def blur_bits(task: Task, are_set: Sequence[bool], tape: Tape) -> str:
     if task.mechanism["kind"] == "rappor":
         ratio = ratio_above(task.epsilon / 2)
         keep, flip = 1 / (1 + ratio), ratio / (1 + ratio)
+    elif task.mechanism["kind"] == "optimized-unary":
+        ratio = ratio_above(task.epsilon)
+        keep, flip = Fraction(1, 2), ratio / (1 + ratio)
     else:
         keep, flip = (Fraction(task.mechanism[name]) for name in ("keep", "flip"))
     bits = toss_rarer(flip, len(are_set), tape)
@@ -455,7 +470,9 @@ def remapped(task: Task, value: Value, tape: Tape) -> Value:
 KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
     "randomized-response": randomized_response,
     "rappor": unary,
+    "optimized-unary": unary,
     "unary": unary,
+    "square-wave": square_wave,
     "truncated-geometric": on_line(geometric_weights, lambda rate, tape: two_sided(ratio_above(rate), tape)),
     "geometric": geometric,
     "truncated-laplace": on_line(laplace_weights, lambda rate, tape: laplace_steps(ratio_above(rate / 2), tape)),

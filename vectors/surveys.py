@@ -61,6 +61,17 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         *(Rappor(WORDS, epsilon) for epsilon in (1e-9, 0.3, 20.0, 100.0)),
         Rappor(cf.Integers(1, 64), 2.0),
     ],
+    "optimized-unary": [
+        *(cf.OptimizedUnary(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.OptimizedUnary(WORDS, epsilon) for epsilon in (1e-9, 0.3, 20.0, 100.0)),
+    ],
+    "square-wave": [
+        *(cf.SquareWave(one, 1.0) for one in (AGES, BELOW_ZERO, SCALE, TIMES, MONTHS, DAYS, EQUAL, UNEVEN)),
+        *(cf.SquareWave(one, 0.5) for one in (HOURS, WEEKDAYS, CIRCLE, RING, LONG)),
+        *(cf.SquareWave(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 4.0, 100.0)),
+        cf.SquareWave(cf.Integers(0, 70_000), 2.0),
+        *(cf.SquareWave(cf.Integers(-3, 9), 1.0, width=width) for width in (0, 5, 12)),
+    ],
     "unary": [
         *(
             cf.Unary(WORDS, keep=keep, flip=flip)

@@ -34,13 +34,16 @@ from confide import (
     Laplace,
     Mechanism,
     Method,
+    OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
     Product,
     RandomizedResponse,
     Rappor,
     Remapped,
+    Scale,
     Smooth,
+    SquareWave,
     Stacked,
     Taxicab,
     TruncatedGeometric,
@@ -69,6 +72,11 @@ def _nearest(reports: Array) -> Array:
 def _set_bit(words: Array) -> Array:
     """Return the number of the one bit that is set."""
     return np.log2(words).astype(np.int64)
+
+
+def _set_bit_if_any(words: Array) -> Array:
+    """Return the number of the set bit, masked where the coin of the true value's bit fell to zero."""
+    return np.ma.masked_where(words == 0, _set_bit(np.maximum(words, 1)))
 
 
 @dataclass(frozen=True)
@@ -166,6 +174,19 @@ def _output_grids(draw: st.DrawFn, alphabet: Grid) -> Grid | None:
 @st.composite
 def _randomized_responses(draw: st.DrawFn) -> Mechanism:
     return RandomizedResponse(Integers(0, draw(st.integers(1, 11))), draw(epsilons))
+
+
+@st.composite
+def _square_waves(draw: st.DrawFn) -> Mechanism:
+    size = draw(st.integers(2, 12))
+    alphabet = draw(st.sampled_from([Integers(3, 2 + size), Circle(max(size, 3))]))
+    most = (alphabet.size - 2) // 2 if isinstance(alphabet, Circle) else size - 1
+    return SquareWave(alphabet, draw(epsilons), draw(st.none() | st.integers(0, most)))
+
+
+@st.composite
+def _optimized_unaries(draw: st.DrawFn) -> Mechanism:
+    return OptimizedUnary(Integers(0, draw(st.integers(1, 7))), draw(epsilons))
 
 
 @st.composite
@@ -395,6 +416,42 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: Rappor(Integers(0, 7), epsilon), 3.0),
         ),
         read=_set_bit,
+    ),
+    "optimized-unary": Family(
+        examples=(
+            OptimizedUnary(Categories(["yes", "no"]), 1.0),
+            OptimizedUnary(Grid(2, 5), 2.0),
+            OptimizedUnary(Integers(0, 63), 1.0),
+            OptimizedUnary(Integers(0, 4), 1e-9),
+            OptimizedUnary(Integers(0, 4), 100.0),
+        ),
+        strategy=_optimized_unaries(),
+        faithful=OptimizedUnary(Integers(0, 9), 100.0),  # no bit is set but the true value's, half of the time
+        sampled=(
+            off(lambda epsilon: OptimizedUnary(Categories(["a", "b", "c"]), epsilon), 1.0),
+            off(lambda epsilon: OptimizedUnary(Integers(0, 7), epsilon), 3.0),
+        ),
+        read=_set_bit_if_any,
+    ),
+    "square-wave": Family(
+        examples=(
+            SquareWave(Integers(0, 1), 1.0),
+            SquareWave(Integers(0, 99, unit="year"), 1.0),
+            SquareWave(Integers(-20, 20, spacing=0.1), 0.5, 3),
+            SquareWave(Integers(0, 9), 1e-9),
+            SquareWave(Integers(0, 9), 100.0),
+            SquareWave(Hours(), 1.0),
+            SquareWave(Weekdays(), 2.0),
+            SquareWave(Circle(24), 1.0, 4),  # 9 of 24 values: not identifiable
+            SquareWave(Scale(["bad", "fair", "good"]), 1.0),
+        ),
+        strategy=_square_waves(),
+        faithful=SquareWave(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: SquareWave(Integers(0, 11), epsilon, 2), 1.0),
+            off(lambda epsilon: SquareWave(Hours(), epsilon, 3), 2.0),
+            off(lambda epsilon: SquareWave(Integers(0, 999), epsilon, 50), 3.0),
+        ),
     ),
     "unary": Family(
         examples=(

@@ -16,6 +16,7 @@ from confide import (
     Geometric,
     Laplace,
     Mechanism,
+    OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
     Rappor,
@@ -140,6 +141,16 @@ def _bits(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
     return logs
 
 
+def _optimized_unary(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return a fair coin for the value's own bit, and odds of e^-epsilon for every other (Wang et al., 2017)."""
+    size, epsilon = mechanism.alphabet.size, mechanism.epsilon
+    words = reports.reshape(reports.shape[0], -1).tolist()
+    bits = np.array([[word[bit // 63] >> (bit % 63) & 1 for bit in range(size)] for word in words], dtype=float)
+    each = -math.log1p(math.exp(-epsilon)) - epsilon * bits.T
+    logs: FloatArray = math.log(0.5) + each.sum(axis=0) - each
+    return logs
+
+
 _FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {
     Geometric: _geometric,
     Laplace: _laplace,
@@ -147,6 +158,7 @@ _FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {
     PlanarGeometric: _planar_geometric,
     PlanarLaplace: _planar_laplace,
     Rappor: _rappor,
+    OptimizedUnary: _optimized_unary,
     Unary: _bits,
     TwoRounds: _bits,
 }

@@ -25,6 +25,7 @@ from confide import (
     Integers,
     Laplace,
     Mechanism,
+    OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
     Rappor,
@@ -195,7 +196,8 @@ def test_weights_of_rappor_are_the_lemma() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind, family in FAMILIES.items() if is_unbounded(family.faithful)])
 def test_there_is_no_matrix_and_the_message_says_what_there_is(kind: str) -> None:
-    long = {"rappor": Rappor(Integers(0, 20), 1.0), "unary": Unary(Integers(0, 20), 0.75, 0.25)}
+    many = Integers(0, 20)
+    long = {"rappor": Rappor(many, 1.0), "optimized-unary": OptimizedUnary(many, 1.0), "unary": Unary(many, 0.75, 0.25)}
     mechanism = long.get(kind) or FAMILIES[kind].sampled[-1][0]
     with pytest.raises(InvalidParameterError, match=r"(unbounded|2\^21 outputs).*mechanism.observe\(counts\)"):
         _ = mechanism.channel

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 class OptimizedUnary(cf.mechanisms.UnaryEncoding):
     """A bit of the true value is a fair coin; the others are set as seldom as epsilon allows."""
 
-    kind: ClassVar[str] = "optimized-unary"
+    kind: ClassVar[str] = "own-unary"
     alphabet: cf.Alphabet
     epsilon: float
 
@@ -76,7 +76,7 @@ class ListedUnary(cf.Mechanism):
 class SquareWave(cf.Mechanism):
     """Report a cell within `reach` of the value with e^epsilon times the weight of any other."""
 
-    kind: ClassVar[str] = "square-wave"
+    kind: ClassVar[str] = "own-wave"
     alphabet: cf.Integers
     epsilon: float
 

@@ -150,6 +150,13 @@ function rappor(parts: Parts): Mechanism {
   return encoding(parts.alphabet, epsilon, fraction(d, n + d), fraction(n, n + d));
 }
 
+function optimizedUnary(parts: Parts): Mechanism {
+  requireFinite(parts, MOST_BITS);
+  const epsilon = epsilonIn(parts);
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  return encoding(parts.alphabet, epsilon, fraction(1n, 2n), fraction(n, n + d));
+}
+
 function unary(parts: Parts): Mechanism {
   const { table, alphabet } = parts;
   requireFinite(parts, MOST_BITS);
@@ -233,6 +240,32 @@ function smallestEpsilon(rows: readonly (readonly bigint[])[]): number {
 }
 
 // Noise on a line.
+
+/** Reports within `width` steps of the value are 1 / ratio times as likely as each of the others. */
+function squareWave(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts);
+  const isCircle = alphabet.shape === "circle";
+  const { low, high } = isCircle ? (alphabet as Line) : shaped<Line>(parts, "line");
+  const epsilon = epsilonIn(parts);
+  const width = table.whole("width", 0);
+  const reach = 2 * width + 1;
+  if (isCircle ? reach >= alphabet.size : width >= alphabet.size) table.bad("width");
+  const reports = isCircle ? alphabet : lineOf({ low: low - width, high: high + width, unit: alphabet.unit });
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const { size } = reports;
+  const isFar = drawingFrom(() => [BigInt(reach) * d, BigInt(size - reach) * n]);
+  const start = (index: number): number => (isCircle ? index - width + size : index);
+  const draw = (index: number, bits: Bits): number => {
+    const far = isFar(bits);
+    const [inside, outside] = [below(reach, bits), below(size - reach, bits)]; // both, so that time does not tell which
+    return (start(index) + (far ? reach + outside : inside)) % size;
+  };
+  return {
+    ...finite(alphabet, local(epsilon), draw, reports),
+    weights: (index) => listOf(size, (z) => ((z - start(index) + 2 * size) % size < reach ? d : n)),
+  };
+}
 
 /** The step of the coarsest lattice that holds positions, and where they lie on it. */
 function latticeOf(positions: readonly Fraction[]): { step: Fraction; places: bigint[] } {
@@ -686,7 +719,9 @@ function ofOneReport(one: Finite, two: Finite, alphabet: Alphabet): Guarantee {
 const KINDS: Record<string, (parts: Parts) => Mechanism> = {
   "randomized-response": randomizedResponse,
   rappor,
+  "optimized-unary": optimizedUnary,
   unary,
+  "square-wave": squareWave,
   "truncated-geometric": (parts) => truncatedLine(parts, false),
   geometric: (parts) => unboundedLine(parts, 1),
   "truncated-laplace": (parts) => truncatedLine(parts, true),

@@ -17,8 +17,9 @@ from confide.mechanisms.planar_noise import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
-from confide.mechanisms.randomized_response import RandomizedResponse, Rappor, Unary, UnaryEncoding
+from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
+from confide.mechanisms.square_wave import SquareWave
 from confide.values.base import Kinds
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(
@@ -26,7 +27,7 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, Unary),
+            *(RandomizedResponse, Rappor, OptimizedUnary, Unary, SquareWave),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
             *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
@@ -45,6 +46,7 @@ __all__ = [
     "Laplace",
     "LatticeNoise",
     "Mechanism",
+    "OptimizedUnary",
     "PlanarGeometric",
     "PlanarLaplace",
     "Premise",
@@ -53,6 +55,7 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "SquareWave",
     "Taxicab",
     "TruncatedGeometric",
     "TruncatedLaplace",

@@ -91,6 +91,11 @@ class Mechanism(Shown, ABC):
         return self.alphabet.fine_print
 
     @property
+    def advice(self) -> str:
+        """A sentence on a mechanism that does better at the same promise; empty if we know none."""
+        return ""
+
+    @property
     def has_channel(self) -> bool:
         """Whether values and outputs can be listed, so that a matrix exists."""
         return self.alphabet.is_listable and self.report_alphabet.is_listable
@@ -204,8 +209,10 @@ class Mechanism(Shown, ABC):
         taken
             Whether the values are already values of the alphabet, such as bins, as ``alphabet.take`` returns them.
 
-        Returns ------- The report, or an array with one report for each value, in the same order. confide remembers
-        whether the array is simulated for as long as the array exists: its counts and files say so.
+        Returns
+        -------
+        The report, or an array with one report for each value, in the same order. confide remembers whether the array
+        is simulated for as long as the array exists: its counts and files say so.
         """
         if self.alphabet.is_single(values):
             single: Any = [values]

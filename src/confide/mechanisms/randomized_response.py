@@ -25,7 +25,7 @@ from confide.mechanisms.facts import Bound, Facts, Premise, Proof
 from confide.mechanisms.guarantees import LocalDP, check_epsilon
 from confide.mechanisms.promises import epsilon_above
 from confide.mechanisms.sampling import Bits, PowerCoin, WeightRows, log_of, ratio_above, uniform_below
-from confide.values import Alphabet, BitVectors, Indices
+from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry
 from confide.values.checks import check_positive
 
 
@@ -37,6 +37,17 @@ class LocalMechanism(Mechanism):
     @property
     def guarantee(self) -> LocalDP:
         return LocalDP(self.epsilon)
+
+    @property
+    def advice(self) -> str:
+        from confide.mechanisms.square_wave import SquareWave  # which is a local mechanism itself
+
+        geometry = self.alphabet.geometry
+        if not isinstance(geometry, LineGeometry | RingGeometry) or not geometry.is_finite or self.alphabet.size < 2:
+            return ""
+        if SquareWave(self.alphabet, self.epsilon).width:  # of width 0 it is k-RR
+            return "These values are in order: the square wave (square-wave) makes the same promise and errs less."
+        return ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,6 +76,24 @@ class RandomizedResponse(LocalMechanism):
         settle_epsilon(self)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"Randomized response needs at least two values; got {self.alphabet!r}.")
+
+    @property
+    def advice(self) -> str:
+        """A sentence on a mechanism that does better at the same promise.
+
+        >>> from confide import Categories
+        >>> print(RandomizedResponse(Categories([f"city {number}" for number in range(100)]), epsilon=1.0).advice)
+        Of 100 values at epsilon 1, optimized unary encoding (optimized-unary) has 0.11 of this variance for a rare one.
+        """
+        # Variances of a rare value's share, per report (Wang et al., 2017): k-RR's grows with the number of values.
+        growth, size = math.exp(self.epsilon), self.alphabet.size
+        ratio = 4 * growth / (size - 2 + growth)
+        if super().advice or ratio > 0.8 or not self.alphabet.is_listable:
+            return super().advice
+        return (
+            f"Of {size:,} values at epsilon {self.epsilon:g}, optimized unary encoding (optimized-unary) has "
+            f"{ratio:.2f} of this variance for a rare one."
+        )
 
     @property
     def facts(self) -> Facts:
@@ -293,6 +322,34 @@ class Rappor(UnaryEncoding):
     @property
     def flip(self) -> Fraction:
         return 1 - self.keep
+
+
+@dataclass(frozen=True, repr=False)
+class OptimizedUnary(UnaryEncoding):
+    """Set the value's bit by a fair coin, and every other bit rarely.
+
+    The true value's bit is 1 with probability 1/2, any other with probability 1 / (e^epsilon + 1). Of all unary
+    encodings with this promise it has the smallest variance for rare values (Wang et al., USENIX Security 2017, OUE).
+
+    >>> from confide import Categories
+    >>> mechanism = OptimizedUnary(Categories(["red", "green", "blue"]), epsilon=1.0)
+    >>> float(mechanism.keep), round(float(mechanism.flip), 3)
+    (0.5, 0.269)
+    """
+
+    kind = "optimized-unary"
+    suits = "categories"
+    title = "optimized unary encoding"
+    about = "one bit per value: the true value's is 1 half of the time, any other rarely"
+    alphabet: Alphabet
+    epsilon: float
+
+    keep = Fraction(1, 2)
+
+    @cached_property
+    def flip(self) -> Fraction:
+        # flip / (1 - flip) is e^-epsilon, rounded up.
+        return 1 / (1 + 1 / ratio_above(Fraction(self.epsilon)))
 
 
 @dataclass(frozen=True, repr=False)
