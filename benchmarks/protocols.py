@@ -44,7 +44,7 @@ POPULATIONS: dict[str, Callable[[], Array]] = {
     "beta(5, 2)": lambda: PLACES**4 * (1 - PLACES),
     "two humps": lambda: np.exp(-(((PLACES - 0.3) / 0.08) ** 2)) + 0.6 * np.exp(-(((PLACES - 0.75) / 0.05) ** 2)),
     "falling": lambda: np.exp(-5 * PLACES),
-    "Zipf 1.1": lambda: 1.0 / np.arange(1, SIZE + 1) ** 1.1,
+    "Zipf 1.1": lambda: np.arange(1.0, SIZE + 1) ** -1.1,
     "uniform": lambda: np.ones(SIZE),
     "step": lambda: np.where(PLACES < 0.4, 3.0, 1.0),
     "narrow hump": lambda: 0.1 + 20 * np.exp(-(((PLACES - 0.55) / 0.02) ** 2)),

