@@ -20,7 +20,7 @@ from tests.studio.test_serving import AGES, eventually, with_token
 import confide as cf
 from confide.errors import SurveyError
 from confide.studio import answers, serving
-from confide.studio.previews import trial
+from confide.studio.drafts import trial
 
 TRIALS = "/studio/v1/trials"
 

@@ -20,8 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from confide.collector.readings import Readings
-from confide.collector.service import Collector, Entry, Refusal, Room, count_parts, shown, too_many_parts
+from confide.collector.service import Collector, Entry, Readings, Refusal, Room, count_parts, shown, too_many_parts
 from confide.collector.stores import ADMISSIONS, StoreError
 from confide.collector.wire import LIMITS
 

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from confide.data.files.reading import find_fault, select_values
-from confide.data.files.rows import Reason, fields_of
-from confide.data.files.sheets import Request
+from confide.data.files.sheets import Reason, Request, fields_of
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry, Values

@@ -23,8 +23,7 @@ from confide.present.diagnoses import summarise_diagnosis
 from confide.present.summary import Bullets, Section
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
-from confide.studio.drafts import chosen_methods, chosen_queries, python_text, values_record
-from confide.studio.previews import promise_of
+from confide.studio.drafts import chosen_methods, chosen_queries, promise_of, python_text, values_record
 from confide.studio.workers import Tell
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import without_labels

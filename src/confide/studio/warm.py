@@ -11,8 +11,7 @@ from confide.estimates.estimate import estimate
 from confide.mechanisms import TruncatedGeometric
 from confide.present.pages import estimate_page  # noqa: F401 - loaded here, so that no worker has to
 from confide.studio import answers, looks  # noqa: F401 - as above
-from confide.studio.drafts import templates
-from confide.studio.previews import preview
+from confide.studio.drafts import preview, templates
 
 for _template in templates():
     preview({"draft": _template["draft"]}, lambda *_: None)

@@ -74,11 +74,11 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
     import orjson
 
     # What answers take is loaded here, in the process, and not in the server.
-    from confide.studio import answers, looks, previews
+    from confide.studio import answers, drafts, looks
 
     kinds: dict[str, Callable[[dict[str, Any], Tell], Any]] = {
-        "preview": previews.preview,
-        "trial": previews.trial,
+        "preview": drafts.preview,
+        "trial": drafts.trial,
         "expect": answers.expect,
         "look": looks.look,
         "play": answers.play,

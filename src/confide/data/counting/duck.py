@@ -13,12 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from confide.data.counting import query as sql
 from confide.data.counting import sources
 from confide.data.files import counts_files, sheets
 from confide.data.files.counts_files import Key
 from confide.data.files.reading import csv_batches
-from confide.data.files.rows import LIMITS, Account, Reason, Reject
+from confide.data.files.sheets import LIMITS, Account, Reason, Reject
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.counts import Origin
 from confide.mechanisms import Mechanism
@@ -26,7 +25,7 @@ from confide.surveys.survey import Survey
 from confide.values.columns import is_missing
 from confide.values.wording import counted, name_some
 
-DUCK = sql.Dialect(
+DUCK = sources.Dialect(
     '"',
     {
         **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
@@ -56,7 +55,7 @@ class DuckLedger(sources.Tallied):
         self._connection = self._closing.enter_context(_connection())
         self._shards: list[sources.Shard] = []
         self._streams: list[_Stream] = []
-        self._frame: sql.Relation | None = None
+        self._frame: sources.Relation | None = None
 
     def count(self, source: Any) -> None:
         """Count files, or an Arrow table, a data frame or a relation of DuckDB's.
@@ -69,7 +68,7 @@ class DuckLedger(sources.Tallied):
             types = self._describe("frame")
             places = self._request.choose(TABLE, list(types), has_lines=False)
             self.report_names = places.names
-            self._frame = sql.typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
+            self._frame = sources.typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
             self._count([self._frame])
             return
         files, titles = self._find([source] if isinstance(source, str | Path) else list(source))
@@ -110,20 +109,20 @@ class DuckLedger(sources.Tallied):
         # The order in which counts are kept, so that nobody has to sort them again.
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
         return self._connection.sql(
-            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sql.ACCEPTED}' ORDER BY {order}"
+            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sources.ACCEPTED}' ORDER BY {order}"
         ).to_arrow_reader(LIMITS.arrow_rows)
 
     def group_files(self) -> dict[Key, int]:
         """Read once more, and return in how many files each group occurs."""
         with _explained(self._streams):
-            return sources.to_group_files(_execute(self._connection, sql.count_files(self._relations())).fetchall())
+            return sources.to_group_files(_execute(self._connection, sources.count_files(self._relations())).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
         """Read once more, and return the rows that cannot be used, in the order of the files."""
         left = self.account.total_rejected
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE refused AS SELECT DISTINCT outcome, {', '.join(self.query.part_columns)} "
-            f"FROM counted WHERE outcome <> '{sql.ACCEPTED}'"
+            f"FROM counted WHERE outcome <> '{sources.ACCEPTED}'"
         )
         # Files behind the last row that was rejected are not read again.
         yield from itertools.islice(self._list_all(), left)
@@ -140,7 +139,7 @@ class DuckLedger(sources.Tallied):
             else:
                 yield from self._list(self._relation([shard]), shard.name)
 
-    def _list(self, relation: sql.Relation, name: str) -> Iterator[Reject]:
+    def _list(self, relation: sources.Relation, name: str) -> Iterator[Reject]:
         query, parts = self.query, self.query.part_columns
         same = " AND ".join(f"found.{part} IS NOT DISTINCT FROM refused.{part}" for part in parts)
         shown = ", ".join(f"CAST(found.{part} AS STRING)" for part in parts)
@@ -151,9 +150,9 @@ class DuckLedger(sources.Tallied):
         )
         while batch := found.fetchmany(10_000):
             for line, outcome, *texts in batch:
-                yield Reject(name, line, sql.shown_text(texts, Reason(outcome)), Reason(outcome))
+                yield Reject(name, line, sources.shown_text(texts, Reason(outcome)), Reason(outcome))
 
-    def _relations(self) -> list[sql.Relation]:
+    def _relations(self) -> list[sources.Relation]:
         # Python reads these, for DuckDB would have to guess at quotation marks.
         odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
         objects = _grouped(shard for shard in self._shards if shard.format == "json")
@@ -162,13 +161,15 @@ class DuckLedger(sources.Tallied):
         quick = _grouped(shard for shard in self._shards if shard.format == "parquet" or shard.is_plain)
         return [*map(self._relation, quick), *map(self._start, self._streams)]
 
-    def _relation(self, shards: Sequence[sources.Shard]) -> sql.Relation:
+    def _relation(self, shards: Sequence[sources.Shard]) -> sources.Relation:
         """Return files of one shape that DuckDB reads itself: Parquet, or CSV where every line is a plain row."""
         first, paths = shards[0], f"[{', '.join(path_literal(shard.path) for shard in shards)}]"
         if first.format == "parquet":
-            source = f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{sql.FILE}')"
+            source = (
+                f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{sources.FILE}')"
+            )
             types = self._describe(source)
-            return sql.typed_relation(source, first.path, first.places, types, DUCK, "file_row_number + 1")
+            return sources.typed_relation(source, first.path, first.places, types, DUCK, "file_row_number + 1")
         names = tuple(f"c{place}" for place in range(len(first.places.header)))
         columns = "{" + ", ".join(f"'{name}': 'VARCHAR'" for name in names) + "}"
         compression = "gzip" if first.path.lower().endswith(".gz") else "none"
@@ -176,23 +177,23 @@ class DuckLedger(sources.Tallied):
         source = (
             f"read_csv({paths}, columns = {columns}, auto_detect = false, header = false, strict_mode = true, "
             f"delim = {_literal(first.delimiter)}, quote = '', escape = '', skip = {first.lines_above}, "
-            f"compression = '{compression}', filename = '{sql.FILE}')"
+            f"compression = '{compression}', filename = '{sources.FILE}')"
         )
         line = f"ROW_NUMBER() OVER () + {first.lines_above}"
-        return sql.text_relation(source, replace(first.places, header=names), str, line)
+        return sources.text_relation(source, replace(first.places, header=names), str, line)
 
-    def _start(self, stream: _Stream) -> sql.Relation:
+    def _start(self, stream: _Stream) -> sources.Relation:
         self._connection.register(stream.name, stream.reader())
         return stream.relation
 
-    def plan(self, paths: Sequence[sources.PathLike]) -> sql.Query:
+    def plan(self, paths: Sequence[sources.PathLike]) -> sources.Query:
         """Return the query that would count these files."""
         readable, titles = self._closing.enter_context(sources.set_down(paths))
         self._shards = sources.look_at_all(sources.search(readable).files, self._request, titles)
         self._plan(self._relations())
         return self.query
 
-    def _count(self, found: list[sql.Relation]) -> None:
+    def _count(self, found: list[sources.Relation]) -> None:
         views = self._plan(found)
         with _explained(self._streams):
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW reports AS {views}")
@@ -292,7 +293,7 @@ class _Stream(ABC):
     """
 
     def __init__(
-        self, name: str, shards: Sequence[sources.Shard], relation: sql.Relation, columns: Sequence[str]
+        self, name: str, shards: Sequence[sources.Shard], relation: sources.Relation, columns: Sequence[str]
     ) -> None:
         self.name, self.shards, self.relation, self._columns = name, tuple(shards), relation, columns
         self.read, self.strays = 0, Counter[str]()
@@ -306,7 +307,7 @@ class _Stream(ABC):
         """Return the stream anew."""
         pyarrow = sheets.require("pyarrow")
         self.read, self.strays, self.failure = 0, Counter(), None
-        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._columns, sql.FILE)])
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._columns, sources.FILE)])
         return pyarrow.RecordBatchReader.from_batches(schema, self._batches(pyarrow, schema))
 
     def _batches(self, pyarrow: Any, schema: Any) -> Iterator[Any]:
@@ -331,7 +332,7 @@ class _CsvStream(_Stream):
         columns = tuple(f"text{place}" for place in range(by + parts + self._is_counted))
         counts = (by + parts,) if self._is_counted else ()
         places = sheets.ColumnPlaces(columns, tuple(range(by, by + parts)), tuple(range(by)), counts)
-        super().__init__(name, shards, sql.text_relation(name, places, str), columns)
+        super().__init__(name, shards, sources.text_relation(name, places, str), columns)
 
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         with sheets.open_sheet(shard.path) as sheet:
@@ -353,9 +354,9 @@ class _JsonStream(_Stream):
     def __init__(self, name: str, shards: Sequence[sources.Shard]) -> None:
         def extract(column: str) -> str:
             path = _literal('$."' + column.replace('"', '\\"') + '"')
-            return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {path}) ELSE {sql.BROKEN_SQL} END"
+            return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {path}) ELSE {sources.BROKEN_SQL} END"
 
-        relation = sql.text_relation(name, shards[0].places, extract, "CAST(number AS BIGINT)")
+        relation = sources.text_relation(name, shards[0].places, extract, "CAST(number AS BIGINT)")
         super().__init__(name, shards, relation, ("line", "number"))
 
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:

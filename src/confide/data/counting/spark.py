@@ -15,18 +15,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from confide.data.counting import query as sql
+from confide.data.counting import sources
 from confide.data.counting.sources import Tallied, format_of, to_group_files
 from confide.data.files.counts_files import Key
-from confide.data.files.metadata import Traces
 from confide.data.files.reading import find_fault
-from confide.data.files.rows import Reason, Reject
-from confide.data.files.sheets import ColumnPlaces, Request, describe_misfit, require
+from confide.data.files.sheets import ColumnPlaces, Reason, Reject, Request, describe_misfit, require
+from confide.data.files.writing import Traces
 from confide.errors import DataFileError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 
-SPARK = sql.Dialect(
+SPARK = sources.Dialect(
     "`",
     {
         **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
@@ -49,7 +48,7 @@ class SparkLedger(Tallied):
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
-        self._relations: Sequence[sql.Relation] = ()
+        self._relations: Sequence[sources.Relation] = ()
 
     def count(self, source: Any) -> None:
         """Count a frame of Spark's, or files that Spark can reach."""
@@ -83,7 +82,7 @@ class SparkLedger(Tallied):
     def batches(self) -> Any:
         """Return groups, reports and counts as a stream of Arrow batches, in order."""
         columns = self.query.grouped_columns
-        accepted = self._counted.where(f"outcome = '{sql.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
+        accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
         with _explained():
             if hasattr(accepted, "toArrow"):
                 return accepted.toArrow().to_reader()
@@ -95,21 +94,21 @@ class SparkLedger(Tallied):
     def group_files(self) -> dict[Key, int]:
         """Return in how many files each group occurs."""
         with _explained():
-            return to_group_files(self._session.sql(sql.count_files(self._relations)).collect())
+            return to_group_files(self._session.sql(sources.count_files(self._relations)).collect())
 
     def rejects(self) -> Iterator[Reject]:
         """Return the rows that cannot be used, each as often as it stands there."""
-        refused = self._counted.where(f"outcome <> '{sql.ACCEPTED}'").select(
+        refused = self._counted.where(f"outcome <> '{sources.ACCEPTED}'").select(
             "outcome", *self.query.part_columns, "row_total"
         )
         with _explained():
             for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
-                text = sql.shown_text(texts, Reason(outcome))
+                text = sources.shown_text(texts, Reason(outcome))
                 # On a cluster rows have no order, and hence no line.
                 yield from (Reject("Spark", None, text, Reason(outcome)) for _ in range(number))
         yield from (Reject("Spark", None, text, reason) for text, reason in self._strays)
 
-    def _files(self, paths: Sequence[str]) -> list[sql.Relation]:
+    def _files(self, paths: Sequence[str]) -> list[sources.Relation]:
         found = []
         for path_format in ("parquet", "json", "csv"):
             chosen = [path for path in paths if format_of(path) == path_format]
@@ -119,18 +118,18 @@ class SparkLedger(Tallied):
             places = [path if "://" in path else re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in chosen]
             read = self._session.read
             frame = read.parquet(*places) if path_format == "parquet" else read.text(places)
-            frame = frame.selectExpr("*", f"_metadata.file_path AS {sql.FILE}")
+            frame = frame.selectExpr("*", f"_metadata.file_path AS {sources.FILE}")
             if path_format == "parquet":
                 found.append(self._typed(frame, chosen[0]))
             else:
                 found.append(self._json(frame) if path_format == "json" else self._csv(frame, chosen))
         return found
 
-    def _typed(self, frame: Any, name: str) -> sql.Relation:
-        places = self._choose(name, [column for column in frame.columns if column != sql.FILE], has_lines=False)
-        return sql.typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
+    def _typed(self, frame: Any, name: str) -> sources.Relation:
+        places = self._choose(name, [column for column in frame.columns if column != sources.FILE], has_lines=False)
+        return sources.typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
 
-    def _json(self, lines: Any) -> sql.Relation:
+    def _json(self, lines: Any) -> sources.Relation:
         filled = lines.where("trim(value) <> ''")
         first = filled.selectExpr("json_object_keys(value) AS names").where("names IS NOT NULL").head()
         if first is None:
@@ -139,12 +138,12 @@ class SparkLedger(Tallied):
         def extract(name: str) -> str:
             path = "$['" + name + "']"
             found = f"get_json_object(value, {_literal(path)})"
-            return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {sql.BROKEN_SQL} ELSE {found} END"
+            return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {sources.BROKEN_SQL} ELSE {found} END"
 
         places = self._choose("the JSON lines", list(first.names), has_lines=False)
-        return sql.text_relation(self._view(filled), places, extract)
+        return sources.text_relation(self._view(filled), places, extract)
 
-    def _csv(self, lines: Any, paths: Sequence[str]) -> sql.Relation:
+    def _csv(self, lines: Any, paths: Sequence[str]) -> sources.Relation:
         """Take lines apart at the delimiter; lines that have not as many as the header are set aside."""
         head = next((row.value for row in lines.where("trim(value) <> ''").take(1)), None)
         if head is None:
@@ -156,7 +155,7 @@ class SparkLedger(Tallied):
         quotes, heads, files = lines.selectExpr(
             "count_if(contains(value, '\"'))",
             f"count_if(value = {_literal(head)})",
-            f"count(DISTINCT CASE WHEN value <> '' THEN {sql.FILE} END)",
+            f"count(DISTINCT CASE WHEN value <> '' THEN {sources.FILE} END)",
         ).head()
         if quotes:
             raise DataFileError(
@@ -179,7 +178,7 @@ class SparkLedger(Tallied):
         ]
         sound = self._view(rows.where(f"NOT {is_odd}"))
         fields = {name: f"split_part(value, {_literal(delimiter)}, {header.index(name) + 1})" for name in header}
-        return sql.text_relation(sound, places, fields.__getitem__)
+        return sources.text_relation(sound, places, fields.__getitem__)
 
     def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         places = self._request.choose(name, header, has_lines=has_lines)

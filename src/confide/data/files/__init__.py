@@ -31,7 +31,6 @@ from confide.data.files.counts_files import (
     shown_order,
     write_counts,
 )
-from confide.data.files.metadata import Metadata, read_metadata
 from confide.data.files.privatizing import Privatized, privatize_file, shuffle
 from confide.data.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.data.files.records import (
@@ -53,13 +52,22 @@ from confide.data.files.records import (
     tables_record,
     to_json,
 )
-from confide.data.files.rows import Account, Reason, Reject, name_columns
-from confide.data.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.data.files.sheets import (
+    COUNT_COLUMN,
+    REPORT_COLUMN,
+    STANDARD_STREAM,
+    Account,
+    Reason,
+    Reject,
+    name_columns,
+)
 from confide.data.files.writing import (
+    Metadata,
     as_meant,
     as_shown,
     check_writable,
     csv_text,
+    read_metadata,
     report_columns,
     whole_file,
     write_rejects,

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data.files import writing
-from confide.data.files.metadata import record_digest
-from confide.data.files.rows import Account, Reason, fields_of
-from confide.data.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
+from confide.data.files.sheets import COUNT_COLUMN, PARQUET, Account, Reason, fields_of, parquet_explained, require
+from confide.data.files.writing import record_digest
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
 from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
 from confide.mechanisms import Mechanism

@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.data.files import writing
-from confide.data.files.metadata import Order
 from confide.data.files.reading import Rows, read_value_batches
-from confide.data.files.rows import LIMITS, Account
-from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
+from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, LIMITS, PARQUET, Account, name_of, require, resolved
+from confide.data.files.writing import Order
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.counts import Noise, mark, noise_of
 from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter

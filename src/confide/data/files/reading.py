@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data.files import sheets
-from confide.data.files.metadata import Traces, read_metadata
-from confide.data.files.rows import LIMITS, Account, Reason, Reject
+from confide.data.files.sheets import LIMITS, Account, Reason, Reject
+from confide.data.files.writing import Traces, read_metadata
 from confide.errors import DataFileError
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey

@@ -13,7 +13,7 @@ import numpy as np
 from confide.check.fit import Fit
 from confide.check.uniformity import Uniformity
 from confide.data.files.counts_files import CountsFile, Key, label_group
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import DataFileError
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer, told_in_words, verdict_in_words
