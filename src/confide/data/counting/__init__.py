@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.sources import Kind, PathLike, Query, Tallied, format_of, is_paths
@@ -32,7 +32,7 @@ from confide.values.wording import counted
 
 Engine = Literal["duckdb", "spark"]
 
-ENGINES = ("duckdb", "spark")
+ENGINES = get_args(Engine)
 
 
 @overload
