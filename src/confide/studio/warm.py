@@ -1,4 +1,4 @@
-"""Imported by the process that workers are copied from: after it, a worker begins in milliseconds, all loaded."""
+"""Preloaded by the fork server, so that a worker starts in milliseconds."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ with warnings.catch_warnings(action="ignore"):
     _ages = datasets.adult_ages()
     _mechanism = TruncatedGeometric(_ages.alphabet, 0.2)
     _answer = estimate(_mechanism.simulate_counts(np.asarray(_ages.histogram) // 20, rng=0), _mechanism)
-    _answer.statistics()  # what an estimate loads when it is first asked, is loaded
+    _answer.statistics()  # loads the modules that an estimate imports on first use

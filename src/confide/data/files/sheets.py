@@ -263,10 +263,10 @@ class Account:
         self.require_rows()
         if not self.accepted:
             rows = f"None of the {self.read:,} rows of {self.source} can"
-            subject = rows if self.read > 1 else f"The only row of {self.source} cannot"
+            which = rows if self.read > 1 else f"The only row of {self.source} cannot"
             listing = f":\n{self.listing}\n" if self.first else f" ({self.reasons}). "
             raise DataFileError(
-                f"{subject} be used{listing}Do the data and the survey belong together? {what} must lie in {alphabet!r}."
+                f"{which} be used{listing}Do the data and the survey belong together? {what} must lie in {alphabet!r}."
             )
 
     def __add__(self, other: Account) -> Account:
