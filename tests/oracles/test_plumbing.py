@@ -59,7 +59,7 @@ from confide.present.figures.shares import draw_sheet
 from confide.present.pages import render
 from confide.present.summary import Cell, Listing, Section
 from confide.present.surveys import audit_record, summarise_plan
-from confide.studio import answers, drafts, looks, workers
+from confide.studio import answers, drafts, workers
 from confide.studio import serving as studio_serving
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
 from confide.studio.looks import look
@@ -552,10 +552,6 @@ def test_what_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> 
     assert known.kept("a") == b"a"
     known.keep("c", b"c")
     assert [known.kept(key) for key in "abc"] == [b"a", None, b"c"]
-    readings, made = looks.Kept(), list[int]()
-    for version in (*range(looks.KEPT), 0, looks.KEPT, 0, 1):
-        readings.get(("survey", version), lambda version=version: made.append(version))  # type: ignore[misc]
-    assert made == [*range(looks.KEPT + 1), 1]
 
 
 def test_a_job_that_is_done_stays_done() -> None:

@@ -1,4 +1,4 @@
-"""Drafts of surveys: read strictly from what a page sends, and as surveys, values and code."""
+"""Drafts of surveys: validated input of a page, and the preview of each."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from confide.values.limits import MOST_PEOPLE
 from confide.values.wording import counted, with_unit
 
 MOST_VALUES = 10_000
-"""Values of a draft: more bars or cells than a screen has room for."""
+"""Most values of a draft: a screen has no room for more bars or cells."""
 
 KEYS = {"survey", "mechanism", "epsilon", "people", "guess"}
 SURVEY_KEYS = ("name", "title", "alphabet", "groups", "limits", "shape")
 
 KEPT = 32
-"""Drafts that a process remembers: while a slider moves, all but epsilon stays."""
+"""Size of the caches: while a slider moves, only epsilon changes."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A survey that is being designed, how many people will answer it, and what the truth may look like."""
+    """A survey in design, its number of people, and a guess of the truth."""
 
     survey: Survey
     people: int
@@ -58,12 +58,12 @@ class Draft:
 
     @cached_property
     def truth(self) -> Guess:
-        """What the truth is taken to be."""
+        """The assumed distribution."""
         return as_guess(self.guess, self.survey.mechanism, self.survey.name)
 
 
 def read_draft(draft: Any) -> Draft:
-    """Return a draft from JSON, or say what is wrong with it."""
+    """Read a draft from JSON, or raise with what is wrong."""
     if not isinstance(draft, Mapping) or not draft.keys() <= KEYS or not isinstance(draft.get("survey"), Mapping):
         raise InvalidParameterError(f"A draft has the keys {', '.join(sorted(KEYS))}, and a survey among them.")
     return _build(json.dumps(draft, sort_keys=True))
@@ -91,7 +91,7 @@ def _build(text: str) -> Draft:
 
 @lru_cache(KEPT)
 def _usual(alphabet: str) -> str:
-    """Return the kind of mechanism that suits values best."""
+    """Return the kind of the usual mechanism for these values."""
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)
@@ -109,7 +109,7 @@ def _require_drawable(alphabet: Alphabet) -> None:
 
 
 def is_guess(guess: object) -> bool:
-    """Whether this names a bundled dataset or a shape: a file's name, which would be one of this machine, does not."""
+    """Whether this names a bundled dataset or a shape, not a file of this machine."""
     from confide.plans import SHAPES
 
     return isinstance(guess, str) and guess in (*SHAPES, *datasets.names())
@@ -117,7 +117,7 @@ def is_guess(guess: object) -> bool:
 
 @lru_cache(KEPT)
 def guesses_of(survey: Survey) -> list[dict[str, str]]:
-    """Return what the truth of a survey may look like: bundled datasets of such values, then shapes."""
+    """Return possible truths of a survey: bundled datasets of such values, then shapes."""
     found = []
     for name in datasets.names():
         try:
@@ -129,7 +129,7 @@ def guesses_of(survey: Survey) -> list[dict[str, str]]:
 
 
 def values_record(alphabet: Alphabet) -> dict[str, Any]:
-    """Return how values lie and are called, as a page draws them."""
+    """Return positions and labels of values, for a page."""
     known = alphabet_record(alphabet)
     return {
         "kind": known["kind"],
@@ -142,7 +142,7 @@ def values_record(alphabet: Alphabet) -> dict[str, Any]:
 
 
 def labels_of(alphabet: Alphabet, places: Sequence[int] | None = None) -> list[str]:
-    """Return what values are called; of several attributes without the brackets that mark them as one value.
+    """Return labels of values, without the brackets around several attributes.
 
     >>> from confide import Attributes, Categories
     >>> labels_of(Attributes(sex=Categories(["f", "m"]), old=Categories(["yes", "no"])), [1])
@@ -180,7 +180,7 @@ def _plane(alphabet: Alphabet) -> dict[str, Any] | None:
 
 
 def python_text(text: str) -> str:
-    r"""Return a text as Python source: over several lines where nothing in it needs an escape.
+    r"""Return a text as Python source, on several lines if it needs no escapes.
 
     >>> print(python_text("a\nb"))
     '''
@@ -195,7 +195,7 @@ def python_text(text: str) -> str:
 
 
 def distance_words(amount: float, unit: str) -> str:
-    """Return a distance as people say it: in metres below a kilometre.
+    """Return a distance in words, in metres below a kilometre.
 
     >>> distance_words(0.1012, "km"), distance_words(3.02, "km"), distance_words(0.364, "year")
     ('101 m', '3.02 km', '0.364 years')
@@ -208,25 +208,18 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-MOST_QUERIES = 20
-"""Questions at a time."""
-
-LONGEST_QUERY = 1000
-"""Characters of a question."""
-
-
 def chosen_queries(queries: object) -> list[str]:
-    """Return questions, each once."""
-    if not isinstance(queries, list) or len(queries) > MOST_QUERIES or not all(isinstance(one, str) for one in queries):
-        raise InvalidParameterError(f"queries must be a list of at most {MOST_QUERIES} questions, such as age >= 65.")
+    """Return questions without repetitions, or refuse them."""
+    if not isinstance(queries, list) or len(queries) > 20 or not all(isinstance(one, str) for one in queries):
+        raise InvalidParameterError("queries must be a list of at most 20 questions, such as age >= 65.")
     longest = max(map(len, queries), default=0)
-    if longest > LONGEST_QUERY:
-        raise InvalidParameterError(f"A question has at most {LONGEST_QUERY:,} characters; this one has {longest:,}.")
+    if longest > 1000:
+        raise InvalidParameterError(f"A question has at most 1,000 characters; this one has {longest:,}.")
     return list(dict.fromkeys(queries))
 
 
 def chosen_methods(names: object) -> list[str]:
-    """Return methods by their names on the command line, each once."""
+    """Return names of methods without repetitions, or refuse them."""
     if not isinstance(names, list) or len(names) > len(METHODS):
         raise InvalidParameterError(f"methods must be a list of {', '.join(METHODS)}.")
     for name in names:
@@ -236,7 +229,7 @@ def chosen_methods(names: object) -> list[str]:
 
 @cache
 def templates() -> list[dict[str, Any]]:
-    """Return surveys to begin with."""
+    """Return the templates of surveys."""
     found: list[dict[str, Any]] = tomllib.loads(
         files("confide").joinpath("studio", "templates.toml").read_text(encoding="utf-8")
     )["template"]
@@ -245,7 +238,7 @@ def templates() -> list[dict[str, Any]]:
 
 @cache
 def dataset_records() -> list[dict[str, Any]]:
-    """Return all bundled datasets, with their values and where they come from."""
+    """Return all bundled datasets with their values and citations."""
     found = [datasets.load(name) for name in datasets.names()]
     return [
         {
@@ -260,21 +253,21 @@ def dataset_records() -> list[dict[str, Any]]:
 
 
 DRAWN = 1000
-"""Reports of one value that are drawn."""
+"""Reports of one value in a preview."""
 
 HALF = 0.5 - 1e-9
-"""Half of the reports, whatever their sum is rounded to."""
+"""Half of the reports, less a margin for rounding."""
 
 
 def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - too quick to be told
-    """Return what a draft would be, and what may leave the phone of a person who has one of its values."""
+    """Return the survey of a draft, its promise, and possible reports of one value."""
     draft = read_draft(work.get("draft"))
     survey = draft.survey
     return {
         "survey": {"text": survey.text() + "\n", "json": survey.to_json(), "fingerprint": survey.fingerprint},
         "values": values_record(draft.alphabet),
-        "mechanism": _named(survey.mechanism.kind, describe_mechanism(survey)),
-        "mechanisms": [_named(kind, name) for kind, name in _suiting(draft.alphabet)],
+        "mechanism": _mechanism_record(survey),
+        "mechanisms": _suiting(draft.alphabet),
         "epsilon": _slider(survey.mechanism),
         "promise": promise_of(survey),
         "odds": _odds(survey),
@@ -286,23 +279,24 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
 
 
 def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """Return a draft as a survey that people made up from its guess answer: another one than that of real people."""
+    """Return a draft as a simulated survey, which differs from that for real people."""
     draft = read_draft(work.get("draft"))
     document = replace(draft.survey, simulated=draft.guess).to_json()
     return {"document": document, "most": most_people(draft.survey.mechanism)}
 
 
-def _named(kind: str, name: str) -> dict[str, str]:
-    return {"kind": kind, "name": name, "remark": MECHANISMS[kind].about}
+def _mechanism_record(survey: Survey) -> dict[str, str]:
+    kind = survey.mechanism.kind
+    return {"kind": kind, "name": describe_mechanism(survey), "remark": MECHANISMS[kind].about}
 
 
-@lru_cache(32)
-def _suiting(alphabet: Alphabet) -> list[tuple[str, str]]:
-    return [(one.kind, describe_mechanism(Survey(one))) for one in suiting(alphabet, 1.0)]
+@lru_cache(KEPT)
+def _suiting(alphabet: Alphabet) -> list[dict[str, str]]:
+    return [_mechanism_record(Survey(one)) for one in suiting(alphabet, 1.0)]
 
 
 def promise_of(survey: Survey) -> list[str]:
-    """Return what is promised, in the sentences of `confide show`: examples in odds first."""
+    """Return the privacy promise in the sentences of `confide show`."""
     last = describe_repetition(survey)
     last = last[:1].upper() + last[1:] + ("" if last.endswith(".") else ".")
     return [*explain_guarantee(survey), *survey.mechanism.fine_print, last]
@@ -322,7 +316,7 @@ def _odds(survey: Survey) -> list[dict[str, Any]]:
 
 
 def _length(amount: float, unit: str) -> str:
-    """Return how far two places lie apart, as people say it.
+    """Return a distance between places in words, to two digits.
 
     >>> _length(0.4996, "km"), _length(3.02, "km"), _length(2, "")
     ('500 m', '3 km', '2 cells')
@@ -336,7 +330,7 @@ def _value(alphabet: Alphabet, place: int) -> Any:
 
 
 def _slider(mechanism: Mechanism) -> dict[str, Any]:
-    """Return where epsilon is, and between which ends it is worth moving."""
+    """Return epsilon and its useful range."""
     guarantee, alphabet = mechanism.guarantee, mechanism.alphabet
     epsilon = float(getattr(guarantee, "epsilon", 1.0))
     least, most = epsilon_bounds(mechanism)
@@ -352,13 +346,13 @@ def _slider(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _span(mechanism: Mechanism) -> float:
-    """Return how far values lie apart at most along an axis, in units of distance."""
+    """Return the largest extent of the values along an axis, in units of distance."""
     places, spacing = mechanism.alphabet.coordinates, float(getattr(mechanism.alphabet, "spacing", 1.0))
     return max(float((places.max(axis=0) - places.min(axis=0)).max()) * spacing, 1e-9) if len(places) else 1.0
 
 
 def _rounded(amount: float) -> float:
-    """Return the nearest of 1, 2, 5, 10, 20, ... and 0.5, 0.2, ..., by ratio.
+    """Round to the nearest of 1, 2, 5, 10, 20, ... and 0.5, 0.2, ..., by ratio.
 
     >>> _rounded(0.0505), _rounded(1.26), _rounded(7)
     (0.05, 1.0, 5.0)
@@ -369,13 +363,13 @@ def _rounded(amount: float) -> float:
 
 
 def _reports(draft: Draft, value: object) -> dict[str, Any]:
-    """Return one true value and what may be reported of it."""
+    """Return one true value and its possible reports."""
     survey, alphabet = draft.survey, draft.alphabet
-    # The most common value of the guess is a good one to begin with.
+    # Start with the most common value of the guess.
     place = int(np.argmax(draft.truth.vector)) if value is None else value
     if type(place) is not int or not 0 <= place < alphabet.size:
         raise InvalidParameterError(f"value must be a whole number from 0 to {alphabet.size - 1:,}; got {value!r:.60}.")
-    # By probabilities, where there is a matrix: exact tables of all values take 130 ms for 140 of them, to draw of one.
+    # Draw from probabilities if there is a matrix: exact tables of all 140 values would take 130 ms.
     people = np.bincount([place], minlength=alphabet.size) * DRAWN
     from confide.present.estimates import summarise_reports  # the server reads drafts too, and draws nothing
 
@@ -397,7 +391,7 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
 
 
 def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
-    """Return how probable each report is; of bits, how probable it is that each is set."""
+    """Return the probability of each report, or of each bit to be set."""
     if mechanism.facts.bits is not None:
         keep, flip = mechanism.facts.bits
         bits = np.full(mechanism.alphabet.size, float(flip))
@@ -424,7 +418,7 @@ def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, labe
 
 
 def _place_words(survey: Survey, chances: NDArray[np.float64], place: int) -> str:
-    """Return how near to a true place its reports lie: a cell has no name that people know."""
+    """Describe how near reports lie to a true place; cells have no familiar names."""
     alphabet = survey.alphabet
     spots = np.asarray(alphabet.coordinates, dtype=np.float64) * float(getattr(alphabet, "spacing", 1.0))
     far = np.hypot(*(spots - spots[place]).T)
@@ -441,7 +435,7 @@ def _share(share: float) -> str:
 
 
 def warnings_of(draft: Draft) -> list[str]:
-    """Return what is extreme in a draft."""
+    """Warn about extreme settings of a draft."""
     survey, found = draft.survey, []
     pairs = telling_pairs(survey)
     bounds = [survey.mechanism.guarantee.bound(*(_value(draft.alphabet, place) for place in pair)) for pair in pairs]
@@ -467,7 +461,7 @@ def warnings_of(draft: Draft) -> list[str]:
 
 
 def design_code(draft: Draft, seed: int = 0) -> dict[str, str]:
-    """Return the commands and the Python that do what the studio did with a draft."""
+    """Return commands and Python code that reproduce a draft."""
     survey, guess = draft.survey, draft.guess
     quoted = f"'{guess}'" if " " in guess else guess
     commands = (

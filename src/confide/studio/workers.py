@@ -45,7 +45,7 @@ def prepare() -> None:
 
 
 def work(pipe: connection.Connection) -> None:
-    """Main loop of a worker: answer requests from a pipe until it closes."""
+    """Answer requests from a pipe until it closes; the main loop of a worker."""
     import orjson
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c ends the server, which then ends us
