@@ -739,6 +739,11 @@ class Tallied(ABC):
         self.account, self.report_names = Account(), tuple[str, ...]()
         self.notes, self.traces = list[str](), Traces()
         self.files, self.sources = 1, tuple[str, ...]()
+        self._open()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Start the engine; `_closing` ends it."""
 
     def __enter__(self) -> Self:
         return self

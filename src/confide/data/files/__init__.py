@@ -1,7 +1,7 @@
-r"""Files of values, reports and counts in; files of reports, counts and estimates out.
+r"""Reading and writing files of values, reports, counts and estimates.
 
-A file of values or reports is CSV with a header line: one row a person or, where a column is called ``count``, one row
-a value and how often it occurs. Every row that is read is either accepted, or rejected with its line and a reason.
+A file of values or reports is CSV with a header: one row per person or, with a column ``count``, one row per value.
+Every row is either accepted, or rejected with its line and a reason.
 
 >>> import tempfile
 >>> from pathlib import Path

@@ -26,7 +26,7 @@ from confide.evidence.counts import Counts, Origin
 from confide.solve.methods import Method, Progress
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding
-from confide.values import Alphabet
+from confide.values import Alphabet, Indices
 from confide.values.queries import Query, describe_query
 
 
