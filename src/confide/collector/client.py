@@ -1,4 +1,6 @@
-"""Client of a collector: sends reports from an outbox, and reads the results.
+"""Client of a collector.
+
+Sends reports from an outbox, and reads the results.
 
 It uses Python's own HTTP client, so that a device needs no other package.
 """
@@ -68,7 +70,10 @@ class CollectorError(ConfideError):
 
 @dataclass(frozen=True)
 class Receipt:
-    """Result of a batch: number of accepted reports, and rejected ones by position."""
+    """Result of a batch.
+
+    Number of accepted reports, and rejected ones by position.
+    """
 
     accepted: int
     rejected: tuple[tuple[int, str], ...] = ()
@@ -307,7 +312,10 @@ class Client(contextlib.AbstractContextManager["Client"]):
 def write_message(
     survey: Survey, reports: list[Any], *, groups: Mapping[str, str] | None = None, day: str | None = None
 ) -> bytes:
-    """Return a message with a fresh batch id; it may be sent repeatedly."""
+    """Return a message with a fresh batch id.
+
+    It may be sent repeatedly.
+    """
     message = {"survey": survey.fingerprint, "batch": secrets.token_hex(16)}
     more: dict[str, Any] = {"day": day or today().isoformat(), "reports": reports}
     more |= {"groups": dict(groups)} if groups else {}
@@ -349,7 +357,10 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
 
 
 def _read_record(text: bytes, *needs: str) -> dict[str, Any]:
-    """Parse a JSON object with these keys; anything else is not a collector's."""
+    """Parse a JSON object with these keys.
+
+    Anything else is not a collector's.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -405,7 +416,10 @@ def simulated_survey() -> Survey:
 
 
 def simulated_values(survey: Survey, people: int) -> Values:
-    """Return values of simulated people: real ages, or a hump over other values."""
+    """Return values of simulated people.
+
+    Real ages, or a hump over other values.
+    """
     generator = np.random.default_rng()
     if survey == simulated_survey():
         return generator.choice(adult_ages().values(), people)
@@ -470,7 +484,10 @@ class Outbox:
 
     @classmethod
     def open(cls, path: Path, survey: Survey, to: str = "") -> Outbox | None:
-        """Open the outbox at a path for a collector; None if there is none."""
+        """Open the outbox at a path for a collector.
+
+        Return None if there is none.
+        """
         if not path.exists():
             return None
         try:
@@ -561,7 +578,10 @@ class Outbox:
         return found
 
     def _cure(self, error: CollectorError, number: int) -> str:
-        """Say what to do about an error of this message; empty if nothing helps."""
+        """Say what to do about an error of this message.
+
+        Empty if nothing helps.
+        """
         if error.code == "day":
             return (
                 f"These reports waited in {self.path} for too long. Ask the curator to let these days in again "
@@ -613,7 +633,10 @@ def receipts_of(values: Path) -> Path:
 
 
 def require_unsent(values: Path, survey: Survey) -> None:
-    """Refuse a file of values that was sent before: everybody would count twice."""
+    """Refuse a file of values that was sent before.
+
+    Everybody would count twice.
+    """
     try:
         lines = receipts_of(values).read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,7 @@
-"""HTTP of a collector, as raw ASGI: a framework would double the cost of a request."""
+"""HTTP of a collector, as raw ASGI.
+
+A framework would double the cost of a request.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +149,10 @@ button {{ font-weight: 600; cursor: pointer; }}
 
 
 def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
-    """Return the start page: the surveys, with links to take part and forms."""
+    """Return the start page.
+
+    The surveys, with links to take part and forms.
+    """
     surveys = ""
     for entry in entries:
         fingerprint, title = entry.stored.fingerprint, escape(entry.survey.title)
@@ -345,7 +351,10 @@ class Application:
         return 200, body, sent
 
     def _look(self) -> bool:
-        """Whether the store is writable now; after a failure, whether it has room too."""
+        """Whether the store is writable now.
+
+        After a failure, whether it has room too.
+        """
         commits, store = self.collector.commits, self.collector.store
         try:
             (store.check if commits.fault else store.look)()
@@ -358,7 +367,9 @@ class Application:
     # Messages.
 
     async def _body(self, call: Call, most: int = 0, most_parts: int = 0, *, is_json: bool = True) -> bytes:
-        """Receive and unpack a message; refuse it early if it is slow or too large.
+        """Receive and unpack a message.
+
+        Refuse it early if it is slow or too large.
 
         Only JSON is allowed: a foreign page could send other types without a preflight request.
         """
@@ -462,7 +473,10 @@ class Application:
     # Beside requests.
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Start and end with the server; at the end, count all queued batches first."""
+        """Start and end with the server.
+
+        At the end, count all queued batches first.
+        """
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
@@ -505,7 +519,10 @@ class Application:
                 LOG.error("The collector's keeper failed, and goes on: %s", said)  # noqa: TRY400 - as above
 
     async def _watch(self) -> None:
-        """Cancel slow messages; one loop over all is cheaper than a timer each."""
+        """Cancel slow messages.
+
+        One loop over all is cheaper than a timer each.
+        """
         while True:
             before = time.monotonic() - self.collector.settings.body_seconds
             for task in [task for task, began in self._receiving.items() if began < before]:

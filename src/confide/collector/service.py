@@ -1,4 +1,7 @@
-"""Service of a collector: reads messages, counts them, and answers readings, without HTTP."""
+"""Service of a collector.
+
+Reads messages, counts them, and answers readings, without HTTP.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -51,7 +54,10 @@ class Room:
         self._waiting: dict[str, deque[Waiting]] = {}
 
     async def enter(self, address: str, size: int, seconds: float | None = None) -> None:
-        """Wait for room, and then leave; `TimeoutError` if none in time or too many wait."""
+        """Wait for room, and then leave.
+
+        `TimeoutError` if none in time or too many wait.
+        """
         if address not in self._waiting and self._fits(address, size):
             self._inside[address] += size
             return
@@ -202,14 +208,6 @@ class GroupCommit:
             loop.call_soon_threadsafe(answer)  # one call for all: each is a system call
 
 
-NOT_COUNTED = {
-    stores.Fate.CONFLICT: (409, "conflict", "This batch id was used for other reports. Draw a new one for each batch."),
-    stores.Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
-    stores.Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
-}
-"""Refusals of batches that were never counted."""
-
-P = ParamSpec("P")
 T = TypeVar("T")
 
 KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
@@ -218,7 +216,10 @@ BATCH = re.compile("[0-9a-f]{32}").fullmatch
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, and no failure
-    """An answer other than success: HTTP status, code for programs, sentence for people."""
+    """An answer other than success.
+
+    HTTP status, code for programs, sentence for people.
+    """
 
     allow: tuple[str, ...] = ()
     """Methods that are allowed, if another one came."""
@@ -270,7 +271,10 @@ class Settings:
 
     @property
     def most_parts(self) -> int:
-        """Most commas and brackets in a message: ten per report, at up to 230 bytes parsed."""
+        """Most commas and brackets in a message.
+
+        Ten per report, at up to 230 bytes parsed.
+        """
         return max(LIMITS.light, 10 * self.most_reports)
 
 
@@ -339,7 +343,10 @@ class Days:
 
 
 class Prepared(NamedTuple):
-    """A message ready to count: the batch, its day as sent, and the answer."""
+    """A message ready to count.
+
+    The batch, its day as sent, and the answer.
+    """
 
     batch: stores.Batch
     day: str
@@ -448,11 +455,16 @@ class Collector:
         if fate is stores.Fate.PAST:
             await asyncio.to_thread(self.refresh)
             raise self.days.refuse(prepared.day)
-        if fate is not stores.Fate.COUNTED and fate is not stores.Fate.REPEATED:
-            raise Refusal(*NOT_COUNTED[fate])
+        if fate is stores.Fate.CONFLICT:
+            said = "This batch id was used for other reports. Draw a new one for each batch."
+            raise Refusal(409, "conflict", said)
+        if fate is stores.Fate.CLOSED:
+            raise Refusal(410, "closed", "This survey is closed, and takes no more reports.")
+        if fate is stores.Fate.SPENT:
+            raise Refusal(403, "spent", "This invitation is unknown, or spent.")
         return prepared.answer
 
-    async def do_in_turn(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    async def do_in_turn(self, address: str, work: Callable[..., T], *given: Any) -> T:
         """Run this in the thread at this address's turn, unless too many wait."""
         try:
             await self.turn.enter(address, 1)
@@ -460,8 +472,7 @@ class Collector:
             said = "Too many messages wait to be read. Send this one again later."
             raise Refusal(429, "busy", said, retry_after=1) from None
         try:
-            call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names
-            return await asyncio.get_running_loop().run_in_executor(self.thread, call)
+            return await asyncio.get_running_loop().run_in_executor(self.thread, work, *given)
         finally:
             self.turn.leave(address, 1)
 
@@ -584,7 +595,9 @@ def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
 
 
 def count_parts(body: bytes, most: int) -> int:
-    """Count commas and opening brackets, an upper bound on values; stop above `most`.
+    """Count commas and opening brackets, an upper bound on values.
+
+    Stop above `most`.
 
     >>> count_parts(b'{"a": [1, 2]}', 10), count_parts(b"[" * 2**20, 10) < 2**17
     (3, True)
@@ -605,7 +618,10 @@ def too_many_parts(most: int) -> Refusal:
 
 
 def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
-    """Parse a JSON object, or refuse it; also if it would take too much memory."""
+    """Parse a JSON object, or refuse it.
+
+    Also if it would take too much memory.
+    """
     if len(body) > most_parts and count_parts(body, most_parts) > most_parts:
         raise too_many_parts(most_parts)
     try:
@@ -618,7 +634,9 @@ def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
 
 
 def shown(value: Any) -> str:
-    """Return a received value for a message, cut short: it may have millions of parts.
+    """Return a received value for a message, cut short.
+
+    It may have millions of parts.
 
     >>> shown("Oslo"), shown([1, 2]), shown({}), shown("x" * 10**6)[-5:]
     ("'Oslo'", 'a list of 2 items', 'an object of 0 items', 'xx...')
@@ -665,7 +683,7 @@ class Readings:
         # The first client may leave while others wait for the same answer.
         body = await asyncio.shield(task)
         self._kept[key] = version, body
-        while len(self._kept) > LIMITS.most_kept:
+        while len(self._kept) > 64:  # each is the last answer of its kind and survey
             self._kept.popitem(last=False)
         return version, body
 
@@ -725,7 +743,9 @@ class Readings:
 
 
 def version_of(entry: Entry, account: Mapping[str, int]) -> int:
-    """Return the version of the counts: twice the reports, plus one if closed.
+    """Return the version of the counts.
+
+    Twice the reports, plus one if closed.
 
     It never repeats: counts only grow, and closing is for good.
     """
@@ -755,7 +775,9 @@ def counts_json(collector: Collector, entry: Entry) -> bytes:
 
 
 def compute(kind: str, document: str, record: bytes) -> tuple[bool, bytes]:
-    """Compute an answer from a collector's counts: whether it worked, and the text.
+    """Compute an answer from a collector's counts.
+
+    Whether it worked, and the text.
 
     Failures are returned, not raised, because exceptions may not survive pickling.
     """

@@ -296,7 +296,10 @@ def run(
     on_ready: Callable[[], None] | None = None,
     guest: Callable[[Collector], Guest] | None = None,
 ) -> None:
-    """Serve a store, and a guest, until a signal; all accepted reports are counted."""
+    """Serve a store, and a guest, until a signal.
+
+    All accepted reports are counted.
+    """
     sys.setswitchinterval(0.0005)  # at Python's usual 5 ms, transactions wait long for its lock
     opened = open_store(store) if isinstance(store, str) else store
     try:

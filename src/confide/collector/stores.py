@@ -1,4 +1,6 @@
-"""Store of a collector: surveys, counts by day, marks of batches, tokens, invitations; nothing else.
+"""Store of a collector.
+
+Surveys, counts by day, marks of batches, tokens, invitations; nothing else.
 
 A mark is a digest of a batch's random id. Its content is a digest of the batch, keyed with that id. The device alone
 chose the id, 128 random bits, so nobody with the database alone can check a guess against either.
@@ -143,7 +145,10 @@ class MixingError(StoreError):
 
 
 class UnavailableError(StoreError):
-    """A store that is full, read-only, busy or gone: nothing was counted; send it again."""
+    """A store that is full, read-only, busy or gone: nothing was counted.
+
+    Send it again.
+    """
 
 
 class _UndoneError(Exception):
@@ -151,7 +156,10 @@ class _UndoneError(Exception):
 
 
 class Store(ABC):
-    """Database of a collector. `commit` is called from one thread, all else from any."""
+    """Database of a collector.
+
+    `commit` is called from one thread, all else from any.
+    """
 
     STEPS: ClassVar[Sequence[Sequence[str]]] = (
         (
@@ -307,7 +315,10 @@ class Store(ABC):
         return found
 
     def _spend(self, connection: Any, batch: Batch) -> bool:
-        """Spend a batch's invitation, if any; undo the claim if it is not valid."""
+        """Spend a batch's invitation, if any.
+
+        Undo the claim if it is not valid.
+        """
         if batch.invitation is None:
             return True
         values = [batch.invitation, batch.survey]
@@ -426,14 +437,17 @@ class Store(ABC):
 
     def set_window(self, days: int) -> None:
         """Set how many days back reports are taken; forgotten days stay closed."""
-        most = LIMITS.longest_window
+        most = 3660  # ten years: the collector lists all open days
         if not 1 <= days <= most:
             raise InvalidParameterError(f"--window takes a number of days from 1 to {most:,}; got {days:,}.")
         with self.writing() as connection:
             self._write_fact(connection, "window", days)
 
     def reopen(self, first: date) -> None:
-        """Reopen days whose marks are gone: a batch counted before would count again."""
+        """Reopen days whose marks are gone.
+
+        A batch counted before would count again.
+        """
         with self.writing() as connection:
             self.gate(connection)
             for name in ("horizon", "forgotten"):
@@ -484,7 +498,10 @@ class Store(ABC):
             raise _UndoneError
 
     def check(self) -> None:
-        """Raise `UnavailableError` if there is no room to count: write and delete 64 KiB."""
+        """Raise `UnavailableError` if there is no room to count.
+
+        Write and delete 64 KiB.
+        """
         for values in (["." * 2**16], []):
             with self.writing() as connection:
                 self.run(connection, "DELETE FROM facts WHERE name = 'check'")
@@ -505,7 +522,10 @@ def open_store(url: str) -> Store:
 
 
 def name_cell(values: Iterable[str]) -> str:
-    """Return the groups of a batch as one text; empty if there are none."""
+    """Return the groups of a batch as one text.
+
+    Empty if there are none.
+    """
     listed = list(values)
     return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) if listed else ""
 
@@ -579,7 +599,10 @@ def digest_invitation(code: str) -> str:
 
 
 def is_allowed(secret: str, role: str, tokens: Iterable[StoredToken], survey: str = "") -> bool:
-    """Whether a token allows this; compare with all of them, in constant time."""
+    """Whether a token allows this.
+
+    Compare with all of them, in constant time.
+    """
     given, found = digest_secret(secret), False
     for token in tokens:
         is_same = hmac.compare_digest(given, token.digest)
@@ -631,7 +654,10 @@ class SqliteStore(Store):
         return found.st_dev, found.st_ino
 
     def _require_file(self) -> None:
-        """Raise if the file was removed or replaced: what we write then would be lost."""
+        """Raise if the file was removed or replaced.
+
+        What we write then would be lost.
+        """
         if self._identity is not None and self._look() != self._identity:
             raise UnavailableError(
                 f"The store {self.path} was removed or replaced. Put the same file back, or start the collector anew."
@@ -850,5 +876,8 @@ def _rewrite(connection: sqlite3.Connection) -> None:
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
-    """Write the log to the file and empty it; return whether the checkpoint completed."""
+    """Write the log to the file and empty it.
+
+    Return whether the checkpoint completed.
+    """
     return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

@@ -1,4 +1,6 @@
-"""Reports on the wire: the JSON form of a report, checked like rows of a file.
+"""Reports on the wire.
+
+The JSON form of a report, checked like rows of a file.
 
 A report is a text, a number, ``[row, column]``, ``[latitude, longitude]``, a text of 0 and 1 for a vector of bits, or
 the list of the reports of several attributes.
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from confide.data.files.reading import find_fault, select_values
+from confide.data.files.reading import as_text, find_fault, select_values
 from confide.data.files.sheets import Reason, Request, fields_of
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
@@ -42,8 +44,8 @@ class CollectorLimits:
         Answers of something else than a collector, after which a client gives up.
     batch_size
         Reports in a message of `confide send`.
-    window, longest_window
-        Days back that reports are taken, by default and at most.
+    window
+        Days back that reports are taken by default.
     lock_seconds
         Seconds that a transaction waits for another process, and that connecting may take.
     database_seconds
@@ -75,8 +77,6 @@ class CollectorLimits:
         Requests on one connection that wait for an earlier answer.
     spare_files
         Open files of the process beside the connections.
-    most_kept
-        Cached answers: the last of each kind and survey, until a report arrives.
     """
 
     patience: float = 60.0
@@ -85,7 +85,6 @@ class CollectorLimits:
     most_strange: int = 6
     batch_size: int = 1_000
     window: int = 7
-    longest_window: int = 3660
     lock_seconds: float = 5.0
     database_seconds: float = 10.0
     most_known: int = 2**14
@@ -104,7 +103,6 @@ class CollectorLimits:
     ending_seconds: float = 5.0
     most_pipelined: int = 16
     spare_files: int = 64
-    most_kept: int = 64
 
 
 LIMITS = CollectorLimits()
@@ -122,7 +120,9 @@ _PLAIN = frozenset((int, str))  # texts and whole numbers never equal one anothe
 
 
 class Judged(NamedTuple):
-    """A judged batch: counts of accepted reports, positions and reasons of rejected ones.
+    """A judged batch.
+
+    Counts of accepted reports, positions and reasons of rejected ones.
 
     Counts are by canonical text or, for many whole numbers, an array over the whole range.
     """
@@ -214,7 +214,10 @@ class Wire:
         return Judged({str(texts[key]): number for key, number in counts.items()}, [])
 
     def _histogram(self, reports: list[Any], packed: bytes) -> Indices | None:
-        """Count whole numbers, several times as fast; None if any is something else."""
+        """Count whole numbers, several times as fast.
+
+        Return None if any is something else.
+        """
         # numpy would silently turn true, 1.0 and "1" into the number 1, so we check the text.
         if self.span is None or packed.translate(None, b"0123456789-,") != b"[]":
             return None
@@ -252,7 +255,10 @@ class Wire:
         return sums
 
     def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:
-        """Read unknown reports all at once: an array of one costs as much as of thousands."""
+        """Read unknown reports all at once.
+
+        An array of one costs as much as of thousands.
+        """
         rejected: dict[Any, Reason] = {}
         entries: dict[Any, tuple[str, ...]] = {}
         for key in keys:
@@ -278,7 +284,7 @@ class Wire:
         parts = [one for part in parts for one in (part if isinstance(part, list) else [part])]
         if len(parts) != self.alphabet.parts or any(isinstance(part, list | dict) for part in parts):
             return Reason.MISSHAPEN
-        return tuple(map(_as_text, parts))
+        return tuple(map(as_text, parts))  # as a file has them, so that both are judged alike
 
     def to_lists(self, reports: Values) -> list[Any]:
         """Return an array of reports as JSON values.
@@ -307,17 +313,6 @@ class Wire:
             words = _pack(self.alphabet.bits, lists)
             return tally(words if self.alphabet.parts > 1 else words[:, 0], list(numbers.values()))
         return tally(self.alphabet.as_array(lists), list(numbers.values()))
-
-
-def _as_text(part: Any) -> str:
-    """Return a part of a report as a file has it, so that both are judged alike."""
-    if part is None:
-        return ""
-    if isinstance(part, bool):
-        return str(part).lower()
-    if isinstance(part, float) and part.is_integer() and abs(part) < 2**63:
-        return str(int(part))
-    return str(part)
 
 
 def _pack(kind: BitVectors, texts: list[str]) -> Values:

@@ -105,7 +105,10 @@ def _record(simulation: Simulation, mechanism: Mechanism, people: int, answer: A
 
 
 def _target(target: object, *, is_needed: bool) -> tuple[float | None, str | None]:
-    """Return the target error and its question; None for the distance from the truth."""
+    """Return the target error and its question.
+
+    Return None for the distance from the truth.
+    """
     known = target if isinstance(target, dict) else {}
     query, amount = known.get("query"), known.get("emd", known.get("width"))
     if query is not None and (not isinstance(query, str) or len(query) > 1000):
@@ -313,7 +316,10 @@ SLOW = ("smooth", "stacked", "ibu-held-out")
 
 
 def _within(milliseconds: object) -> float:
-    """Return the time limit in seconds, which also rules slow methods out; inf without."""
+    """Return the time limit in seconds, which also rules slow methods out.
+
+    Inf without.
+    """
     if milliseconds is None:
         return math.inf
     if type(milliseconds) not in (int, float) or not 0 <= milliseconds <= 10_000:  # type: ignore[operator]

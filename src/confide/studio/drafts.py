@@ -1,4 +1,7 @@
-"""Drafts of surveys: validated input of a page, and the preview of each."""
+"""Drafts of surveys.
+
+Validated input of a page, and the preview of each.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,10 @@ def is_guess(guess: object) -> bool:
 
 @lru_cache(KEPT)
 def guesses_of(survey: Survey) -> list[dict[str, str]]:
-    """Return possible truths of a survey: bundled datasets of such values, then shapes."""
+    """Return possible truths of a survey.
+
+    Bundled datasets of such values, then shapes.
+    """
     found = []
     for name in datasets.names():
         try:
@@ -352,7 +358,9 @@ def _span(mechanism: Mechanism) -> float:
 
 
 def _rounded(amount: float) -> float:
-    """Round to the nearest of 1, 2, 5, 10, 20, ... and 0.5, 0.2, ..., by ratio.
+    """Round to the nearest of 1, 2, 5, 10, 20, .
+
+    And 0.5, 0.2, ..., by ratio.
 
     >>> _rounded(0.0505), _rounded(1.26), _rounded(7)
     (0.05, 1.0, 5.0)
@@ -418,7 +426,10 @@ def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, labe
 
 
 def _place_words(survey: Survey, chances: NDArray[np.float64], place: int) -> str:
-    """Describe how near reports lie to a true place; cells have no familiar names."""
+    """Describe how near reports lie to a true place.
+
+    Cells have no familiar names.
+    """
     alphabet = survey.alphabet
     spots = np.asarray(alphabet.coordinates, dtype=np.float64) * float(getattr(alphabet, "spacing", 1.0))
     far = np.hypot(*(spots - spots[place]).T)

@@ -1,4 +1,7 @@
-"""Looks at a survey: what its reports show so far, each thing computed once."""
+"""Looks at a survey.
+
+What its reports show so far, each thing computed once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The studio on a collector's server: static files, requests of its pages, jobs."""
+"""The studio on a collector's server.
+
+Static files, requests of its pages, jobs.
+"""
 
 from __future__ import annotations
 
@@ -192,7 +195,10 @@ class Studio:
         }
 
     async def _draft(self, kind: str, message: Mapping[str, Any]) -> bytes:
-        """Return the preview of a draft; end its process if it takes too long."""
+        """Return the preview of a draft.
+
+        End its process if it takes too long.
+        """
         if self._previews >= 8:  # a page asks for the next when it has the last
             raise Refusal(429, "busy", "Too many drafts wait. Ask again later.", retry_after=1)
         self._previews += 1
@@ -335,7 +341,10 @@ STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "
 
 
 class Crew:
-    """Processes for one kind of work; requests wait in line for a free one."""
+    """Processes for one kind of work.
+
+    Requests wait in line for a free one.
+    """
 
     def __init__(self, size: int) -> None:
         self._turns = asyncio.Semaphore(size)
@@ -347,7 +356,10 @@ class Crew:
     async def do(
         self, kind: str, asked: Any, tell: Tell | None = None, begin: Callable[[], None] | None = None
     ) -> bytes:
-        """Return an answer as JSON, or refuse; a cancelled task kills its process."""
+        """Return an answer as JSON, or refuse.
+
+        A cancelled task kills its process.
+        """
         loop = asyncio.get_running_loop()
         async with self._turns:
             if self._is_closed:  # the server ends

@@ -25,7 +25,9 @@ MOST_MEMORY = 6 * 2**30
 
 
 def _context() -> BaseContext:
-    """Return the start method: forks of a loaded process, or else new ones.
+    """Return the start method.
+
+    Forks of a loaded process, or else new ones.
 
     Never forks of the server, which would hold its connections and its threads' locks.
     """
@@ -45,7 +47,10 @@ def prepare() -> None:
 
 
 def work(pipe: connection.Connection) -> None:
-    """Answer requests from a pipe until it closes; the main loop of a worker."""
+    """Answer requests from a pipe until it closes.
+
+    The main loop of a worker.
+    """
     import orjson
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c ends the server, which then ends us
@@ -120,7 +125,10 @@ class Worker:
         theirs.close()
 
     def do(self, kind: str, asked: Any, tell: Tell | None) -> tuple[str, bytes]:
-        """Return an error code, empty on success, and the answer; call it in a thread."""
+        """Return an error code, empty on success, and the answer.
+
+        Call it in a thread.
+        """
         try:
             self._pipe.send((kind, asked))
             while True:

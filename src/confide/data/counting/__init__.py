@@ -1,4 +1,6 @@
-"""Counting at scale: files and tables of any size on DuckDB or Spark, by the same SQL.
+"""Counting at scale.
+
+Files and tables of any size on DuckDB or Spark, by the same SQL.
 
 >>> import pyarrow
 >>> from confide import Integers, TruncatedGeometric
@@ -71,7 +73,9 @@ def count(  # noqa: PLR0913 - one argument an option
     strict: bool = False,
     allow_copies: bool = False,
 ) -> CountedReports | GroupedCounts:
-    """Count reports in files or tables of any size; only the counts are in memory.
+    """Count reports in files or tables of any size.
+
+    Only the counts are in memory.
 
     Parameters
     ----------

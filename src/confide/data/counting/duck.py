@@ -1,4 +1,7 @@
-"""Counting reports and merging files of counts on DuckDB; Python sees only counts."""
+"""Counting reports and merging files of counts on DuckDB.
+
+Python sees only counts.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +161,10 @@ class DuckLedger(sources.Tallied):
         return [*map(self._relation, quick), *map(self._start, self._streams)]
 
     def _relation(self, shards: Sequence[sources.Shard]) -> sources.Relation:
-        """Return files of one shape that DuckDB reads itself: Parquet or plain CSV."""
+        """Return files of one shape that DuckDB reads itself.
+
+        Parquet or plain CSV.
+        """
         first, paths = shards[0], f"[{', '.join(path_literal(shard.path) for shard in shards)}]"
         if first.format == "parquet":
             source = (
@@ -212,7 +218,10 @@ class DuckLedger(sources.Tallied):
 
 @contextlib.contextmanager
 def _explained(streams: Sequence[_Stream] = (), what: str = "The reports cannot be counted") -> Iterator[None]:
-    """Turn errors of DuckDB into a sentence; errors of our own reader come first."""
+    """Turn errors of DuckDB into a sentence.
+
+    Errors of our own reader come first.
+    """
     duckdb = sheets.require("duckdb")
     try:
         yield
@@ -226,7 +235,10 @@ def _explained(streams: Sequence[_Stream] = (), what: str = "The reports cannot 
 
 
 def _as_table(source: Any) -> Any:
-    """Return a table as DuckDB accepts it; columns of mixed objects become texts."""
+    """Return a table as DuckDB accepts it.
+
+    Columns of mixed objects become texts.
+    """
     module = type(source).__module__.partition(".")[0]
     if module == "pandas":
         frame = source
@@ -342,7 +354,9 @@ class _CsvStream(_Stream):
 
 
 class _JsonStream(_Stream):
-    """Files with one JSON object per line, which DuckDB parses; blank lines are no rows.
+    """Files with one JSON object per line, which DuckDB parses.
+
+    Blank lines are no rows.
 
     A line that is not JSON becomes a marker in every part, which the query rejects. Its text is not kept.
     """
@@ -388,7 +402,10 @@ def _execute(connection: Any, query: str) -> Any:
 
 @contextlib.contextmanager
 def _connection() -> Iterator[Any]:
-    """Open DuckDB with a memory limit; the rest goes to a temporary folder."""
+    """Open DuckDB with a memory limit.
+
+    The rest goes to a temporary folder.
+    """
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
         settings = {
             "memory_limit": "400MB",

@@ -1,4 +1,6 @@
-"""Sources of reports: files behind paths, folders, patterns and pipes, and the SQL that counts them.
+"""Sources of reports.
+
+Files behind paths, folders, patterns and pipes, and the SQL that counts them.
 
 The SQL is the same on DuckDB, on Spark and on any other warehouse. It keeps to what these engines share: no backslash,
 no quoted identifier, ``TRY_CAST`` only of texts that a regular expression accepted. It groups first, so that it judges
@@ -200,7 +202,9 @@ def _no_hole(alphabet: Alphabet, start: int) -> list[str]:
 
 
 def shown_text(texts: Sequence[object], reason: Reason) -> str:
-    """Return the text of a rejected row: its parts, unless it was not JSON.
+    """Return the text of a rejected row.
+
+    Its parts, unless it was not JSON.
 
     >>> shown_text([3, None], Reason.MISSING)
     '3,'
@@ -209,7 +213,9 @@ def shown_text(texts: Sequence[object], reason: Reason) -> str:
 
 
 def as_text(column: str, kind: Kind) -> str:
-    """Return SQL for a column as text; whole numbers without a decimal point.
+    """Return SQL for a column as text.
+
+    Whole numbers without a decimal point.
 
     >>> as_text("part0", "integer")
     'CAST(part0 AS STRING)'
@@ -227,7 +233,10 @@ def _select(columns: Iterable[str], source: str) -> str:
 
 
 def _value(field: Field, kind: Kind, place: int) -> str:
-    """Return SQL for the value of a part; NULL if it cannot be read."""
+    """Return SQL for the value of a part.
+
+    NULL if it cannot be read.
+    """
     part = f"part{place}"
     if field.kind == "text":
         return as_text(part, kind)
@@ -303,7 +312,9 @@ def _extract(column: str, pattern: str) -> str:
 
 
 def _literal(member: int | str) -> str:
-    """Return a number or text as an SQL literal; special characters by number.
+    """Return a number or text as an SQL literal.
+
+    Special characters by number.
 
     >>> _literal("it's")
     "'it' || CHR(39) || 's'"
@@ -321,7 +332,10 @@ def _literal(member: int | str) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """SQL dialect of an engine: quotes of names, and kinds of its types."""
+    """SQL dialect of an engine.
+
+    Quotes of names, and kinds of its types.
+    """
 
     mark: str
     kinds: Mapping[str, Kind]
@@ -368,7 +382,10 @@ class Relation:
 
     @property
     def groups(self) -> list[str]:
-        """The columns that name a group; empty texts and NULL are the same group."""
+        """The columns that name a group.
+
+        Empty texts and NULL are the same group.
+        """
         return [f"NULLIF({column}, '') AS by{place}" for place, column in enumerate(self.by)]
 
     def select(self, kinds: Sequence[Kind], *, with_line: bool = False) -> str:
@@ -517,7 +534,10 @@ def refuse_repeated(files: Sequence[str]) -> None:
 
 
 def _look_into(folder: str) -> FoundFiles:
-    """Find the reports in a folder; skip names that begin with . or _, as Spark does."""
+    """Find the reports in a folder.
+
+    Skip names that begin with . or _, as Spark does.
+    """
     found = sorted(one for one in Path(folder).rglob("*") if one.is_file())
     inside = [one for one in found if not is_companion(one)]
     if not inside:
@@ -545,7 +565,9 @@ def _is_counted(path: str) -> bool:
 
 @contextlib.contextmanager
 def set_down(paths: Iterable[PathLike]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Copy standard input and pipes to temporary files: rejected rows are read twice.
+    """Copy standard input and pipes to temporary files.
+
+    Rejected rows are read twice.
 
     Return the readable paths, and the names of copied ones for messages.
     """
@@ -630,7 +652,10 @@ def format_of(path: str) -> Literal["csv", "parquet", "json"]:
 
 
 def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
-    """Inspect a file's columns and, if quick, its rows; None if it is empty."""
+    """Inspect a file's columns and, if quick, its rows.
+
+    Return None if it is empty.
+    """
     with sheets.explained(name):
         if Path(path).stat().st_size == 0:
             return None
@@ -768,7 +793,10 @@ class Tallied(ABC):
         """Yield the rejected rows."""
 
     def _find(self, paths: Sequence[PathLike]) -> tuple[tuple[str, ...], Mapping[str, str]]:
-        """Find files and refuse those of another survey; return also names of streams."""
+        """Find files and refuse those of another survey.
+
+        Return also names of streams.
+        """
         readable, titles = self._closing.enter_context(set_down(paths))
         found = search(readable)
         self.notes += found.notes
@@ -833,5 +861,8 @@ class Tallied(ABC):
 
 
 def to_group_files(rows: Iterable[Sequence[Any]]) -> dict[Key, int]:
-    """Convert the result of `count_files`; a group without a name has an empty text."""
+    """Convert the result of `count_files`.
+
+    A group without a name has an empty text.
+    """
     return {tuple(part or "" for part in key): int(files) for *key, files in rows}

@@ -1,4 +1,7 @@
-"""Counting on Spark, for data on a cluster: the same SQL and the same answer."""
+"""Counting on Spark, for data on a cluster.
+
+The same SQL and the same answer.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,10 @@ class SparkLedger(Tallied):
         return sources.text_relation(self._view(filled), places, extract)
 
     def _csv(self, lines: Any, paths: Sequence[str]) -> sources.Relation:
-        """Split lines at the delimiter; set lines of another width than the header aside."""
+        """Split lines at the delimiter.
+
+        Set lines of another width than the header aside.
+        """
         head = next((row.value for row in lines.where("trim(value) <> ''").take(1)), None)
         if head is None:
             raise DataFileError(f"{paths[0]} is empty; it should hold a header line and one row a report.")

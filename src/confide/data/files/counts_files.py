@@ -1,4 +1,6 @@
-"""Files of counts: Parquet that contains its survey, so that surveys cannot be mixed up.
+"""Files of counts.
+
+Parquet that contains its survey, so that surveys cannot be mixed up.
 
 The columns are those that name a group, then the report, then ``count``; with several surveys, a column ``survey``
 says which. There is nothing else: no times, names or rows. We check everything we read, because files get cut off,
@@ -211,7 +213,9 @@ def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
 
 
 def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
-    """Return sort keys of numbers, dates, weeks and numbered names; None for other texts.
+    """Return sort keys of numbers, dates, weeks and numbered names.
+
+    Return None for other texts.
 
     A group without a name comes first.
 
@@ -306,7 +310,10 @@ class Heading:
 
     @property
     def most_reports(self) -> int:
-        """Most reports of one person under one survey: one per file of reports."""
+        """Most reports of one person under one survey.
+
+        One per file of reports.
+        """
         # Each of several surveys has at least one file of its own.
         return max(1, self.files - (len(self.surveys) - 1))
 
@@ -327,7 +334,9 @@ class Heading:
 
     @property
     def limit(self) -> int | None:
-        """The smallest limit on reports per person of any survey; None without one.
+        """The smallest limit on reports per person of any survey.
+
+        Return None without one.
 
         With permanent noise a limit counts values, which we cannot see, so it is left out.
         """
@@ -443,7 +452,9 @@ def shape_of(survey: Survey) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class CountsFile:
-    """Contents of a file of counts: for each group, the counts of each survey.
+    """Contents of a file of counts.
+
+    For each group, the counts of each survey.
 
     If `is_apart`, nobody is in two files of reports.
     """
@@ -514,7 +525,10 @@ def is_counts_file(path: str | Path) -> bool:
 
 
 def read_heading(path: str | Path, survey: Survey | None = None) -> Heading:
-    """Read the metadata of a file of counts; a user's own mechanism needs `survey`."""
+    """Read the metadata of a file of counts.
+
+    A user's own mechanism needs `survey`.
+    """
     if str(path).lower().endswith((".csv", ".csv.gz")) and Path(path).is_file():
         raise DataFileError(f"{path} is CSV, and such counts carry no survey. Count again with -o counts.parquet.")
     metadata = _schema(str(path)).metadata or {}
@@ -532,7 +546,10 @@ def content_mark(path: str | Path, heading: Heading) -> str:
 
 
 def read_counts(path: str | Path, survey: Survey | None = None) -> CountsFile:
-    """Read a file of counts; refuse it if it is not of `survey`."""
+    """Read a file of counts.
+
+    Refuse it if it is not of `survey`.
+    """
     heading = read_heading(path, survey)
     if survey is not None:
         heading.require(survey, path)
@@ -701,7 +718,10 @@ class Sums:
         self._mixed = (self._mixed + int(rows.sum(dtype=np.uint64))) % 2**64
 
     def watch(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Add batches on their way into a file; refuse sums that overflow a float."""
+        """Add batches on their way into a file.
+
+        Refuse sums that overflow a float.
+        """
         for batch in batches:
             self.add(batch)
             if self.people >= COUNT_LIMIT:
@@ -715,7 +735,10 @@ class Sums:
 
 
 def _words(column: Any) -> NDArray[np.uint64]:
-    """Return a column as 64-bit words; a missing group name equals an empty one."""
+    """Return a column as 64-bit words.
+
+    A missing group name equals an empty one.
+    """
     if not require("pyarrow").types.is_string(column.type):
         return np.ascontiguousarray(column.to_numpy()).view(np.uint64)
     # Digest each distinct text once: few texts fill many rows.

@@ -172,7 +172,10 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
 
 
 def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
-    """Return why data and survey may not belong together; empty if they seem to."""
+    """Return why data and survey may not belong together.
+
+    Empty if they seem to.
+    """
     if account.read >= LIMITS.fewest_rows and 2 * account.total_rejected > account.read:
         return (
             f"{account.total_rejected:,} of {account.read:,} rows of {account.source} cannot be used "
@@ -190,7 +193,10 @@ def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
 
 
 class _Source:
-    """Source of a file's noise: the secure generator, a seed, or people's secrets."""
+    """Source of a file's noise.
+
+    The secure generator, a seed, or people's secrets.
+    """
 
     def __init__(
         self, seed: int | None, secret: Permanent | None, column: str, keep: Sequence[str], ledger: Ledger | None
@@ -544,7 +550,10 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
 
 
 def folder_beside(output: str | Path) -> Path | None:
-    """Return the folder of an output, which has room for it; None for streams and devices."""
+    """Return the folder of an output, which has room for it.
+
+    Return None for streams and devices.
+    """
     return None if writing.has_no_name(output) else resolved(output).parent
 
 
@@ -558,7 +567,10 @@ def _reorder(columns: Columns, order: NDArray[np.int64]) -> Columns:
 
 
 def _narrow(column: Any) -> Any:
-    """Return whole numbers in the smallest type: an age needs one byte, not eight."""
+    """Return whole numbers in the smallest type.
+
+    An age needs one byte, not eight.
+    """
     if not isinstance(column, np.ndarray) or column.dtype != np.int64 or not column.size:
         return column
     low, high = int(column.min()), int(column.max())

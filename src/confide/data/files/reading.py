@@ -267,7 +267,10 @@ def _reject(
 
 
 def find_fault(request: sheets.Request, fields: Entry) -> Reason:
-    """Return why a row's texts are not a value or report; if they are, its count is bad."""
+    """Return why a row's texts are not a value or report.
+
+    If they are, its count is bad.
+    """
     alphabet = request.alphabet
     if _is_value(request, fields):
         return Reason.BAD_COUNT
@@ -311,7 +314,10 @@ def select_values(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArra
 
 
 def _fits(value: Any) -> bool:
-    """Whether numpy stores a value exactly: one huge number would turn all into floats."""
+    """Whether numpy stores a value exactly.
+
+    One huge number would turn all into floats.
+    """
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
     if isinstance(value, str):
@@ -376,19 +382,25 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
         raise DataFileError(
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {sheets.COLUMN_CURE}"
         )
-    return list(map(_as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return list(map(as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _as_python(scalar: Any) -> Any:
-    """Return an entry as a Python object; dates out of range as a text, not a value."""
+    """Return an entry as a Python object.
+
+    Dates out of range as a text, not a value.
+    """
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):
         return f"{scalar.type} {scalar.value}"
 
 
-def _as_text(value: Any) -> str:
-    """Return a value as in a CSV file; whole numbers without a decimal point."""
+def as_text(value: Any) -> str:
+    """Return a value as in a CSV file.
+
+    Whole numbers without a decimal point.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -177,7 +177,10 @@ def answer_record(answer: Interval) -> dict[str, Any]:
 
 
 def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -> str:
-    """Return an estimate as CSV: values, probabilities and, with a band, their ends."""
+    """Return an estimate as CSV.
+
+    Values, probabilities and, with a band, their ends.
+    """
     columns = {"probability": estimate.distribution.tolist()}
     columns |= {} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}
     return _value_table(_value_names(survey, ("low", "high")), estimate.alphabet, columns)
@@ -202,7 +205,10 @@ def cross_csv(table: CrossTable) -> str:
 
 
 def _value_table(names: Sequence[str], alphabet: Alphabet, columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return CSV with a row per value: its parts, its label if any, and the columns."""
+    """Return CSV with a row per value.
+
+    Its parts, its label if any, and the columns.
+    """
     header = [*names, *(["label"] if alphabet.has_labels else []), *columns]
     rows = zip(shown_values(alphabet), *columns.values(), strict=True)
     return csv_text(map(as_shown, header), ([*value, *row] for value, *row in rows))
@@ -249,7 +255,10 @@ def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str
 
 
 def _is_different(groups: SurveyGroups, key: Key) -> bool | None:
-    """Return whether a group differs from the others; None if it is alone."""
+    """Return whether a group differs from the others.
+
+    Return None if it is alone.
+    """
     return groups.differences[key].is_different if len(groups.estimates) > 1 else None
 
 

@@ -504,7 +504,10 @@ class ColumnPlaces:
 
     @property
     def entry(self) -> tuple[int, ...]:
-        """The parts of a value, then the count: these decide whether we accept a row."""
+        """The parts of a value, then the count.
+
+        These decide whether we accept a row.
+        """
         return (*self.parts, *self.counts)
 
     @property
@@ -640,7 +643,10 @@ class CsvSheet:
     def _quoted(
         self, blocks: Iterator[str], first: int, blank: int, places: Sequence[int], kept: Sequence[int]
     ) -> Iterator[Chunk]:
-        """Read the rest with the csv module: quotes may enclose delimiters and line ends."""
+        """Read the rest with the csv module.
+
+        Quotes may enclose delimiters and line ends.
+        """
         lines = itertools.chain.from_iterable(io.StringIO(block, newline="") for block in blocks)
         # A strict reader rejects an unclosed quote, which would swallow every row after it.
         reader = csv.reader(itertools.chain(["\n"] * blank, lines), delimiter=self.delimiter, strict=True)

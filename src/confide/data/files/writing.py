@@ -1,4 +1,7 @@
-"""Files written whole or not at all: texts, values, rejected rows, and reports with their metadata."""
+"""Files written whole or not at all.
+
+Texts, values, rejected rows, and reports with their metadata.
+"""
 
 from __future__ import annotations
 
@@ -223,7 +226,9 @@ def record_digest(record: dict[str, Any]) -> str:
 
 
 def companion_of(path: str | Path) -> Path:
-    """Return the path of a file's companion: beside a link, or beside its target.
+    """Return the path of a file's companion.
+
+    Beside a link, or beside its target.
 
     >>> companion_of("reports.csv").name
     'reports.csv-metadata.json'
@@ -237,7 +242,9 @@ def companion_of(path: str | Path) -> Path:
 
 
 def drop_companions(path: str | Path, *, is_new: bool = False) -> None:
-    """Remove our companions of a file that was replaced: they describe the old one.
+    """Remove our companions of a file that was replaced.
+
+    They describe the old one.
 
     Where the companion `is_new`, it replaces the old one anyway, and we only remove one beside a link.
     """
@@ -261,7 +268,9 @@ def is_companion(path: str | Path) -> bool:
 
 
 def read_metadata(path: str | Path) -> Metadata | None:
-    """Read the metadata of a file of reports; None if it has none of ours.
+    """Read the metadata of a file of reports.
+
+    Return None if it has none of ours.
 
     :meth:`Metadata.check` tests whether the file is still the one they describe.
     """
@@ -314,7 +323,10 @@ def content_digest(path: str, size: int) -> str:
 
 @dataclass(frozen=True)
 class Traces:
-    """Metadata of files of reports, by the files' names in messages; None if missing."""
+    """Metadata of files of reports, by the files' names in messages.
+
+    Return None if missing.
+    """
 
     files: tuple[tuple[str, Metadata | None], ...] = ()
     is_simulated: bool = False
@@ -383,7 +395,10 @@ def refuse_outside(reports: Values, survey: Survey) -> None:
 
 
 def require_ending(path: str | Path, endings: Sequence[str], *, may_lack_one: bool = False) -> None:
-    """Refuse a file ending of another format. Streams have no ending and are CSV."""
+    """Refuse a file ending of another format.
+
+    Streams have no ending and are CSV.
+    """
     name = Path(path).name.lower()
     if not (may_lack_one and not Path(name).suffix) and not name.endswith(tuple(endings)):
         raise InvalidParameterError(f"{path} should end in {', '.join(endings)}: the ending names the format.")
@@ -397,7 +412,10 @@ def report_columns(survey: Survey) -> tuple[str, ...]:
 def write_values(
     path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], places: Alphabet | None = None
 ) -> None:
-    """Write a histogram as CSV, one row per person; for a city with coordinates."""
+    """Write a histogram as CSV, one row per person.
+
+    For a city with coordinates.
+    """
     names, rows = alphabet.field_names, as_lists(alphabet.decode(np.arange(alphabet.size)))
     if places is not None:
         centres = places.centres(np.arange(places.size)).round(6).tolist()
@@ -415,7 +433,10 @@ def write_rejects(path: str | Path, rejects: Iterable[Reject]) -> None:
 
 @contextlib.contextmanager
 def reject_file(path: str | Path) -> Iterator[Callable[[Iterable[Reject]], None]]:
-    """Open a file of rejected rows, readable by its owner alone: it may hold true values."""
+    """Open a file of rejected rows, readable by its owner alone.
+
+    It may hold true values.
+    """
     with whole_file(path, mode=0o600) as stream, csv_writer(stream) as writer:
         writer.writerow(("file", "line", "text", "reason"))
         yield lambda rejects: writer.writerows(
@@ -433,7 +454,10 @@ def csv_writer(stream: Any) -> Iterator[Any]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text, whole or not at all; ``.gz`` is compressed, ``-`` is standard output."""
+    """Write a text, whole or not at all.
+
+    ``.gz`` is compressed, ``-`` is standard output.
+    """
     with whole_file(path) as stream:
         content = text.encode("utf-8")
         # mtime=0, so that the same text makes the same file.
@@ -526,7 +550,9 @@ def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def as_shown(value: Any) -> Any:
-    """Return a value for a spreadsheet; a formula gets an apostrophe in front.
+    """Return a value for a spreadsheet.
+
+    A formula gets an apostrophe in front.
 
     Numbers stay numbers, also as texts. A text that already has apostrophes before a formula gets another, so that
     :func:`as_meant` restores it.
@@ -549,7 +575,10 @@ def as_meant(text: str) -> str:
 
 
 def column_names(alphabet: Alphabet, name: str) -> tuple[str, ...]:
-    """Return the columns of a value: this name, or the names of its parts."""
+    """Return the columns of a value.
+
+    This name, or the names of its parts.
+    """
     return (name,) if len(alphabet.field_names) == 1 else alphabet.field_names
 
 
@@ -621,7 +650,10 @@ class ReportSink:
         )
 
     def write(self, reports: Values, kept: Sequence[Any] = ()) -> None:
-        """Add reports and their kept columns: lists, or arrays of numpy or Arrow."""
+        """Add reports and their kept columns.
+
+        Lists, or arrays of numpy or Arrow.
+        """
         if not reports.shape[0]:
             return
         self._reports += reports.shape[0]
@@ -698,7 +730,10 @@ def has_no_name(path: str | Path) -> bool:
 
 
 def where_metadata_stand(path: str | Path) -> str | None:
-    """Return the file with the metadata of reports; None for streams and devices."""
+    """Return the file with the metadata of reports.
+
+    Return None for streams and devices.
+    """
     if has_no_name(path):
         return None
     return str(path) if str(path).lower().endswith(PARQUET) else str(companion_of(path))
@@ -739,7 +774,9 @@ def as_lines(columns: Sequence[Values]) -> str:
 
 
 def _integer_lines(columns: Sequence[Values]) -> bytes | None:
-    r"""Return columns of whole numbers as CSV, five times as fast; None for other columns.
+    r"""Return columns of whole numbers as CSV, five times as fast.
+
+    Return None for other columns.
 
     >>> _integer_lines([np.array([7, 10]), np.array([-1, 0])])
     b'7,-1\n10,0\n'
@@ -771,7 +808,10 @@ def _as_texts(column: Values, as_text: Callable[[Any], str]) -> list[str]:
 
 
 def _as_json(value: Any) -> str:
-    """Return a number, text or time as JSON; nan and infinity are null."""
+    """Return a number, text or time as JSON.
+
+    Nan and infinity are null.
+    """
     is_number = not isinstance(value, float) or math.isfinite(value)
     return json.dumps(value if is_number else None, ensure_ascii=False, default=str)
 
