@@ -208,7 +208,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         return self.ask("GET", f"/v1/surveys/{fingerprint}/{what}").decode()
 
     def counts(self, fingerprint: str, by: Sequence[str] = ()) -> CountsFile:
-        """Return the counts of all people, or by the survey's groups and ``day``."""
+        """Return the counts, or those by the survey's groups and ``day``."""
         survey = self.survey(fingerprint)
         needs = ("survey", "by", "days", "accepted", "rejected", "is_simulated")
         path = f"/v1/surveys/{fingerprint}/counts"
@@ -264,7 +264,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         tries: int,
         read: Callable[[bytes], T],
     ) -> tuple[T | CollectorError, float | None]:
-        """Return the answer, or a failure and the wait before the next try, if any."""
+        """Return the answer, or a failure and the wait before retrying."""
         pause = min(LIMITS.longest_wait, 0.05 * 2**tries) * random.uniform(0.5, 1.5)  # noqa: S311 - to spread the crowd
         try:
             if self._connection is None:
@@ -457,7 +457,7 @@ def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] 
 
 @dataclass(frozen=True)
 class Outbox:
-    """Unsent messages in a file, one per line, below a line of metadata.
+    """Unsent messages in a file, one per line, below their metadata.
 
     We add noise once: with new noise after an interruption, a person would send two reports. A file beside the outbox
     records what was sent. A message sent twice counts once.
@@ -519,7 +519,7 @@ class Outbox:
         secret_column: str = "",
         batch_size: int = LIMITS.batch_size,
     ) -> tuple[Outbox, Privatized]:
-        """Privatize a file of values into an outbox, in random order, whole or not at all."""
+        """Privatize a file of values into a whole outbox, in random order."""
         groups = tuple(survey.groups)
         with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".confide-") as folder:
             reports = Path(folder) / "reports.csv"
@@ -599,7 +599,7 @@ class Outbox:
     @staticmethod
     @contextlib.contextmanager
     def held(path: Path) -> Iterator[None]:
-        """Lock an outbox while it is filled and sent, so that nobody is counted twice.
+        """Lock an outbox while it is filled and sent.
 
         The lock ends with the process, even after kill -9.
         """
@@ -628,7 +628,7 @@ class Outbox:
 
 
 def receipts_of(values: Path) -> Path:
-    """Return the file that records what was sent of a file or an outbox."""
+    """Return the file that records what was sent."""
     return values.with_name(values.name + ".sent")
 
 

@@ -88,7 +88,7 @@ class Call:
 
 
 class Guest(Protocol):
-    """An application on the collector's server with its tokens, such as the studio."""
+    """An application on the collector's server, such as the studio."""
 
     async def answer(self, call: Call, body: Callable[[], Awaitable[bytes]]) -> Reply:
         """Answer or refuse a request; `body` receives its message within the limits."""
@@ -126,7 +126,7 @@ def require_method(method: str, *known: str) -> None:
 
 @cache
 def _design() -> str:
-    """Return the shared styles of all pages, plus those of the start page."""
+    """Return the shared styles, plus those of the start page."""
     shared = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
     return f"""{shared}
 body {{ margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
@@ -396,7 +396,7 @@ class Application:
         return await self.collector.do_in_turn(call.address, _unzip, body, most, stated_size, most_parts)
 
     async def _hold(self, call: Call, size: int) -> None:
-        """Wait for room for a large message, and hold it until the answer is read."""
+        """Wait for room for a large message, and hold it."""
         if call.held:
             return
         size = max(size, 2**20)  # the parsed message needs room too
@@ -413,7 +413,7 @@ class Application:
             call.held = 0
 
     async def _slow_down(self, call: Call) -> None:
-        """Delay an address that we refuse again and again, so that others get a turn."""
+        """Delay an address that we refuse again and again."""
         self._refused[call.address] += 1
         if call.address and self._refused[call.address] > LIMITS.most_refused:
             self._leave(call)
@@ -454,7 +454,7 @@ class Application:
     # Web sites.
 
     def _require_known_site(self, call: Call) -> None:
-        """Refuse pages of other web sites, and host names that are not ours.
+        """Refuse pages of other web sites and foreign host names.
 
         The host name matters for DNS rebinding: such a page reads without an Origin header, but needs one to send.
         """
@@ -546,7 +546,7 @@ def _too_large(most: int) -> Refusal:
 
 
 def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
-    """Unpack gzip, but no more bytes than allowed or stated, against zip bombs."""
+    """Unpack gzip, but no more bytes than allowed or stated."""
     unpacker, limit = zlib.decompressobj(31), min(most, stated) + 1
     first = 2**19  # bytes after which we check the number of parts
     try:

@@ -117,7 +117,7 @@ class Tallies:
 
 
 class GroupCommit:
-    """A thread that counts waiting batches and returns their fates to the event loop."""
+    """A thread that counts waiting batches and returns their fates."""
 
     def __init__(self, store: stores.Store) -> None:
         self.store, self.tallies = store, Tallies()
@@ -413,7 +413,7 @@ class Collector:
         return found
 
     async def find(self, fingerprint: Any) -> Entry:
-        """Return the survey of this fingerprint, reloading the store if it is unknown."""
+        """Return the survey of this fingerprint, reloading the store if necessary."""
         if isinstance(fingerprint, str) and fingerprint not in self.entries and BATCH(fingerprint) is not None:
             asked = self._begun
             async with self._looking:  # one reload for all who wait
@@ -465,7 +465,7 @@ class Collector:
         return prepared.answer
 
     async def do_in_turn(self, address: str, work: Callable[..., T], *given: Any) -> T:
-        """Run this in the thread at this address's turn, unless too many wait."""
+        """Run this in the thread when it is this address's turn."""
         try:
             await self.turn.enter(address, 1)
         except TimeoutError:
@@ -584,7 +584,7 @@ class Collector:
 
 
 def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
-    """Return the mark and the content digest of a batch, both keyed with its id."""
+    """Return mark and content digest of a batch, keyed with its id."""
     secret, survey = bytes.fromhex(message["batch"]), message["survey"].encode()
     groups = message.get("groups")
     said = b"%b %b " % (survey, message["day"].encode())
@@ -753,7 +753,7 @@ def version_of(entry: Entry, account: Mapping[str, int]) -> int:
 
 
 def counts_json(collector: Collector, entry: Entry) -> bytes:
-    """Return all counts of a survey by day and group, with the account."""
+    """Return a survey's counts by day and group, with the account."""
     rows, account = collector.store.balance(entry.stored.number)
     groups: dict[tuple[int, str], list[list[Any]]] = {}
     for row in rows:

@@ -94,7 +94,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(TOO_LARGE)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
-        """Parse an upgrade request again as a plain one, so that its message is read."""
+        """Parse an upgrade request again as a plain one."""
         if self._refused is not None:
             return
         if self.scope["method"] == "CONNECT":

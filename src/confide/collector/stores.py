@@ -288,7 +288,7 @@ class Store(ABC):
         return fates
 
     def _limits(self, connection: Any) -> tuple[set[int], int]:
-        """Return the closed surveys and the first open day, fixed in this transaction."""
+        """Return closed surveys and first open day, fixed in this transaction."""
         rows = self.run(
             connection,
             "SELECT 'closed', number FROM surveys WHERE is_closed = 1 "
@@ -386,12 +386,12 @@ class Store(ABC):
             self.run(connection, "UPDATE surveys SET admission = ? WHERE fingerprint = ?", [admission, fingerprint])
 
     def account(self, number: int) -> dict[str, int]:
-        """Return the number of accepted reports, under `ACCEPTED`, and of rejected by reason."""
+        """Return the number of reports by reason, accepted under `ACCEPTED`."""
         with self.reading() as connection:
             return self._account(connection, number)
 
     def balance(self, number: int) -> tuple[list[CountRow], dict[str, int]]:
-        """Return all counts of a survey and its account, from one consistent read."""
+        """Return a survey's counts and account, from one consistent read."""
         statement = "SELECT day, cell, report, number FROM counts WHERE survey = ? ORDER BY day, cell, report"
         with self.reading() as connection:
             rows = self.run(connection, statement, [number])
@@ -510,7 +510,7 @@ class Store(ABC):
 
 
 def open_store(url: str) -> Store:
-    """Open the store at a path or at ``postgresql://...``, and prepare its tables."""
+    """Open the store at a path or ``postgresql://...``, and prepare its tables."""
     if url.startswith(("postgresql://", "postgres://")):
         from confide.collector.postgresql import PostgresStore
 
@@ -554,7 +554,7 @@ ROLES = {"upload": ("upload",), "read": ("read",), "administer": ("upload", "rea
 
 
 def make_token(store: Store, role: str, name: str = "", survey: str = "") -> tuple[str, str]:
-    """Make a token, store its digest, and return its name and the token."""
+    """Make a token, store its digest, and return name and token."""
     check_choice("role", role, tuple(ROLES))
     secret = f"confide-{secrets.token_urlsafe(32)}"
     named = name or f"{role}-{secrets.token_hex(3)}"
@@ -618,7 +618,7 @@ COUNTED = 1
 
 
 class SqliteStore(Store):
-    """Store in one SQLite file, with a write-ahead log synchronised at every commit."""
+    """Store in one SQLite file, with a log synchronised at every commit."""
 
     # Rows lie in the order of their keys, and marks are random: the order of arrival is not kept.
     STEPS = tuple(
@@ -646,7 +646,7 @@ class SqliteStore(Store):
         self._identity = self._look()
 
     def _look(self, ending: str = "") -> tuple[int, int] | None:
-        """Return device and inode of the store, or of the file with this ending; None if missing."""
+        """Return device and inode of the store, or of a companion file."""
         try:
             found = self.path.with_name(self.path.name + ending).stat()
         except OSError:
@@ -664,7 +664,7 @@ class SqliteStore(Store):
             )
 
     def _save_log(self) -> None:
-        """Save a removed or replaced log while a connection still has it open.
+        """Save a removed or replaced log while it is still open.
 
         A new connection would start another log, and writes to the old one would be lost.
         """
@@ -722,7 +722,7 @@ class SqliteStore(Store):
             self._restore_order()
 
     def _restore_order(self) -> None:
-        """Rewrite the file in key order if any process counted since the last time."""
+        """Rewrite the file in key order if any process counted since."""
         with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
             if connection.execute("PRAGMA user_version").fetchone()[0] == COUNTED:
                 _rewrite(connection)
@@ -870,7 +870,7 @@ class SqliteStore(Store):
 
 
 def _rewrite(connection: sqlite3.Connection) -> None:
-    """Rewrite all rows in the order of their keys, and empty the log."""
+    """Rewrite all rows in key order, and empty the log."""
     connection.execute("VACUUM")
     _empty_log(connection)
 

@@ -138,7 +138,7 @@ def today() -> date:
 
 @dataclass(frozen=True, eq=False)
 class Wire:
-    """Converts reports of a survey between JSON, texts in a store, and arrays.
+    """Converts a survey's reports between JSON, stored texts and arrays.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Wire:
         return cls(alphabet, None if first is None else (first.low, first.high))
 
     def judge(self, reports: list[Any], packed: bytes | None = None) -> Judged:
-        """Accept or reject each report of a batch, and count the accepted ones.
+        """Accept or reject each report of a batch, and count them.
 
         `packed` are the reports as JSON, if the caller has them already.
         """
@@ -275,7 +275,7 @@ class Wire:
         return dict(zip(good, self.texts(values), strict=True)), rejected
 
     def _fields(self, report: Any) -> tuple[str, ...] | Reason:
-        """Return the texts that a row of a file would have, or why there are none."""
+        """Return the texts of a row in a file, or a reason."""
         if self.alphabet.bits is not None:
             is_text = isinstance(report, str) and len(report) == self.alphabet.bits.length and set(report) <= {"0", "1"}
             return tuple(map(str, _pack(self.alphabet.bits, [report])[0].tolist())) if is_text else Reason.NOT_BITS

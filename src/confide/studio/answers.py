@@ -1,4 +1,4 @@
-"""Slow answers: the expected result of a draft, plans for a target, methods compared."""
+"""Slow answers: expected results of drafts, plans, and comparisons of methods."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REPEATS = 12
 
 
 def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return the epsilon or the people that a target needs, or a draft's error."""
+    """Return the epsilon or people for a target, or the error."""
     draft, unknown = read_draft(work.get("draft")), work.get("solve")
     if unknown not in ("epsilon", "people", "error"):
         raise InvalidParameterError(f"solve must be one of epsilon, people, error; got {unknown!r:.60}.")
@@ -184,7 +184,7 @@ def simulated_counts(mechanism: Mechanism, truth: np.ndarray[Any, Any], people: 
 
 
 def require_drawable(mechanism: Mechanism, people: int) -> None:
-    """Refuse too many people if their reports must be drawn one by one."""
+    """Refuse too many people if reports are drawn one by one."""
     if people * mechanism.alphabet.size > MOST_DRAWN and not has_matrix(mechanism):
         raise InvalidParameterError(
             f"Reports of this mechanism are drawn one by one; {counted(people, 'person')} take long. Take fewer here, "
@@ -330,7 +330,7 @@ def _within(milliseconds: object) -> float:
 def method_shown(
     survey: Survey, counts: Counts, name: str, truth: np.ndarray[Any, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the estimate of one method for a page, or why there is none."""
+    """Return one method's estimate for a page, or why it failed."""
     method = METHODS[name]
     shown: dict[str, Any] = {"colour": COLOURS.get(method.name, "stacked"), "name": method.name, "emd": None}
     try:
@@ -383,7 +383,7 @@ _read = lru_cache(4)(Survey.from_json)
 
 
 def _made_up(survey: Survey, people: int) -> Values:
-    """Draw values of simulated people from the survey's guess, if it is a listed one."""
+    """Draw values of simulated people from the survey's guess, if listed."""
     if not is_guess(survey.simulated):  # it may be anything, even a file of this machine
         return simulated_values(survey, people)
     truth = as_guess(survey.simulated, survey.mechanism, survey.name).vector

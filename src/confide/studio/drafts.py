@@ -48,7 +48,7 @@ KEPT = 32
 
 @dataclass(frozen=True)
 class Draft:
-    """A survey in design, its number of people, and a guess of the truth."""
+    """A survey in design, its people, and a guess of the truth."""
 
     survey: Survey
     people: int
@@ -112,7 +112,7 @@ def _require_drawable(alphabet: Alphabet) -> None:
 
 
 def is_guess(guess: object) -> bool:
-    """Whether this names a bundled dataset or a shape, not a file of this machine."""
+    """Whether this names a bundled dataset or a shape, not a file."""
     from confide.plans import SHAPES
 
     return isinstance(guess, str) and guess in (*SHAPES, *datasets.names())
@@ -186,7 +186,7 @@ def _plane(alphabet: Alphabet) -> dict[str, Any] | None:
 
 
 def python_text(text: str) -> str:
-    r"""Return a text as Python source, on several lines if it needs no escapes.
+    r"""Return a text as Python source, on several lines if possible.
 
     >>> print(python_text("a\nb"))
     '''
@@ -266,7 +266,7 @@ HALF = 0.5 - 1e-9
 
 
 def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - too quick to be told
-    """Return the survey of a draft, its promise, and possible reports of one value."""
+    """Return a draft's survey, promise, and possible reports of one value."""
     draft = read_draft(work.get("draft"))
     survey = draft.survey
     return {
@@ -285,7 +285,7 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
 
 
 def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """Return a draft as a simulated survey, which differs from that for real people."""
+    """Return a draft as a simulated survey, distinct from the real one."""
     draft = read_draft(work.get("draft"))
     document = replace(draft.survey, simulated=draft.guess).to_json()
     return {"document": document, "most": most_people(draft.survey.mechanism)}
@@ -352,7 +352,7 @@ def _slider(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _span(mechanism: Mechanism) -> float:
-    """Return the largest extent of the values along an axis, in units of distance."""
+    """Return the largest extent along an axis, in units of distance."""
     places, spacing = mechanism.alphabet.coordinates, float(getattr(mechanism.alphabet, "spacing", 1.0))
     return max(float((places.max(axis=0) - places.min(axis=0)).max()) * spacing, 1e-9) if len(places) else 1.0
 
@@ -399,7 +399,7 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
 
 
 def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
-    """Return the probability of each report, or of each bit to be set."""
+    """Return the probability of each report, or of each bit."""
     if mechanism.facts.bits is not None:
         keep, flip = mechanism.facts.bits
         bits = np.full(mechanism.alphabet.size, float(flip))

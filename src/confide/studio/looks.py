@@ -114,7 +114,7 @@ READINGS: OrderedDict[tuple[str, int], Reading] = OrderedDict()
 
 
 def reading_of(survey: Survey, version: int, record: bytes | str) -> Reading:
-    """Return the reading of one version of the counts, from the last four."""
+    """Return the reading of one version, cached for the last four."""
     key = survey.fingerprint, version
     if key not in READINGS:
         READINGS[key] = Reading(survey, json.loads(record))
@@ -125,7 +125,7 @@ def reading_of(survey: Survey, version: int, record: bytes | str) -> Reading:
 
 
 class Steps:
-    """Progress of a look, with partial results that a page draws at once."""
+    """Progress of a look, with partial results for the page."""
 
     def __init__(self, tell: Tell, count: int) -> None:
         self._tell, self._count, self._done = tell, count, 0
@@ -252,7 +252,7 @@ def _diagnosis(reading: Reading) -> dict[str, Any]:
 
 
 def headed(words: str) -> dict[str, str]:
-    """Split a paragraph into its verdict, up to a colon or first period, and the rest.
+    """Split a paragraph into its verdict and the rest.
 
     >>> headed("These reports fit (p = 0.35). Bots at 0 would not show; least known is age in 40..49.")
     {'head': 'These reports fit (p = 0.35).', 'words': ' Bots at 0 would not show; least known is age 40 to 49.'}

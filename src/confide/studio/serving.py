@@ -222,7 +222,7 @@ class Studio:
             self._previews -= 1
 
     async def _try(self, message: Mapping[str, Any]) -> Reply:
-        """Add a draft as a simulated survey, or find it, and return its summary."""
+        """Add or find a draft as a simulated survey; summarise it."""
         made = orjson.loads(await self._draft("trial", message))
         entry = self.collector.entry(await asyncio.to_thread(self.collector.add, made["document"]))
         if entry.stored.is_closed:

@@ -75,7 +75,7 @@ def work(pipe: connection.Connection) -> None:
 
 
 def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
-    """Return an error code, empty on success, and the answer as JSON or a message."""
+    """Return an error code, empty on success, and the answer."""
     import orjson
 
     # Load these in the worker, not in the server.
@@ -106,7 +106,7 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
 
 
 def _end_with_parent() -> None:
-    """End at once when the server ends, even in the middle of work."""
+    """End at once when the server ends, even during work."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

@@ -187,7 +187,7 @@ def read_reports(
     cure: str = "Correct or remove them, or name a file to set them aside in.",
     beside: Sequence[Reject] = (),
 ) -> ReportInput:
-    r"""Read reports or counts for one estimate, with the reader that fits the file.
+    r"""Read reports or counts for one estimate, whatever their format.
 
     Python reads CSV and standard input, which needs no other package. DuckDB counts all other formats. Counts, and
     reports with metadata, must be of this survey and unchanged. Without metadata, `notes` say that the origin is
@@ -249,7 +249,7 @@ def read_reports(
 
 
 def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:
-    """Raise for rejected rows, or write them to a file if one is named."""
+    """Raise for rejected rows, or write them to a named file."""
     if rejects is None:
         account.require_usable(cure)
     else:
@@ -282,7 +282,7 @@ def open_ledger(
 
 
 def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
-    """Return the query for these files or, without any, for a typed table."""
+    """Return the query for these files, or for a typed table."""
     if not paths:
         # Unlike text files, a warehouse has typed columns.
         natural: dict[str, Kind] = {"whole": "integer", "real": "real", "text": "text"}

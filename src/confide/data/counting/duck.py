@@ -103,7 +103,7 @@ class DuckLedger(sources.Tallied):
             )
 
     def batches(self) -> Any:
-        """Return groups, reports and counts as a stream of Arrow batches, in order."""
+        """Return groups, reports and counts as sorted Arrow batches."""
         columns = self.query.grouped_columns
         # The order of Counts, so that we need not sort again.
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
@@ -117,7 +117,7 @@ class DuckLedger(sources.Tallied):
             return sources.to_group_files(_execute(self._connection, sources.count_files(self._relations())).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
-        """Read again, and yield the rejected rows in the order of the files."""
+        """Read again, and yield the rejected rows in file order."""
         left = self.account.total_rejected
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE refused AS SELECT DISTINCT outcome, {', '.join(self.query.part_columns)} "
@@ -205,7 +205,7 @@ class DuckLedger(sources.Tallied):
         self._settle(self._connection.execute(sums).fetchall(), strays)
 
     def _is_complete(self) -> bool:
-        """Whether we read as many rows as line ends or Parquet's metadata say."""
+        """Whether we read as many rows as an independent count says."""
         streamed = sum(stream.read + stream.strays.total() for stream in self._streams)
         quick = sum(shard.rows or 0 for shard in self._shards if shard.format == "parquet" or shard.is_plain)
         return self.account.read == streamed + quick
@@ -282,7 +282,7 @@ def _literal(text: str) -> str:
 
 
 class _Stream(ABC):
-    """A stream of rows that Python reads and passes to DuckDB as Arrow batches.
+    """A stream of rows that Python reads and passes to DuckDB.
 
     Attributes
     ----------

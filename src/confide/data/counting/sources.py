@@ -192,7 +192,7 @@ class Query:
 
 
 def _no_hole(alphabet: Alphabet, start: int) -> list[str]:
-    """Return SQL that excludes the holes of a grid, whose row is the value at `start`."""
+    """Return SQL that excludes the holes of a grid."""
     grid = alphabet.grid
     if grid is None or not grid.holes:
         return []
@@ -306,7 +306,7 @@ def _finite_number(column: str, kind: Kind) -> str:
 
 
 def _extract(column: str, pattern: str) -> str:
-    """Return SQL for the first group of a pattern in a whole text, or an empty text."""
+    """Return SQL for the first group of a pattern, or ''."""
     # Patterns end in blanks, so a $ that matches before a last line end does no harm.
     return f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 1)"
 
@@ -345,7 +345,7 @@ class Dialect:
         return self.mark + name.replace(self.mark, 2 * self.mark) + self.mark
 
     def kind(self, name: str, kind: str, source: str) -> Kind:
-        """Return the kind of a column, or raise if it cannot contain reports."""
+        """Return the kind of a column, or raise for other types."""
         found = self.kinds.get(kind.partition("(")[0])
         if found is None:
             raise DataFileError(
@@ -389,7 +389,7 @@ class Relation:
         return [f"NULLIF({column}, '') AS by{place}" for place, column in enumerate(self.by)]
 
     def select(self, kinds: Sequence[Kind], *, with_line: bool = False) -> str:
-        """Return SQL for the rows with the names and kinds that the query expects."""
+        """Return SQL for the rows as the query expects them."""
         given = [*zip(self.parts, self.kinds, strict=False)]
         names = [f"part{place}" for place in range(len(self.parts))]
         if len(kinds) > len(given):
@@ -503,7 +503,7 @@ def is_paths(source: Any) -> bool:
 
 
 def expand(path: str) -> list[str]:
-    """Return the file of this name or, if there is none, the files that match it."""
+    """Return the file of this name, or else the files matching it."""
     if Path(path).exists() or not any(mark in path for mark in "*?["):
         return [path]
     # The shell did not expand patterns in quotes, or in Python.
@@ -515,7 +515,7 @@ def expand(path: str) -> list[str]:
 
 
 def refuse_repeated(files: Sequence[str]) -> None:
-    """Refuse a file that is named twice, also through links, patterns or its folder."""
+    """Refuse a file that is named twice, also through links."""
     named: dict[object, list[str]] = {}
     for file in files:
         place: object = sheets.resolved(file)  # if there is no such file
@@ -711,7 +711,7 @@ def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[s
 
 
 def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
-    """Count lines by their ends, to check the number of rows that an engine reads.
+    """Count lines by their ends, to check the engine's number.
 
     Return None if we cannot trust the engine: quotes, a blank end, mixed line ends, or a number of delimiters that does
     not fit a table of this width. A row with too few fields could compensate for one with too many, but the engine
@@ -805,7 +805,7 @@ class Tallied(ABC):
         return found.files, titles
 
     def _digest(self, paths: Sequence[str], titles: Mapping[str, str]) -> None:
-        """Collect the SHA-256 of files, and refuse copies, whose people would count twice.
+        """Collect the SHA-256 of files, and refuse copies.
 
         Metadata contain it. Without metadata we compute it only if another file has the same size. We skip tiny files,
         such as one per person, which may be equal by chance.
@@ -846,7 +846,7 @@ class Tallied(ABC):
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
 
     def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
-        """Set the account from the outcomes of the query and the stray rows."""
+        """Set the account from the query's outcomes and stray rows."""
         found = [(outcome, int(rows), int(people)) for outcome, rows, people in sums]
         # Spark and the streams drop stray rows before the query sees them; the account includes them.
         rows = Counter({outcome: number for outcome, number, _ in found})

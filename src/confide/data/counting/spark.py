@@ -37,7 +37,7 @@ SPARK = sources.Dialect(
 
 
 class SparkLedger(Tallied):
-    """Reports counted on Spark, in the running session or a local one of its own."""
+    """Reports counted on Spark, in the running or a local session."""
 
     def _open(self) -> None:
         self._session = self._closing.enter_context(_session())
@@ -75,7 +75,7 @@ class SparkLedger(Tallied):
             self._settle(sums, Counter(reason for _, reason in self._strays))
 
     def batches(self) -> Any:
-        """Return groups, reports and counts as a stream of Arrow batches, in order."""
+        """Return groups, reports and counts as sorted Arrow batches."""
         columns = self.query.grouped_columns
         accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
         with _explained():
@@ -228,7 +228,7 @@ def _session() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Start Java with its standard error in a file, to keep warnings off the terminal.
+    """Start Java with its warnings off the terminal.
 
     They come before a log level can be set. Errors are still raised.
     """
@@ -280,5 +280,5 @@ def _blank_end(path: str) -> int:
 
 
 def _literal(text: str) -> str:
-    """Return a text as a Spark literal, where a backslash is an escape."""
+    """Return a text as a Spark literal, with backslashes escaped."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

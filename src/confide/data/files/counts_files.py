@@ -153,7 +153,7 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
 
 
 def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
-    """Return the Arrow columns of reports as one array of the alphabet's shape."""
+    """Return Arrow columns of reports as one array."""
     arrays: list[Values] = [column.to_numpy(zero_copy_only=False) for column in columns]
     arrays = [array.astype(str) if array.dtype.kind == "O" else array for array in arrays]
     if len(arrays) == 1:
@@ -200,7 +200,7 @@ def natural_order(keys: Iterable[Key]) -> list[Key]:
 
 
 def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
-    """Return the first groups, in natural order if a column has one, such as weeks.
+    """Return the first groups, in natural order if there is one.
 
     >>> shown_order([("2026-W10",), ("2026-W02",), ("2026-W07",)], 2)
     [('2026-W02',), ('2026-W10',)]
@@ -345,7 +345,7 @@ class Heading:
 
     @property
     def is_over_limit(self) -> bool:
-        """Whether a limit is exceeded, if the same people are in all files."""
+        """Whether a limit is exceeded if all files have the same people."""
         return self.limit is not None and self.most_reports > self.limit
 
     @property
@@ -377,7 +377,7 @@ class Heading:
         )
 
     def origin(self, people: float, number: int | None = None) -> Origin:
-        """Return the origin of this many reports, of the file or of one survey."""
+        """Return the origin of these reports, or of one survey's."""
         known = sum(self.origins, Origin()) if number is None else self.origins[number]
         # More proofs than reports mean lost counts, or a heading of another file.
         if known.total > people:
@@ -446,7 +446,7 @@ def _whole(number: object) -> int:
 
 
 def shape_of(survey: Survey) -> tuple[Any, ...]:
-    """Return names and kinds of a report's columns, which pooled surveys must share."""
+    """Return names and kinds of a report's columns."""
     return writing.report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
 
 
@@ -624,7 +624,7 @@ def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
 
 
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
-    """Write counts batch by batch, whole or not at all, and return their sums."""
+    """Write counts batch by batch, and return their sums."""
     writing.require_ending(path, (".parquet", ".csv", ".csv.gz"))
     name, sums, schema = str(path).lower(), Sums(), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
@@ -700,7 +700,7 @@ def _schema(path: str) -> Any:
 
 
 class Sums:
-    """Rows, people and a digest of a file of counts, updated batch by batch."""
+    """Rows, people and digest of a file of counts."""
 
     def __init__(self) -> None:
         self.rows, self.people, self._mixed = 0, 0, 0

@@ -1,4 +1,4 @@
-"""A file of values privatized batch by batch and shuffled, even if larger than memory.
+"""Privatizing and shuffling files of values, even larger than memory.
 
 Exported data are often sorted, and reports in the order of the values reveal them: neighbours have nearly the same
 value, and their noise averages out. In random order it does not.
@@ -86,7 +86,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     force: bool = False,
     cure: str = "Nothing was written. Correct these rows.",
 ) -> Privatized:
-    """Privatize a file of values into a file of reports, in random order.
+    """Privatize a file of values into shuffled reports.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ class _StoppedError(DataFileError):
 
 
 class _Groups:
-    """Counts people by their kept columns, and tests whether these predict the value.
+    """Counts people by kept columns, and tests whether these predict values.
 
     For each kept column, and for all together, we count pairs of content and value while the content may predict the
     value. Among people with the same content, exceptions do not have the commonest value of their group. A column
@@ -353,7 +353,7 @@ class _Groups:
         return sum(people > 0 for people in sizes), alone, few
 
     def refuse_telling(self, source: str) -> None:
-        """Refuse columns that predict nearly everybody's value, such as a copy of it."""
+        """Refuse columns that predict nearly everybody's value, such as a copy."""
         for places, pairs in self._telling.items():
             exceptions, told, shared = _find_exceptions(pairs)
             if told >= LIMITS.fewest_told and exceptions <= LIMITS.few_exceptions * told:
@@ -368,7 +368,7 @@ class _Groups:
 
 
 def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
-    """Return exceptions, people without the commonest value of all, and people who share."""
+    """Return exceptions, people without the commonest value, and people who share."""
     sizes, commonest, everywhere = Counter[tuple[Any, ...]](), dict[tuple[Any, ...], int](), Counter[Any]()
     for pair, people in pairs.items():
         sizes[pair[:-1]] += people
@@ -382,7 +382,7 @@ def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
 
 
 def _add_to(counter: Counter[tuple[Any, ...]], columns: Sequence[list[Any]], people: list[int] | None) -> None:
-    """Count rows by the content of columns, each as often as it has people."""
+    """Count rows by the content of columns, weighted with people."""
     # Counter.update counts in C, where every row is one person.
     keys = zip(*columns, strict=True)
     if people is None:
@@ -435,7 +435,7 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
 
 
 class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
-    """Puts rows into a uniformly random order, on disk if they do not fit into memory.
+    """Puts rows into a uniformly random order, on disk if necessary.
 
     Each row goes into one of 256 random buckets, and each bucket is shuffled when it is read: the total order is then
     exactly uniform (Rao 1961, Sandelius 1962). Rows that do not fit into memory go to one nameless file, which

@@ -111,7 +111,7 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
 
 
 def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
-    """Read a CSV file of reports as :func:`read_values` does, from the column ``report``.
+    """Read a CSV file of reports, as :func:`read_values` reads values.
 
     Real numbers are rounded to the nearest ones that the mechanism can report, because spreadsheets and databases drop
     the last digits. If the file has metadata, it must belong to this survey and be unchanged.
@@ -126,7 +126,7 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
 def read_value_batches(
     path: str | Path, survey: Survey, columns: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> Iterator[Rows]:
-    """Read a file of true values batch by batch, so that it need not fit into memory.
+    """Read a file of true values of any size, batch by batch.
 
     It works as :func:`read_values`, also for Parquet, and returns the columns in `keep` unchanged.
     """
@@ -149,7 +149,7 @@ def _refuse_reports(rows: Rows, path: str) -> None:
 
 
 def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -> Iterator[Rows]:
-    """Read a CSV file batch by batch, or all of it as one batch."""
+    """Read a CSV file in batches, or all of it as one."""
     with sheets.open_sheet(path) as sheet:
         places = request.choose(sheets.name_of(path), sheet.header)
         chunks = sheet.chunks(places.entry, places.kept)
@@ -326,7 +326,7 @@ def _fits(value: Any) -> bool:
 
 
 def _parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
-    """Read a Parquet file as the texts that a CSV file would hold."""
+    """Read a Parquet file as the texts of a CSV file."""
     types = sheets.require("pyarrow").types
     with sheets.parquet_explained(path), sheets.require("pyarrow.parquet").ParquetFile(path) as file:
         header = file.schema_arrow.names
@@ -358,7 +358,7 @@ def _parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
 
 
 def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
-    """Return the distinct texts of a column, and their index in each row."""
+    """Return a column's distinct texts, and their index in each row."""
     arrow = sheets.require("pyarrow")
     types = arrow.types
     # Local times to the second, rounded down: Python's times have no nanoseconds.

@@ -1,4 +1,4 @@
-"""Estimates, diagnoses and groups as CSV for people, JSON for machines, GeoJSON for maps."""
+"""Estimates, diagnoses and groups as CSV, JSON and GeoJSON."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -
 
 
 def margin_csv(name: str, estimate: Estimate, windows: Windows | None) -> str:
-    """Return the estimate of one attribute as CSV, with windows and their ends."""
+    """Return the estimate of one attribute as CSV, with windows."""
     alphabet, columns = estimate.alphabet, {"probability": estimate.distribution.tolist()}
     if windows is not None:
         where = windows.window_of.tolist()
@@ -198,7 +198,7 @@ def margin_csv(name: str, estimate: Estimate, windows: Windows | None) -> str:
 
 
 def cross_csv(table: CrossTable) -> str:
-    """Return a cross table as CSV, one row per entry, with interval ends."""
+    """Return a cross table as CSV, one row per entry."""
     band = table.band
     columns = {"probability": band.estimate.tolist(), "low": band.low.tolist(), "high": band.high.tolist()}
     return _value_table(band.alphabet.field_names, band.alphabet, columns)
@@ -215,13 +215,13 @@ def _value_table(names: Sequence[str], alphabet: Alphabet, columns: Mapping[str,
 
 
 def _value_names(survey: Survey, taken: Iterable[str]) -> tuple[str, ...]:
-    """Return names for the columns of a value that differ from the other columns."""
+    """Return names for a value's columns that differ from all others."""
     others = ("probability", "reports", *(["label"] if survey.alphabet.has_labels else []), *taken)
     return column_names(survey.alphabet, survey.name if survey.name not in others else "value")
 
 
 def shown_values(alphabet: Alphabet) -> list[list[Any]]:
-    """Return all values for a spreadsheet, with labels if the alphabet has any."""
+    """Return all values for a spreadsheet, with labels if any."""
     values = as_lists(alphabet.decode(np.arange(alphabet.size)))
     if alphabet.has_labels:
         values = [[*value, label] for value, label in zip(values, alphabet.labels(), strict=True)]

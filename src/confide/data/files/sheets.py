@@ -1,4 +1,4 @@
-"""Input files: rows and the account of them, columns, CSV and Parquet opened.
+"""Input files: rows and their account, columns, CSV and Parquet.
 
 Every row that we read is either accepted or rejected for a reason. `Account` adds these up.
 """
@@ -207,7 +207,7 @@ class Account:
 
     @property
     def listing(self) -> str:
-        """The first rejected rows, one per line, and how many more there are."""
+        """The first rejected rows, one per line, and the number left."""
         shown = [f"  {reject}" for reject in self.first]
         left = self.total_rejected - len(shown)
         return "\n".join([*shown, f"  ... and {left:,} more"] if left > 0 else shown)
@@ -252,7 +252,7 @@ class Account:
             raise DataFileError(f"{rows} have a fraction for a count. {NO_WEIGHTS}")
 
     def require_usable(self, cure: str = "Correct or remove them.") -> None:
-        """Raise if any row was rejected, listing the first ten and a cure."""
+        """Raise if any row was rejected, with the first ten."""
         self._refuse_weights()
         if self.total_rejected:
             rows = f"{self.total_rejected:,} of {counted(self.read, 'row')}"
@@ -442,7 +442,7 @@ class Request:
         return [(self.name,), *self.names] if len(self.names[0]) == 1 else list(self.names)
 
     def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
-        """Find the columns in a header, or raise with the columns it has."""
+        """Find the columns in a header, or raise with its columns."""
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by_cure = "Name the ones that tell groups apart, with --by on the command line."
         by = tuple(_find(source, name, header, by_cure) for name in self.by)
@@ -666,7 +666,7 @@ class CsvSheet:
 
 @contextlib.contextmanager
 def open_sheet(path: str) -> Iterator[CsvSheet]:
-    """Open a CSV file, ``.gz`` or not, or standard input, and read its header."""
+    """Open a CSV file or standard input, and read its header."""
     source = name_of(path)
     with explained(source), opened(path) as stream:
         above = 0
@@ -692,7 +692,7 @@ def name_of(path: str) -> str:
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[TextIO]:
-    """Open a text file, compressed or not, or standard input, with its line ends.
+    """Open a text file or standard input, with its line ends.
 
     A byte order mark is dropped.
     """

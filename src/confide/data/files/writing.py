@@ -176,7 +176,7 @@ class Metadata:
         )
 
     def to_json(self) -> str:
-        """Return the facts as one JSON object with a digest of its own."""
+        """Return the facts as one JSON object with its digest."""
         record = {
             "version": VERSION,
             "survey": self.survey,
@@ -345,7 +345,7 @@ class Traces:
         return cls(tuple((name, known) for name, _, known in found), bool(getattr(survey, "simulated", "")))
 
     def origin(self, people: float, columns: Sequence[str]) -> Origin:
-        """Return the origin of this many reports, as far as the metadata prove it."""
+        """Return the origin of these reports, as far as metadata prove it."""
         if self.is_simulated:
             return Origin(simulated=people)
         known = [one for _, one in self.files if one is not None and one.names == tuple(columns)]
@@ -466,7 +466,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: str | Path, mode: int = 0o666, *, has_companion: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for writing that gets its name only when it is complete.
+    """Open a file that gets its name only when it is complete.
 
     After a full disk or a kill there is the old file or none. Standard output, ``-``, gets everything at the end or
     nothing. An existing file keeps its mode; a new one has `mode`, less the umask. The companion of the old file is
@@ -496,7 +496,7 @@ def whole_file(path: str | Path, mode: int = 0o666, *, has_companion: bool = Fal
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse an output that is a folder or has none, before any work is done."""
+    """Refuse an output that is a folder or is in none."""
     place = Path(path)
     if str(path) == STANDARD_STREAM:
         return
@@ -696,7 +696,7 @@ class ReportSink:
 def report_sink(
     path: str | Path, survey: Survey, *, noise: Noise, order: Order = "kept", kept: Sequence[str] = ()
 ) -> Iterator[ReportSink]:
-    """Open a file of reports that gets its name, and metadata, when it is complete.
+    """Open a file of reports that gets its name when complete.
 
     The ending chooses Parquet, JSON lines or CSV, and ``.gz`` compresses. Parquet contains its metadata; other files
     get a companion; streams and devices get none.
@@ -725,7 +725,7 @@ def report_sink(
 
 
 def has_no_name(path: str | Path) -> bool:
-    """Whether an output is standard output, a pipe or a device, without companion."""
+    """Whether an output is standard output, a pipe or a device."""
     return str(path) == STANDARD_STREAM or (Path(path).exists() and not Path(path).is_file())
 
 
