@@ -23,13 +23,13 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_520,
-    "data": 3_980,
+    "data": 3_971,
     "mechanisms": 3_700,
     "estimates": 3_330,
     "present": 3_720,
     "cli": 2_960,
     "solve": 2_970,
-    "collector": 2_675,
+    "collector": 2_674,
     "check": 1_900,
     "channels": 1_570,
     "plans": 1_530,

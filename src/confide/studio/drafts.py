@@ -471,7 +471,7 @@ def warnings_of(draft: Draft) -> list[str]:
     return found
 
 
-def design_code(draft: Draft, seed: int = 0) -> dict[str, str]:
+def design_code(draft: Draft) -> dict[str, str]:
     """Return commands and Python code that reproduce a draft."""
     survey, guess = draft.survey, draft.guess
     quoted = f"'{guess}'" if " " in guess else guess
@@ -487,8 +487,8 @@ def design_code(draft: Draft, seed: int = 0) -> dict[str, str]:
         "from confide.plans import as_guess\n\n"
         f"survey = cf.parse_survey({python_text(survey.text())})\n"
         f"truth = as_guess({toml_value(guess)}, survey.mechanism).vector\n"
-        f"people = np.random.default_rng({seed}).multinomial({draft.people}, truth)\n"
-        f"counts = survey.mechanism.simulate_counts(people, rng={seed})\n"
+        f"people = np.random.default_rng(0).multinomial({draft.people}, truth)\n"
+        "counts = survey.mechanism.simulate_counts(people, rng=0)\n"
         "estimate = cf.estimate(counts, survey.mechanism, shape=survey.shape)\n"
         "for label, share in zip(estimate.alphabet.labels(), estimate.distribution):\n"
         '    print(f"{label}: {share:.4f}")\n'

@@ -52,15 +52,7 @@ from confide.data.files.records import (
     tables_record,
     to_json,
 )
-from confide.data.files.sheets import (
-    COUNT_COLUMN,
-    REPORT_COLUMN,
-    STANDARD_STREAM,
-    Account,
-    Reason,
-    Reject,
-    name_columns,
-)
+from confide.data.files.sheets import REPORT_COLUMN, Account, Reason, Reject, name_columns
 from confide.data.files.writing import (
     Metadata,
     as_meant,
