@@ -269,9 +269,9 @@ class Wire:
                 entries[key] = fields
         request = Request(self.alphabet)  # as for files of reports
         values, is_good = select_values(self.alphabet, [request.parse(fields) for fields in entries.values()])
-        good = [key for key, one in zip(entries, is_good.tolist(), strict=True) if one]
-        bad = [key for key, one in zip(entries, is_good.tolist(), strict=True) if not one]
-        rejected |= {key: find_fault(request, entries[key]) for key in bad}
+        judged = dict(zip(entries, is_good.tolist(), strict=True))
+        rejected |= {key: find_fault(request, entries[key]) for key, one in judged.items() if not one}
+        good = [key for key, one in judged.items() if one]
         return dict(zip(good, self.texts(values), strict=True)), rejected
 
     def _fields(self, report: Any) -> tuple[str, ...] | Reason:
