@@ -16,7 +16,7 @@ from tests.cases import each
 import confide as cf
 from confide.data.files import privatize_file
 from confide.data.files.reading import read_value_batches, read_values
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, SurveyError
 from confide.surveys.survey import load_survey, parse_survey
 

@@ -22,7 +22,7 @@ from confide.cli.terminal import console
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
 from confide.data.files.counts_files import GroupedCounts, Key, read_counts
 from confide.data.files.records import estimate_file, group_reports_record
-from confide.data.files.rows import Account
+from confide.data.files.sheets import Account
 from confide.estimates.groups import GroupReports, recover_pools
 from confide.present.groups import summarise_group_reports
 from confide.present.pages import groups_page

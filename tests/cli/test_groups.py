@@ -14,7 +14,7 @@ from tests.pages.test_estimate_page import Reader
 import confide as cf
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups, groups_csv, groups_record, save_counts
 from confide.data.files.counts_files import GroupedCounts
-from confide.data.files.rows import Account
+from confide.data.files.sheets import Account
 from confide.estimates.groups import GroupReports, recover_pools
 from confide.present.pages import groups_page
 

@@ -17,7 +17,7 @@ from tests.cli.conftest import SURVEY, Call, assert_refused
 
 import confide as cf
 from confide.data.files import privatize_file, read_metadata
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 
 pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")

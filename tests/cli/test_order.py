@@ -21,7 +21,7 @@ from tests.cli.conftest import Call, assert_refused
 import confide as cf
 from confide.data.files import privatize_file, privatizing, read_report_rows
 from confide.data.files.privatizing import Shuffler, folder_beside
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 from confide.evidence.counts import noise_of
 from confide.mechanisms.sampling import as_bits
 
@@ -225,7 +225,7 @@ KILLED = """
 import sys, time
 import confide as cf
 from confide.data.files import privatize_file, writing
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 vars(LIMITS).update(memory=100, piece=50, block=100)
 survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0), name="age")
 def wait(*_):

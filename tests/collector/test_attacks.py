@@ -35,7 +35,7 @@ from confide.collector.http import Call
 from confide.collector.service import Collector, Refusal, Room, shown
 from confide.collector.stores import Store, StoreError, open_store
 from confide.collector.wire import LIMITS, Wire
-from confide.studio.jobs import MOST_EACH, MOST_JOBS, Job, Jobs
+from confide.studio.serving import MOST_EACH, MOST_JOBS, Job, Jobs
 from confide.surveys.survey import parse_survey
 
 
@@ -371,8 +371,7 @@ def test_one_token_does_not_take_all_jobs() -> None:
 
 def test_jobs_belong_to_the_token_that_asked(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     from confide.collector.stores import make_token
-    from confide.studio.jobs import Crew
-    from confide.studio.serving import Studio
+    from confide.studio.serving import Crew, Studio
 
     async def forever(*_: object) -> bytes:
         await asyncio.sleep(3600)

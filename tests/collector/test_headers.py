@@ -20,8 +20,7 @@ from tests.collector.asking import TODAY, Served, ages, serving
 from confide.collector.service import Collector, Days, Refusal, Settings
 from confide.collector.stores import Store, open_store
 from confide.collector.wire import LIMITS, Wire
-from confide.studio.jobs import MOST_KEPT, Jobs
-from confide.studio.serving import MOST_SIMULATED, Studio
+from confide.studio.serving import MOST_KEPT, MOST_SIMULATED, Jobs, Studio
 
 KNOWN = "https://known.example"
 PLAIN = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -211,7 +210,7 @@ def test_jobs_keep_so_many_answers_and_drop_the_one_unused_for_longest() -> None
 
 
 def test_a_token_has_so_many_jobs_and_all_together_so_many() -> None:
-    from confide.studio.jobs import MOST_EACH, MOST_JOBS, Job
+    from confide.studio.serving import MOST_EACH, MOST_JOBS, Job
 
     async def idle(_: Job) -> bytes:
         await asyncio.sleep(60)

@@ -253,8 +253,7 @@ def test_sigterm_does_not_wait_for_a_page(running: Running, born: Nursery) -> No
 def test_nothing_is_computed_at_the_end(tmp_path: Path) -> None:
     import asyncio
 
-    from confide.collector.readings import Readings
-    from confide.collector.service import Collector, Refusal
+    from confide.collector.service import Collector, Readings, Refusal
     from confide.collector.stores import open_store
 
     store = open_store(str(tmp_path / "store.db"))

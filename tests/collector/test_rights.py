@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from tests.collector.asking import Reply, Served, ages, serving
 
-from confide.collector import sqlite, stores
+from confide.collector import stores
 from confide.collector.client import Outbox
 from confide.collector.service import Settings
 from confide.collector.stores import Batch, Store, open_store
 from confide.collector.wire import LIMITS, Wire
-from confide.studio.jobs import Crew, Job
-from confide.studio.serving import Studio
+from confide.studio.serving import Crew, Job, Studio
 from confide.surveys.survey import Survey
 
 SURVEYS = ("A", "B")
@@ -248,7 +247,7 @@ def test_other_methods_are_refused_with_those_that_are_taken(house: House) -> No
     ("name", "value"),
     [("synchronous", 2), ("secure_delete", 1), ("journal_mode", "wal"), ("page_size", 1024)],
 )
-def test_what_sqlite_is_told(file_store: sqlite.SqliteStore, name: str, value: int | str) -> None:
+def test_what_sqlite_is_told(file_store: stores.SqliteStore, name: str, value: int | str) -> None:
     for way in (file_store.reading, file_store.writing, file_store.counting):
         with way() as connection:
             assert connection.execute(f"PRAGMA {name}").fetchone()[0] == value
@@ -266,7 +265,7 @@ def test_bits_of_secrets(file_store: Store) -> None:
 
 
 def test_limits_are_as_documented() -> None:
-    from confide.studio import jobs
+    from confide.studio import serving
 
     assert Settings() == Settings(
         most_bytes=4_194_304, most_reports=10_000, most_waiting=10_000, most_a_second=0, window=7, body_seconds=10.0,
@@ -275,7 +274,7 @@ def test_limits_are_as_documented() -> None:
     assert Settings().most_parts == 100_000
     assert (LIMITS.most_header_bytes, LIMITS.most_pipelined) == (32_768, 16)
     assert (LIMITS.header_seconds, LIMITS.answer_seconds, LIMITS.most_refused) == (10.0, 60.0, 100)
-    assert (jobs.MOST_JOBS, jobs.MOST_EACH) == (16, 8)
+    assert (serving.MOST_JOBS, serving.MOST_EACH) == (16, 8)
 
 
 @pytest.mark.parametrize("number", [1, 500, 501, 1001])

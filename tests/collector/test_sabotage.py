@@ -33,10 +33,16 @@ from confide.collector.client import (
     require_unsent,
     to_counts_file,
 )
-from confide.collector.readings import compute
-from confide.collector.service import Collector, Settings
-from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, StoredToken, StoreError, first_token, make_invitations, open_store
+from confide.collector.service import Collector, Settings, compute
+from confide.collector.stores import (
+    SqliteStore,
+    Store,
+    StoredToken,
+    StoreError,
+    first_token,
+    make_invitations,
+    open_store,
+)
 from confide.collector.wire import LIMITS, Wire
 from confide.errors import DataFileError
 
@@ -85,7 +91,7 @@ def test_an_estimate_of_the_collector_knows_that_days_may_be_of_the_same_people(
     days = [{"day": f"2026-11-{day + 1:02d}", "groups": [], "counts": counted} for day in range(30)]
     record = {"by": [], "survey": survey.fingerprint, "days": days, "rejected": {}, "is_simulated": False}
     answered = lambda _, __, counts: f"{counts.total} {counts.independent.total}"  # noqa: E731
-    monkeypatch.setattr("confide.collector.readings._answer", answered)
+    monkeypatch.setattr("confide.collector.service._answer", answered)
     said = compute("estimate", survey.to_json(), json.dumps(record | {"accepted": 3000}).encode())
     assert said == (True, b"3000.0 100.0")
 

@@ -17,9 +17,8 @@ import psycopg
 import pytest
 from tests.collector.asking import Served, ages, serving
 
-from confide.collector import sqlite
-from confide.collector.sqlite import SqliteStore
-from confide.collector.stores import Store, StoreError, open_store
+from confide.collector import stores
+from confide.collector.stores import SqliteStore, Store, StoreError, open_store
 from confide.collector.wire import LIMITS
 from confide.errors import InvalidParameterError
 
@@ -205,7 +204,7 @@ def test_a_full_or_read_only_store_refuses_and_recovers(
 
 
 def test_a_store_that_another_process_holds_is_a_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "LIMITS", replace(LIMITS, lock_seconds=0.05))
+    monkeypatch.setattr(stores, "LIMITS", replace(LIMITS, lock_seconds=0.05))
     store = open_store(str(tmp_path / "store.db"))
     with serving(store) as served:
         message = served.message([3])

@@ -26,10 +26,10 @@ from confide.collector import postgresql
 from confide.collector.http import Application
 from confide.collector.service import Collector, GroupCommit
 from confide.collector.serving import Server
-from confide.collector.sqlite import SqliteStore
 from confide.collector.stores import (
     Batch,
     Fate,
+    SqliteStore,
     Store,
     StoredSurvey,
     StoreError,

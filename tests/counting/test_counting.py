@@ -20,7 +20,7 @@ from tests.counting.conftest import AGES, CELLS, COLOURS, Save, rows_of
 import confide as cf
 from confide.data.counting import Request, open_ledger
 from confide.data.files import read_report_rows, report_columns, write_reports
-from confide.data.files.rows import first_few
+from confide.data.files.sheets import first_few
 from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")

@@ -8,8 +8,8 @@ from tests.cases import each
 from tests.cli.surveys import FINITE, survey
 
 import confide as cf
-from confide.data.counting.query import Query
-from confide.data.files.rows import fields_of
+from confide.data.counting.sources import Query
+from confide.data.files.sheets import fields_of
 
 
 @each("name", FINITE)

@@ -30,7 +30,7 @@ from confide.data.files import (
     write_rejects,
     write_text,
 )
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 from confide.errors import DataFileError
 from confide.plans.guesses import as_guess
 from confide.values.checks import MOST_PEOPLE

@@ -10,7 +10,7 @@ from tests.cli.surveys import HALVES
 
 import confide as cf
 from confide.data.files import describe_left_out, estimate_geojson
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 from confide.values.geojson import read_areas
 
 PLACES = cf.Places(40.70, -74.02, 40.79, -73.93, rows=4, columns=3)

@@ -21,8 +21,7 @@ from tests.counting.conftest import AGES, CELLS, COLOURS
 import confide as cf
 from confide.data.counting import count, read_reports
 from confide.data.files import privatize_file, read_metadata, read_report_rows, read_values, write_text
-from confide.data.files.metadata import KEY, PARQUET_KEY, Metadata, companion_of, is_companion
-from confide.data.files.writing import report_sink
+from confide.data.files.writing import KEY, PARQUET_KEY, Metadata, companion_of, is_companion, report_sink
 from confide.errors import DataFileError, InvalidParameterError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
@@ -220,7 +219,7 @@ def test_swapped_files_and_companions_of_others_are_refused(tmp_path: Path, name
 
 def sign(record: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return facts with changes and a digest that fits them."""
-    from confide.data.files.metadata import record_digest
+    from confide.data.files.writing import record_digest
 
     facts = {key: value for key, value in record.items() if key != "digest"} | changes
     return facts | {"digest": record_digest(facts)}

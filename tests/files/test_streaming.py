@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import confide as cf
 from confide.data.files import privatize_file, read_values
-from confide.data.files.rows import LIMITS, FileLimits
+from confide.data.files.sheets import LIMITS, FileLimits
 from confide.data.files.writing import as_lines
 from confide.errors import DataFileError
 

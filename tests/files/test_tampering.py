@@ -65,7 +65,7 @@ def heading(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
 
 def signed(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
     """Return what changes a file's metadata, and makes the digest fit."""
-    from confide.data.files.metadata import record_digest
+    from confide.data.files.writing import record_digest
 
     def resign(record: dict[str, Any]) -> dict[str, Any]:
         record.pop("digest")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,8 @@ from confide.mechanisms.draws import _with_larger_epsilon
 from confide.plans.guesses import Guess
 from confide.plans.measures import Distance, QueryWidth
 from confide.plans.simulations import Simulation
-from confide.studio.looks import KEPT, Kept, look
+from confide.studio import looks
+from confide.studio.looks import look
 from confide.studio.serving import _key
 
 AGES = cf.TruncatedGeometric(cf.Integers(3, 12, unit="year"), 1.0)
@@ -72,11 +74,13 @@ def test_a_look_tells_the_groups_what_was_asked_of_them() -> None:
     assert one["distribution"] != two["distribution"]
 
 
-def test_only_the_last_few_looks_are_kept_and_the_oldest_goes_first() -> None:
-    kept, made = Kept(), []
-    for number in [0, *range(KEPT), 0, KEPT, 0, 1]:
-        kept.get(("survey", number), lambda number=number: made.append(number))  # type: ignore[misc]
-    assert made == [*range(KEPT), KEPT, 1]
+def test_only_the_last_few_looks_are_kept_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(looks, "READINGS", OrderedDict())
+    monkeypatch.setattr(looks, "Reading", lambda _, record: made.append(record))
+    for number in [0, *range(4), 0, 4, 0, 1]:
+        looks.reading_of(cf.Survey(AGES, "age"), number, str(number))
+    assert made == [*range(4), 4, 1]
 
 
 def test_the_key_of_a_job_has_every_part_of_what_was_asked() -> None:

@@ -26,8 +26,8 @@ from confide.collector.stores import StoredSurvey, StoredToken, digest_secret, m
 from confide.data.counting.duck import merge_files
 from confide.data.files import records
 from confide.data.files.counts_files import GroupedCounts, Heading, load_counts, read_heading, save_counts, write_counts
-from confide.data.files.metadata import Metadata, read_metadata
-from confide.data.files.rows import Account, Reason
+from confide.data.files.sheets import Account, Reason
+from confide.data.files.writing import Metadata, read_metadata
 from confide.evidence.counts import Noise, Origin
 from confide.evidence.shapes import Shape
 from confide.plans.records import prediction_record

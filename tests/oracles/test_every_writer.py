@@ -16,7 +16,7 @@ import pytest
 import confide as cf
 from confide.data.files import write_text, write_values
 from confide.data.files.counts_files import save_counts
-from confide.data.files.rows import Reason, Reject
+from confide.data.files.sheets import Reason, Reject
 from confide.data.files.writing import write_rejects
 from confide.errors import ConfideError
 

@@ -29,23 +29,22 @@ from confide.cli.usage import repetition_record
 from confide.collector import client
 from confide.collector.client import Receipt
 from confide.collector.http import HTML, JSON, TEXT, home, require_method
-from confide.collector.readings import compute
-from confide.collector.service import Collector, Entry, Refusal, Room, Settings
+from confide.collector.service import Collector, Entry, Refusal, Room, Settings, compute
 from confide.collector.stores import Batch, StoredSurvey, add_up_batches, digest_invitation, open_store
 from confide.collector.wire import Wire
 from confide.data.counting import read_reports
 from confide.data.files import (
     GroupAnswers,
+    Metadata,
     SurveyGroups,
     ask_groups,
     counts_files,
-    metadata,
     read_heading,
     shown_order,
     write_text,
 )
 from confide.data.files.records import district_columns
-from confide.data.files.rows import LIMITS, Account
+from confide.data.files.sheets import LIMITS, Account
 from confide.errors import InvalidDistributionError
 from confide.evidence.shapes import Shape
 from confide.mechanisms.audits import audit
@@ -60,11 +59,11 @@ from confide.present.figures.shares import draw_sheet
 from confide.present.pages import render
 from confide.present.summary import Cell, Listing, Section
 from confide.present.surveys import audit_record, summarise_plan
-from confide.studio import answers, jobs, looks, previews, workers
+from confide.studio import answers, drafts, workers
+from confide.studio import serving as studio_serving
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
-from confide.studio.jobs import Job
 from confide.studio.looks import look
-from confide.studio.serving import Studio
+from confide.studio.serving import Job, Studio
 from confide.theory.verdicts import Verdict, all_of
 from confide.values import Selection
 from confide.values.checks import NumberFormat, as_distribution
@@ -546,17 +545,13 @@ def test_windows_are_as_wide_as_their_unit_says() -> None:
 
 
 def test_what_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "MOST_KEPT", 2)
-    known = jobs.Jobs()
+    monkeypatch.setattr(studio_serving, "MOST_KEPT", 2)
+    known = studio_serving.Jobs()
     for key in ("a", "b"):
         known.keep(key, key.encode())
     assert known.kept("a") == b"a"
     known.keep("c", b"c")
     assert [known.kept(key) for key in "abc"] == [b"a", None, b"c"]
-    readings, made = looks.Kept(), list[int]()
-    for version in (*range(looks.KEPT), 0, looks.KEPT, 0, 1):
-        readings.get(("survey", version), lambda version=version: made.append(version))  # type: ignore[misc]
-    assert made == [*range(looks.KEPT + 1), 1]
 
 
 def test_a_job_that_is_done_stays_done() -> None:
@@ -564,7 +559,7 @@ def test_a_job_that_is_done_stays_done() -> None:
         async def work(_: Job) -> bytes:
             return b"1"
 
-        known = jobs.Jobs()
+        known = studio_serving.Jobs()
         job = known.add(Job("read", ""), None, work)
         assert job.task is not None
         await job.task
@@ -598,7 +593,7 @@ def test_half_of_the_reports_lie_within_so_many_units() -> None:
     plane = cf.Grid(3, 3, spacing=2.0, unit="km")
     survey = cf.Survey(cf.RandomizedResponse(plane, 1.0), "home")
     chances = np.array([0.3, 0.6, 0, 0.1, 0, 0, 0, 0, 0])
-    assert "within 2 km of it" in previews._place_words(survey, chances, 0)
+    assert "within 2 km of it" in drafts._place_words(survey, chances, 0)
 
 
 def test_a_watch_tells_rejected_reports_apart(tmp_path: Path) -> None:
@@ -715,7 +710,7 @@ def test_a_district_has_its_own_ends() -> None:
 def test_the_content_of_a_parquet_file_ends_where_its_footer_begins(tmp_path: Path) -> None:
     path, content = tmp_path / "x.parquet", b"PAR1" + bytes(20)
     path.write_bytes(content + b"foot" + (4).to_bytes(4, "little") + b"PAR1")
-    facts = metadata.Metadata.of(AGES, ["report"], noise=cf.evidence.Noise.SECURE)
+    facts = Metadata.of(AGES, ["report"], noise=cf.evidence.Noise.SECURE)
     replace(facts, size=24, sha256=hashlib.sha256(content).hexdigest()).check(str(path), "x")
 
 

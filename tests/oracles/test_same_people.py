@@ -19,8 +19,7 @@ import pytest
 import confide as cf
 from confide.data.counting import open_ledger, read_reports
 from confide.data.files import privatize_file, read_values
-from confide.data.files.rows import LIMITS, Account, Reason, Reject
-from confide.data.files.sheets import Request
+from confide.data.files.sheets import LIMITS, Account, Reason, Reject, Request
 from confide.errors import ConfideError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")

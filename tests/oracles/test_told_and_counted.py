@@ -20,7 +20,7 @@ import confide as cf
 from confide.collector.client import Outbox, receipts_of
 from confide.data.files import ask_groups, estimate_file
 from confide.data.files.counts_files import CountsFile, Heading, natural_order
-from confide.data.files.rows import Account
+from confide.data.files.sheets import Account
 from confide.errors import LimitError
 from confide.studio import answers
 from confide.studio.looks import look

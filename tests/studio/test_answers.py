@@ -21,9 +21,8 @@ from tests.studio.test_serving import AGES
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.studio.answers import expect, plan, play
-from confide.studio.drafts import read_draft, templates, values_record
+from confide.studio.drafts import preview, read_draft, templates, values_record
 from confide.studio.looks import headed, look
-from confide.studio.previews import preview
 
 
 def quiet(*_: object) -> None:

@@ -19,7 +19,7 @@ from confide.collector.service import Collector, Refusal
 from confide.collector.serving import bind
 from confide.collector.stores import StoreError, make_token, open_store
 from confide.studio import serving
-from confide.studio.jobs import MOST_KEPT, Job, Jobs
+from confide.studio.serving import MOST_KEPT, Job, Jobs
 
 
 def test_the_next_free_port_is_taken_unless_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ async def _started(studio: serving.Studio) -> None:
 
 def test_jobs_are_forgotten_and_answers_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter(range(0, 10_000_000, 1000))
-    monkeypatch.setattr("confide.studio.jobs.time.monotonic", lambda: float(next(times)) + 1)
+    monkeypatch.setattr("confide.studio.serving.time.monotonic", lambda: float(next(times)) + 1)
 
     async def answered(job: Job) -> bytes:
         job.begin()

@@ -17,10 +17,9 @@ from tests.studio.test_serving import AGES
 
 import confide as cf
 from confide.studio.answers import expect, plan, play
-from confide.studio.drafts import templates
-from confide.studio.jobs import Job
+from confide.studio.drafts import preview, templates
 from confide.studio.looks import look
-from confide.studio.previews import preview
+from confide.studio.serving import Job
 
 WEB = Path(__file__).parents[2] / "web"
 

@@ -43,7 +43,7 @@ from confide.data.counting import (
 from confide.data.counting.sources import expand, search
 from confide.data.files import Account, Heading, name_columns, write_counts, write_rejects
 from confide.data.files.counts_files import Sums
-from confide.data.files.rows import first_few
+from confide.data.files.sheets import first_few
 from confide.errors import InvalidParameterError
 from confide.present.summary import describe_noise
 from confide.surveys.survey import load_survey

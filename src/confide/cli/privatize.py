@@ -11,7 +11,7 @@ import typer
 from confide.cli.terminal import say, show_json, show_pairs, warn
 from confide.cli.usage import AsJson, Columns, Force, SurveyPath, as_count, check_outputs, split_names
 from confide.data.files import Privatized, privatize_file
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand
 from confide.errors import DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.evidence.counts import Noise

@@ -17,8 +17,8 @@ from confide.cli.failures import ExitCode
 from confide.cli.terminal import warn
 from confide.data.counting import ReportInput, read_reports
 from confide.data.files import REPORT_COLUMN, Heading, check_writable
-from confide.data.files.metadata import SUFFIX
 from confide.data.files.sheets import resolved
+from confide.data.files.writing import SUFFIX
 from confide.errors import InvalidParameterError
 from confide.estimates.explanations import describe_files
 from confide.evidence.shapes import Shape

@@ -1,6 +1,8 @@
-"""Client of a collector: sends reports, kept in an outbox until all are counted, and reads what became of them.
+"""Client of a collector.
 
-It speaks HTTP with Python's own client, so that a device needs no further package.
+Sends reports from an outbox, and reads the results.
+
+It uses Python's own HTTP client, so that a device needs no other package.
 """
 
 from __future__ import annotations
@@ -47,18 +49,18 @@ from confide.values.wording import counted
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
 
 STRANGE = "strange"
-"""Code of an answer that is no collector's, or about something else than what was asked."""
+"""Code of an answer that is not a collector's, or not about the request."""
 
 T = TypeVar("T")
 
 
 class CollectorError(ConfideError):
-    """An answer of a collector other than success.
+    """An answer other than success, or no answer.
 
     Attributes
     ----------
     status, code
-        The status of HTTP, 0 where there was no answer, or none about what was asked; and the collector's word for it.
+        The HTTP status, 0 without a valid answer, and the collector's code.
     """
 
     def __init__(self, message: str, status: int = 0, code: str = "") -> None:
@@ -68,7 +70,10 @@ class CollectorError(ConfideError):
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of a batch: how many reports were counted, and which were not, by position and reason."""
+    """Result of a batch.
+
+    Number of accepted reports, and rejected ones by position.
+    """
 
     accepted: int
     rejected: tuple[tuple[int, str], ...] = ()
@@ -78,24 +83,24 @@ class Receipt:
 
 
 class _StrangeError(Exception):
-    """An answer that is not about what was asked."""
+    """An answer that does not belong to the request."""
 
 
 @dataclass
 class Client(contextlib.AbstractContextManager["Client"]):
-    """A collector, as devices and curators reach it.
+    """Connection of a device or a curator to a collector.
 
     Attributes
     ----------
     url
-        Where it is, such as ``http://127.0.0.1:8000``.
+        Address of the collector, such as ``http://127.0.0.1:8000``.
     token
-        What allows to read, or to upload where that needs one. It is sent to this machine or over https alone.
+        Token to read, or to upload where that needs one. It is sent only to this machine or over https.
     patience
-        Seconds for which a request is tried again when there is no answer, or when the collector says that it is busy;
-        at most 15 where nobody ever answered.
+        Seconds for which a request is retried without an answer, or while the collector is busy; at most 15 if nobody
+        ever answered.
     tell
-        Is told that the client waits, and for how long, when it does so for more than a second or two.
+        Called with a message if the client waits for more than a second or two.
     """
 
     url: str
@@ -146,7 +151,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         batch_size: int = 1000,
         invitation: str | None = None,
     ) -> Receipt:
-        """Send reports, made by the survey's mechanism, in batches; each is counted once however often it is sent."""
+        """Send reports of the survey's mechanism in batches; each is counted once."""
         lists = Wire.of(survey).to_lists(reports)
         found = Receipt(0)
         for start in range(0, len(lists), batch_size):
@@ -156,7 +161,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         return found
 
     def post(self, message: bytes, invitation: str | None = None) -> Receipt:
-        """Send one message, again and again until there is an answer."""
+        """Send one message, and retry until there is an answer."""
         headers = {"Content-Type": "application/json"}
         if invitation is not None:
             if not re.fullmatch("[!-~]+", invitation):
@@ -170,7 +175,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         return self._ask("POST", "/v1/reports", message, headers, read=lambda text: _read_receipt(text, sent, reports))
 
     def admission(self, fingerprint: str) -> str:
-        """Return who may upload, ``open``, ``token`` or ``invited``; a survey that is closed is an error."""
+        """Return who may upload: ``open``, ``token`` or ``invited``; raise if closed."""
         self.survey(fingerprint)
         if self._admission == "closed":
             raise CollectorError("This survey is closed, and takes no more reports.", 410, "closed")
@@ -183,7 +188,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         return self._ask("GET", f"/v1/surveys/{fingerprint}", read=lambda text: _read_survey(text, fingerprint))
 
     def surveys(self) -> list[dict[str, Any]]:
-        """Return the surveys: fingerprint, name, title, who may upload, whether it is closed or simulated."""
+        """Return the surveys: fingerprint, name, title, admission, closed, simulated."""
         return self._ask("GET", "/v1/surveys", read=_read_surveys)
 
     def add(self, survey: Survey, admission: str = "open") -> str:
@@ -194,16 +199,16 @@ class Client(contextlib.AbstractContextManager["Client"]):
         return str(record["survey"])
 
     def close(self, fingerprint: str) -> None:
-        """Let a survey take no more reports."""
+        """Close a survey."""
         self._ask("POST", f"/v1/surveys/{fingerprint}/close", read=lambda text: _read_record(text, "is_closed"))
 
     def read(self, fingerprint: str, what: str) -> str:
-        """Return an ``estimate``, ``diagnosis`` or ``fit`` as JSON, or the ``page``, computed by the collector."""
-        self.hang_up()  # nothing in it says what was asked: on a new connection no answer to anything else is waiting
+        """Return an ``estimate``, ``diagnosis`` or ``fit`` as JSON, or the ``page``."""
+        self.hang_up()  # the answer does not name the request; on a new connection it cannot be an earlier one's
         return self.ask("GET", f"/v1/surveys/{fingerprint}/{what}").decode()
 
     def counts(self, fingerprint: str, by: Sequence[str] = ()) -> CountsFile:
-        """Return the counts, of all people together or by groups: the survey's, and ``day``."""
+        """Return the counts, or those by the survey's groups and ``day``."""
         survey = self.survey(fingerprint)
         needs = ("survey", "by", "days", "accepted", "rejected", "is_simulated")
         path = f"/v1/surveys/{fingerprint}/counts"
@@ -216,7 +221,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
             raise CollectorError(f"{self.url} answers, but its counts are none. Is it a collector?") from None
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
-        """Ask, and ask again while there is no answer or a busy one; anything else but success is an error."""
+        """Send a request, and retry while the collector is busy or silent."""
         return self._ask(method, path, body, headers, read=bytes)
 
     def _ask(
@@ -228,7 +233,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         *,
         read: Callable[[bytes], T],
     ) -> T:
-        """Ask until there is an answer that can be read as one to this: any other one is none."""
+        """Send a request until `read` accepts the answer."""
         sent = dict(headers or {}) | ({} if self.token is None else {"Authorization": f"Bearer {self.token}"})
         start, tries, strange = time.monotonic(), 0, 0
         while True:
@@ -236,13 +241,13 @@ class Client(contextlib.AbstractContextManager["Client"]):
             if not isinstance(found, CollectorError):
                 self._is_told = False
                 return found
-            # A proxy says in words of its own that the collector is away: that is waited for.
+            # A proxy may report in its own words that the collector is down: wait for that.
             strange += found.code == STRANGE and found.status not in AGAIN
             tries, now = tries + 1, time.monotonic()
             end = start + (self.patience if self._was_answered else min(self.patience, LIMITS.first_patience))
             if wait is None or strange == LIMITS.most_strange or now + wait > end:
                 raise found
-            # A second or two pass in silence, and to be told to come later is no trouble; the rest is said once.
+            # Be silent for a second or two, and about "come back later" (429); say everything else once.
             if now + wait - start > 1.5 and found.status != 429:
                 if self.tell is not None and not self._is_told:
                     until = datetime.now() + timedelta(seconds=end - now)
@@ -259,7 +264,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         tries: int,
         read: Callable[[bytes], T],
     ) -> tuple[T | CollectorError, float | None]:
-        """Return the answer, or a failure and how long to wait before the next try; None where none would help."""
+        """Return the answer, or a failure and the wait before retrying."""
         pause = min(LIMITS.longest_wait, 0.05 * 2**tries) * random.uniform(0.5, 1.5)  # noqa: S311 - to spread the crowd
         try:
             if self._connection is None:
@@ -277,7 +282,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
             try:
                 return read(text), None
             except _StrangeError as error:
-                # Whatever else comes on this connection may be late by one as well.
+                # Later answers on this connection may be off by one as well.
                 self.hang_up()
                 return CollectorError(f"{self.url} answers, but {error}", code=STRANGE), pause
         try:
@@ -307,7 +312,10 @@ class Client(contextlib.AbstractContextManager["Client"]):
 def write_message(
     survey: Survey, reports: list[Any], *, groups: Mapping[str, str] | None = None, day: str | None = None
 ) -> bytes:
-    """Return a message with a fresh batch id, ready to be sent as often as it takes."""
+    """Return a message with a fresh batch id.
+
+    It may be sent repeatedly.
+    """
     message = {"survey": survey.fingerprint, "batch": secrets.token_hex(16)}
     more: dict[str, Any] = {"day": day or today().isoformat(), "reports": reports}
     more |= {"groups": dict(groups)} if groups else {}
@@ -315,7 +323,7 @@ def write_message(
 
 
 def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] = ()) -> CountsFile:
-    """Return counts as a collector gives them as a file of counts holds them."""
+    """Convert a collector's counts to a file of counts."""
     declared = [*record["by"], "day"]
     strange = next((name for name in by if name not in declared), None)
     if strange is not None:
@@ -340,8 +348,8 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
     origin = Origin(permanent=accepted) if survey.needs_secret else Origin()
     origin = Origin(simulated=accepted) if record["is_simulated"] else origin
     days = len({part["day"] for part in record["days"]})
-    # A collector cannot know how often one person reported. Where the survey says it, devices keep to it; but the same
-    # report again, with permanent noise, is within every limit.
+    # A collector cannot know how often a person reported. Devices keep to the survey's limit, but with permanent noise
+    # the same report may come again within every limit.
     most = math.inf if survey.most_reports is None or survey.is_permanent else survey.most_reports
     files, of_groups = max(1, min(days, most)), {key: int(min(len(of_key), most)) for key, of_key in days_of.items()}
     heading = Heading((survey,), tuple(by), account, (), (origin,), int(files), (), of_groups if by else {})
@@ -349,7 +357,10 @@ def to_counts_file(survey: Survey, record: Mapping[str, Any], by: Sequence[str] 
 
 
 def _read_record(text: bytes, *needs: str) -> dict[str, Any]:
-    """Read JSON that holds this; whatever else answers is no collector."""
+    """Parse a JSON object with these keys.
+
+    Anything else is not a collector's.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -360,7 +371,7 @@ def _read_record(text: bytes, *needs: str) -> dict[str, Any]:
 
 
 def _read_receipt(text: bytes, sent: tuple[str, str], reports: int) -> Receipt:
-    """Read the answer to a message: it names its survey and its batch, and accounts for every report."""
+    """Parse the answer to a message; it must account for every report."""
     answer = _read_record(text, "survey", "batch", "accepted", "rejected")
     accepted, rejected = answer["accepted"], answer["rejected"]
     if (answer["survey"], answer["batch"]) != sent:
@@ -398,16 +409,17 @@ def _read_surveys(text: bytes) -> list[dict[str, Any]]:
 
 
 def simulated_survey() -> Survey:
-    """Return the survey of simulated devices where none is named: ages, as those of real people.
-
-    Its epsilon is its own: reports of a survey that somebody starts from the studio's template are not mixed with them.
-    """
+    """Return the default survey of simulated devices: real people's ages."""
+    # No template has this epsilon, so a survey from the studio does not mix with simulated reports.
     mechanism = TruncatedGeometric(Integers(0, 99, unit="year"), 0.06)
     return Survey(mechanism, name="age", title="How old are you?")
 
 
 def simulated_values(survey: Survey, people: int) -> Values:
-    """Return the values of made-up people: for ages real ones, anywhere else a hump over the values."""
+    """Return values of simulated people.
+
+    Real ages, or a hump over other values.
+    """
     generator = np.random.default_rng()
     if survey == simulated_survey():
         return generator.choice(adult_ages().values(), people)
@@ -418,7 +430,7 @@ def simulated_values(survey: Survey, people: int) -> Values:
 
 
 def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] | None = None) -> Receipt:
-    """Let each of made-up people's devices send one report, many at a time."""
+    """Simulate people whose devices each send one report, many at a time."""
     reports = Wire.of(survey).to_lists(survey.privatize(simulated_values(survey, people), taken=True))
     generator, done, lock, own = np.random.default_rng(), Receipt(0), Lock(), local()
     clients: list[Client] = []
@@ -445,10 +457,10 @@ def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] 
 
 @dataclass(frozen=True)
 class Outbox:
-    """Messages on their way: one a line, below a line that says what they are.
+    """Unsent messages in a file, one per line, below their metadata.
 
-    Values are blurred once: blurred again after an interruption, a person would have sent two reports. What was sent
-    is written down beside the outbox; sent twice, it is counted once.
+    We add noise once: with new noise after an interruption, a person would send two reports. A file beside the outbox
+    records what was sent. A message sent twice counts once.
     """
 
     path: Path
@@ -459,11 +471,11 @@ class Outbox:
     values: str
     """Digest of the file of values."""
     name: str
-    """Random, and written beside what was sent: what was sent of another outbox says nothing of this one."""
+    """Random name, which ties the record of sent messages to this outbox."""
 
     @property
     def sent(self) -> int:
-        """How many messages were answered."""
+        """Number of answered messages."""
         try:
             name, number = receipts_of(self.path).read_text().split()
             return int(number) if name == self.name else 0
@@ -472,7 +484,10 @@ class Outbox:
 
     @classmethod
     def open(cls, path: Path, survey: Survey, to: str = "") -> Outbox | None:
-        """Return the outbox at a path, on its way to a collector; None where there is none."""
+        """Open the outbox at a path for a collector.
+
+        Return None if there is none.
+        """
         if not path.exists():
             return None
         try:
@@ -504,7 +519,7 @@ class Outbox:
         secret_column: str = "",
         batch_size: int = LIMITS.batch_size,
     ) -> tuple[Outbox, Privatized]:
-        """Blur a file of values into an outbox, in a random order; a whole one or none."""
+        """Privatize a file of values into a whole outbox, in random order."""
         groups = tuple(survey.groups)
         with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".confide-") as folder:
             reports = Path(folder) / "reports.csv"
@@ -530,9 +545,9 @@ class Outbox:
         receipts: Path | None = None,
         invitations: Sequence[str] = (),
     ) -> Receipt:
-        """Send what was not sent yet, and remove the outbox when all of it was answered, and that is written down.
+        """Send the rest, record it in `receipts`, and remove the outbox.
 
-        The n-th message goes with the n-th invitation, also after an interruption: one that was counted spends none.
+        The n-th message goes with the n-th invitation, also after an interruption: a repeated message spends none.
         """
         if invitations and len(invitations) < self.messages:
             raise DataFileError(
@@ -563,7 +578,10 @@ class Outbox:
         return found
 
     def _cure(self, error: CollectorError, number: int) -> str:
-        """Say what to do about an answer to the message of this number; nothing where nothing helps."""
+        """Say what to do about an error of this message.
+
+        Empty if nothing helps.
+        """
         if error.code == "day":
             return (
                 f"These reports waited in {self.path} for too long. Ask the curator to let these days in again "
@@ -581,9 +599,9 @@ class Outbox:
     @staticmethod
     @contextlib.contextmanager
     def held(path: Path) -> Iterator[None]:
-        """Hold the outbox at a path while it is filled and sent: two that send one file at once count everybody twice.
+        """Lock an outbox while it is filled and sent.
 
-        The lock beside it ends with its process, also by kill -9.
+        The lock ends with the process, even after kill -9.
         """
         beside = path.with_name(path.name + ".lock")
         while True:
@@ -598,24 +616,27 @@ class Outbox:
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(beside.stat(), os.fstat(number)):
                     break
-            os.close(number)  # whoever had it was done in this moment, and took the file away
+            os.close(number)  # its owner finished just now and removed the file
         try:
             os.ftruncate(number, 0)
             os.write(number, str(os.getpid()).encode())
             yield
         finally:
-            with contextlib.suppress(OSError):  # of Windows, which removes no open file: it may lie there
-                beside.unlink()  # while it is held, so that it is nobody else's
+            with contextlib.suppress(OSError):  # Windows cannot remove an open file; it may stay
+                beside.unlink()  # while we hold the lock, so that it is nobody else's
             os.close(number)
 
 
 def receipts_of(values: Path) -> Path:
-    """Return where it is written down what was sent of a file of values, or of an outbox."""
+    """Return the file that records what was sent."""
     return values.with_name(values.name + ".sent")
 
 
 def require_unsent(values: Path, survey: Survey) -> None:
-    """Refuse a file of values that was sent before: blurred and sent again, everybody would be counted twice."""
+    """Refuse a file of values that was sent before.
+
+    Everybody would count twice.
+    """
     try:
         lines = receipts_of(values).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -626,8 +647,8 @@ def require_unsent(values: Path, survey: Survey) -> None:
             one = json.loads(line)
             known, place, day = (one["values"], one["survey"]), one["to"], one["day"]
         except (ValueError, KeyError, TypeError):
-            continue  # of somebody else's making
-        # With permanent noise the same value is reported anew every day, and tells no more than on the first.
+            continue  # not our line
+        # With permanent noise a value may be reported every day, and reveals no more than on the first.
         if known == (digest, survey.fingerprint) and (day == today().isoformat() or not survey.needs_secret):
             raise DataFileError(
                 f"{values} was sent to {place} before, says {receipts_of(values)}; sent again, everybody in it would "
@@ -643,7 +664,7 @@ def _digest(values: Path) -> str:
 
 
 def _messages(path: Path, survey: Survey, groups: tuple[str, ...], batch_size: int) -> Iterator[bytes]:
-    """Return reports as messages, those of one group together."""
+    """Yield reports as messages, one group per message."""
     wire, day = Wire.of(survey), today().isoformat()
     waiting: dict[tuple[str, ...], list[object]] = {}
     for rows in csv_batches(str(path), Request(wire.alphabet, keep=groups)):

@@ -1,4 +1,7 @@
-"""HTTP of a collector: raw ASGI, for a framework's layers would cost as much as all the rest."""
+"""HTTP of a collector, as raw ASGI.
+
+A framework would double the cost of a request.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from confide.collector.readings import Readings
-from confide.collector.service import Collector, Entry, Refusal, Room, count_parts, shown, too_many_parts
+from confide.collector.service import Collector, Entry, Readings, Refusal, Room, count_parts, shown, too_many_parts
 from confide.collector.stores import ADMISSIONS, StoreError
 from confide.collector.wire import LIMITS
 
@@ -34,7 +36,7 @@ Reply = tuple[int, bytes, list[tuple[bytes, bytes]]]
 UNKEPT = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 JSON = [(b"content-type", b"application/json"), *UNKEPT]
 
-# Pages hold styles and pictures of their own, and neither scripts nor anything from elsewhere.
+# Pages contain their styles and pictures; they load no scripts and nothing from elsewhere.
 HTML = [
     (b"content-type", b"text/html; charset=utf-8"),
     *UNKEPT,
@@ -57,11 +59,11 @@ class Call:
     Attributes
     ----------
     path, method, headers
-        What was asked.
+        The request line and headers.
     address
-        Where it is from.
+        The client's address.
     receive
-        Receives the message that comes with it, part by part.
+        Receives the body, part by part.
     held
         Bytes of room that it holds.
     """
@@ -74,48 +76,48 @@ class Call:
     held: int = 0
 
     def header(self, name: bytes) -> str | None:
-        """Return a header as text; None where it did not come."""
+        """Return a header as text; None if missing."""
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1")
 
     @property
     def secret(self) -> str | None:
-        """The token that came with it."""
+        """The token of the request."""
         kind, _, secret = (self.header(b"authorization") or "").partition(" ")
         return secret.strip() if kind.lower() == "bearer" and secret else None
 
 
 class Guest(Protocol):
-    """What is served beside a collector, by its server and with its tokens, such as the studio."""
+    """An application on the collector's server, such as the studio."""
 
     async def answer(self, call: Call, body: Callable[[], Awaitable[bytes]]) -> Reply:
-        """Answer a request, or refuse it; `body` receives its message, within the collector's limits."""
+        """Answer or refuse a request; `body` receives its message within the limits."""
 
     def start(self) -> None:
-        """Begin, when the server does."""
+        """Start with the server."""
 
     def close(self) -> None:
-        """End, when the server does."""
+        """End with the server."""
 
 
 def refuse(refusal: Refusal) -> Reply:
-    """Return a refusal as it is answered."""
+    """Return a refusal as a reply."""
     body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
     extra = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
     extra += [(b"www-authenticate", b"Bearer")] if refusal.status == 401 else []
     extra += [(b"allow", ", ".join(refusal.allow).encode())] if refusal.allow else []
-    # What is left of a message that nobody reads would be taken for the next request.
+    # The unread rest of a message would be parsed as the next request.
     extra += [(b"connection", b"close")] if refusal.status in (408, 413) else []
     return refusal.status, body, [*JSON, *extra]
 
 
 def not_found() -> Refusal:
-    """Return the refusal of a path that nobody knows."""
+    """Return the refusal of an unknown path."""
     return Refusal(404, "not-found", "There is nothing here. See docs/collector.md for what there is.")
 
 
 def require_method(method: str, *known: str) -> None:
-    """Refuse other methods than these."""
+    """Refuse all methods but these."""
     if method not in known and not (method == "HEAD" and "GET" in known):
         refusal = Refusal(405, "method", f"This takes {' and '.join(known)}; got {method[:20]}.")
         refusal.allow = ("GET", "HEAD", *known[1:]) if known[0] == "GET" else known
@@ -124,7 +126,7 @@ def require_method(method: str, *known: str) -> None:
 
 @cache
 def _design() -> str:
-    """Return the design of all pages, and what it does not have: one narrow column, and a row for each survey."""
+    """Return the shared styles, plus those of the start page."""
     shared = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
     return f"""{shared}
 body {{ margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
@@ -147,7 +149,10 @@ button {{ font-weight: 600; cursor: pointer; }}
 
 
 def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
-    """Return the page at the root: what this is, where people take part, and a form that shows a survey's page."""
+    """Return the start page.
+
+    The surveys, with links to take part and forms.
+    """
     surveys = ""
     for entry in entries:
         fingerprint, title = entry.stored.fingerprint, escape(entry.survey.title)
@@ -208,7 +213,7 @@ class Application:
         is_refused = False
         try:
             status, body, sent = await self._answer(scope, call)
-            # A batch of which no report counts is refused as well; looked for before the list of what is rejected.
+            # Treat a batch without an accepted report as refused too; "accepted" precedes the list of rejects.
             is_refused = call.path == "/v1/reports" and b'"accepted":0,' in body[:200]
         except Refusal as refusal:
             status, body, sent = refuse(refusal)
@@ -217,14 +222,14 @@ class Application:
             self.collector.commits.fault = str(error)
             said = "The store cannot be used now. Send the same again later: it is counted once."
             status, body, sent = refuse(Refusal(503, "unavailable", said, retry_after=2))
-        except Exception as error:  # whatever it is: nobody is shown a traceback, and no message may be in one
+        except Exception as error:  # show no traceback to anybody: it may contain a message
             LOG.error("A request failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback may hold a message
             status, body, sent = refuse(Refusal(500, "failed", "This failed here. Nothing of it was counted."))
-        if is_refused:  # here, and not where the refusal is known: it knows the message, which would stay in memory
+        if is_refused:  # not in the handler above, whose traceback would keep the message in memory
             await self._slow_down(call)
         origin = call.headers.get(b"origin")
         if origin is not None and origin.decode("latin-1") in self.collector.settings.origins:
-            # A page of a known web site may read the answer.
+            # Pages of a known web site may read the answer.
             headers = b"content-type, content-encoding, authorization, confide-invitation"
             sent = [
                 *sent,
@@ -237,15 +242,14 @@ class Application:
         sent = [*sent, *([] if origin is None else [(b"vary", b"origin")]), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": sent})
         body = b"" if call.method == "HEAD" else body
-        if len(body) > LIMITS.free:  # what was held is held until this is read: the second call waits for it
+        if len(body) > LIMITS.free:  # hold the room until the client has read this: the second call waits for it
             await send({"type": "http.response.body", "body": body, "more_body": True})
             body = b""
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, scope: Scope, call: Call) -> Reply:
         if len(call.headers) < len(scope["headers"]):
-            # Refuse a header that came twice: the last would win, and whoever is in front of us may have read the
-            # other.
+            # Refuse repeated headers: we would read the last one, and a proxy in front of us may have read the first.
             names = Counter(name for name, _ in scope["headers"])
             single = (b"authorization", b"confide-invitation", b"content-encoding", b"content-type", b"host", b"origin")
             twice = next((name for name in single if names[name] > 1), None)
@@ -269,7 +273,7 @@ class Application:
         if call.path in ("/", "/healthz", "/metrics"):
             require_method(call.method, "GET")
             if call.path == "/healthz":
-                if self._looking is None or self._looking.done():  # one look for all who ask meanwhile
+                if self._looking is None or self._looking.done():  # one check for all who ask meanwhile
                     self._looking = asyncio.create_task(asyncio.to_thread(self._look))
                 if not await asyncio.shield(self._looking):
                     raise Refusal(503, "unavailable", "The store cannot be used now.", retry_after=2)
@@ -315,7 +319,7 @@ class Application:
         fingerprint, stored = entry.stored.fingerprint, entry.stored
         if what == "":
             require_method(call.method, "GET")
-            # Who may take part stands beside the survey, so that a person is not asked in vain.
+            # Say who may take part, so that a device does not ask a person in vain.
             admission = "closed" if entry.stored.is_closed else entry.stored.admission
             simulated = [(b"confide-simulated", b"true")] if stored.is_simulated else []
             return 200, stored.document.encode(), [*JSON, (b"confide-admission", admission.encode()), *simulated]
@@ -325,11 +329,11 @@ class Application:
             await asyncio.to_thread(self.collector.store.close_survey, fingerprint)
             await asyncio.to_thread(self.collector.refresh)
             return 200, orjson.dumps({"survey": fingerprint, "is_closed": True}), JSON
-        if what == "page" and call.method == "POST":  # a browser's form: a token in a body stays out of URLs
+        if what == "page" and call.method == "POST":  # a browser's form, which keeps the token out of the URL
             form_type = b"application/x-www-form-urlencoded"
             if call.headers.get(b"content-type", b"").partition(b";")[0].strip() != form_type:
                 raise Refusal(415, "type", "A form is sent as application/x-www-form-urlencoded.")
-            text = await self._body(call, 2**12, is_json=False)  # bytes: it has one field
+            text = await self._body(call, 2**12, is_json=False)  # 4 KiB, for one field
             try:
                 form = parse_qs(text.decode("utf-8", "replace"), max_num_fields=4)
             except ValueError:
@@ -347,7 +351,10 @@ class Application:
         return 200, body, sent
 
     def _look(self) -> bool:
-        """Whether the store can be written to now; after a failure, whether it has room as well."""
+        """Whether the store is writable now.
+
+        After a failure, whether it has room too.
+        """
         commits, store = self.collector.commits, self.collector.store
         try:
             (store.check if commits.fault else store.look)()
@@ -360,9 +367,11 @@ class Application:
     # Messages.
 
     async def _body(self, call: Call, most: int = 0, most_parts: int = 0, *, is_json: bool = True) -> bytes:
-        """Receive a whole message in time, and unpack it; refuse it as soon as it is known to be too large.
+        """Receive and unpack a message.
 
-        Other types than JSON are refused: a foreign page could send those without the browser asking us first.
+        Refuse it early if it is slow or too large.
+
+        Only JSON is allowed: a foreign page could send other types without a preflight request.
         """
         kind = call.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if is_json and kind != b"application/json":
@@ -380,17 +389,17 @@ class Application:
         if encoding != b"gzip":
             raise Refusal(415, "encoding", "A message is sent as it is, or with Content-Encoding: gzip.")
         stated_size = int.from_bytes(body[-4:], "little")  # gzip ends with it
-        # Few bytes are unpacked on the event loop: 4 MiB of gzip that hold nothing at all take most of a second.
+        # Unpack only small messages on the event loop: 4 MiB of empty gzip blocks take most of a second.
         if stated_size <= LIMITS.light and len(body) <= 2**13:
             return _unzip(body, most, stated_size)
         await self._hold(call, min(stated_size, most))
         return await self.collector.do_in_turn(call.address, _unzip, body, most, stated_size, most_parts)
 
     async def _hold(self, call: Call, size: int) -> None:
-        """Wait for room for a large message; it is held until the answer is read."""
+        """Wait for room for a large message, and hold it."""
         if call.held:
             return
-        size = max(size, 2**20)  # what it is parsed into has to find room as well
+        size = max(size, 2**20)  # the parsed message needs room too
         try:
             await self.room.enter(call.address, size, self.collector.settings.body_seconds)
         except TimeoutError:
@@ -404,14 +413,14 @@ class Application:
             call.held = 0
 
     async def _slow_down(self, call: Call) -> None:
-        """Let whoever is refused again and again wait: 200 connections would leave nobody else a turn."""
+        """Delay an address that we refuse again and again."""
         self._refused[call.address] += 1
         if call.address and self._refused[call.address] > LIMITS.most_refused:
             self._leave(call)
             await asyncio.sleep(1)
 
     async def _receive(self, call: Call, most: int) -> bytes:
-        """Receive a message, and refuse it where it takes too long: `_watch` cancels the task then."""
+        """Receive a message; `_watch` cancels the task if it takes too long."""
         task = asyncio.current_task()
         self._receiving[task] = time.monotonic()
         try:
@@ -437,22 +446,22 @@ class Application:
                 raise _too_large(most)
             if not message.get("more_body", False):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
-            if size > LIMITS.free and not call.held:  # nobody said how long it would be
-                del self._receiving[task]  # the wait for room is not the sender's
+            if size > LIMITS.free and not call.held:  # the client did not state the length
+                del self._receiving[task]  # the wait for room does not count against the client
                 await self._hold(call, 2 * most)
                 self._receiving[task] = time.monotonic()
 
     # Web sites.
 
     def _require_known_site(self, call: Call) -> None:
-        """Refuse pages of other web sites, and a name that is not ours.
+        """Refuse pages of other web sites and foreign host names.
 
-        A page whose name points here for a moment reads without saying where it is from; to send, it has to say it.
+        The host name matters for DNS rebinding: such a page reads without an Origin header, but needs one to send.
         """
         origin, host = call.header(b"origin"), call.header(b"host") or ""
         known = self.collector.settings.origins
         if origin is not None:
-            # Our own page is at an address or at localhost. A name says nothing: its owner may let it point here.
+            # Our own page is at an IP address or localhost. A name proves nothing: its owner may point it here.
             if origin not in known and not (origin.partition("://")[2] == host and _is_address(host)):
                 raise Refusal(403, "origin", "Pages of this web site may not ask this collector.")
         elif call.method == "POST" or call.path == "/healthz" or not host or _is_address(host):
@@ -464,7 +473,10 @@ class Application:
     # Beside requests.
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Start and end with the server: when it ends, all that was handed over is counted first."""
+        """Start and end with the server.
+
+        At the end, count all queued batches first.
+        """
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
@@ -486,10 +498,10 @@ class Application:
                 return
 
     async def _keep(self) -> None:
-        """Look at what changed, every second, and forget what is past, every ten minutes."""
+        """Reload every second, and forget closed days every ten minutes."""
         looks = 0
         while True:
-            # Whatever fails, go on: a keeper that ends would leave revoked tokens good for ever.
+            # Go on after any failure: without this task, revoked tokens would stay valid.
             await self._try(self.collector.refresh)
             if looks % 600 == 0:
                 await self._try(self.collector.forget)
@@ -498,7 +510,7 @@ class Application:
 
     async def _try(self, work: Callable[[], None]) -> None:
         try:
-            with contextlib.suppress(StoreError):  # busy or gone for now, as whoever sends is told
+            with contextlib.suppress(StoreError):  # busy or gone for now; clients get that answer
                 await asyncio.to_thread(work)
         except Exception as error:
             said = f"{work.__name__}: {type(error).__name__}"
@@ -507,7 +519,10 @@ class Application:
                 LOG.error("The collector's keeper failed, and goes on: %s", said)  # noqa: TRY400 - as above
 
     async def _watch(self) -> None:
-        """End the wait for messages that do not come: one look at all of them costs less than a clock for each."""
+        """Cancel slow messages.
+
+        One loop over all is cheaper than a timer each.
+        """
         while True:
             before = time.monotonic() - self.collector.settings.body_seconds
             for task in [task for task, began in self._receiving.items() if began < before]:
@@ -531,9 +546,9 @@ def _too_large(most: int) -> Refusal:
 
 
 def _unzip(body: bytes, most: int, stated: int, most_parts: int = 0) -> bytes:
-    """Unpack gzip, no more than is allowed or was stated: a bomb is noticed before it goes off."""
+    """Unpack gzip, but no more bytes than allowed or stated."""
     unpacker, limit = zlib.decompressobj(31), min(most, stated) + 1
-    first = 2**19  # bytes, after which it is looked whether there are too many parts already
+    first = 2**19  # bytes after which we check the number of parts
     try:
         whole = unpacker.decompress(body, min(limit, first))
         if len(whole) == first < limit:

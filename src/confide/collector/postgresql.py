@@ -1,4 +1,4 @@
-"""Store in PostgreSQL: several processes may count into one database."""
+"""Store in PostgreSQL, which several processes may share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ImportError:
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 LOCK = 0x636F6E66
-"""Number of the lock that keeps two processes from making the tables at once."""
+"""Advisory lock: one process at a time creates tables or changes settings."""
 
 GATE = LOCK + 1
 """Advisory lock: shared by transactions that count, exclusive for closing a day or a survey."""
@@ -31,7 +31,7 @@ Found = TypeVar("Found")
 
 
 class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
-    """Connection that ends itself where the database is silent for too long, over whatever kind of link."""
+    """Connection that ends itself if the database is silent for too long."""
 
     seconds = LIMITS.database_seconds
 
@@ -43,7 +43,7 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
                 while True:
                     ready = yield wanted
                     if not ready and time.monotonic() > end:
-                        self.pgconn.finish()  # at once: whoever undoes the transaction would wait as long again
+                        self.pgconn.finish()  # at once: undoing the transaction would wait as long again
                         raise psycopg.OperationalError(f"No answer for {self.seconds:g} seconds.")
                     wanted = gen.send(ready)
             except StopIteration as ended:
@@ -65,7 +65,7 @@ class PostgresStore(Store):
         seconds = LIMITS.lock_seconds
         connection = TimedConnection.connect(self._url, connect_timeout=int(seconds), autocommit=True)
         try:
-            # Whatever the server's default is: an answer is sent when the reports are durable.
+            # Override the server's default: we answer when the reports are durable.
             limits = f"SET lock_timeout = '{seconds:g}s'; SET statement_timeout = '{LIMITS.database_seconds:g}s'"
             connection.execute(f"SET synchronous_commit = on; {limits}".encode())
         except psycopg.Error:
@@ -124,7 +124,7 @@ class PostgresStore(Store):
         return super()._spend(connection, batch)
 
     def commit(self, batches: Sequence[Batch]) -> list[Fate]:
-        # Up to five times: a transaction may be rolled back for the sake of another process's.
+        # Up to five times: PostgreSQL may roll a transaction back in favour of another process.
         with explained((psycopg.Error,), "The database"):
             for _ in range(4):
                 with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
@@ -141,7 +141,7 @@ class PostgresStore(Store):
     def claim(self, connection: Connection, batches: Sequence[Batch]) -> set[str]:
         if not batches:
             return set()
-        # In the order of marks, so that two processes wait for one another in turn.
+        # Sorted by mark, so that two processes lock rows in the same order.
         rows = sorted((one.mark, one.content, one.day) for one in batches)
         selected, values = self.spread(["mark", "content", "day"], rows)
         more = "ON CONFLICT DO NOTHING RETURNING mark"
@@ -154,7 +154,7 @@ class PostgresStore(Store):
         return f"SELECT * FROM unnest({marks})", [list(column) for column in zip(*rows, strict=True)]
 
     def sort(self) -> None:
-        # Rows lie where they were written last, and with them the number of a transaction.
+        # Rows lie in the order of writing, and carry the number of their transaction.
         with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
             self.take_time(connection)
             for table in ("batches", "counts", "accounts"):

@@ -1,35 +1,51 @@
-"""Service of a collector: reads messages, lets them be counted, and answers; knows nothing of HTTP but its numbers."""
+"""Service of a collector.
+
+Reads messages, counts them, and answers readings, without HTTP.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import multiprocessing
 import re
 import threading
 import time
-from collections import Counter, deque
+import warnings
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
+from confide.check.fit import fit
 from confide.collector import stores
+from confide.collector.client import to_counts_file
+from confide.collector.stores import ACCEPTED, split_cell
 from confide.collector.wire import LIMITS, Wire, today
+from confide.data.files import diagnosis_record, estimate_record, to_json
+from confide.data.files.records import plain
 from confide.errors import ConfideError, InvalidParameterError
+from confide.estimates.diagnosis import diagnose
+from confide.estimates.estimate import assess_pool
+from confide.evidence.counts import Counts
+from confide.solve.methods import Stacked
 from confide.surveys.survey import Survey
 from confide.values.wording import counted
 
 Waiting = tuple[int, "asyncio.Future[None]"]
-"""A size, and the future that is done when there is room for it."""
+"""A size, and the future that completes when there is room for it."""
 
 
 class Room:
-    """Room for so much at a time, in total and for each address; addresses that wait take turns.
+    """Limited room, in total and per address; waiting addresses take turns.
 
-    Addresses are known while something of theirs is inside or waits, and nowhere else.
+    We know an address only while something of it is inside or waits.
     """
 
     def __init__(self, most: int, most_each: int) -> None:
@@ -38,7 +54,10 @@ class Room:
         self._waiting: dict[str, deque[Waiting]] = {}
 
     async def enter(self, address: str, size: int, seconds: float | None = None) -> None:
-        """Wait for room; `TimeoutError` where there is none in time, or too many wait. Whoever entered must leave."""
+        """Wait for room, and then leave.
+
+        `TimeoutError` if none in time or too many wait.
+        """
         if address not in self._waiting and self._fits(address, size):
             self._inside[address] += size
             return
@@ -52,7 +71,7 @@ class Room:
             async with asyncio.timeout(seconds):
                 await waiting[1]
         except BaseException:
-            if waiting[1].done() and not waiting[1].cancelled():  # it was let in, in the same moment
+            if waiting[1].done() and not waiting[1].cancelled():  # it was let in at the same moment
                 self.leave(address, size)
             elif waiting in self._waiting.get(address, ()):
                 self._waiting[address].remove(waiting)
@@ -67,7 +86,7 @@ class Room:
         self._admit()
 
     def _fits(self, address: str, size: int) -> bool:
-        # Whatever is larger than the room still enters, alone.
+        # Something larger than the room may still enter alone.
         return (
             self._inside.total() + size <= max(self.most, size)
             and self._inside[address] + size <= max(self.most_each, size)
@@ -80,14 +99,14 @@ class Room:
             size, future = line.popleft()
             if line:
                 self._waiting[address] = line  # at the end: others come first next time
-            if not future.cancelled():  # whoever waited has not gone in this moment
+            if not future.cancelled():  # the client may have left just now
                 self._inside[address] += size
                 future.set_result(None)
 
 
 @dataclass
 class Tallies:
-    """Numbers of what one process has done since it began, for operators; nothing of any survey or sender."""
+    """Totals of one process for operators, without surveys or senders."""
 
     batches: Counter[str] = field(default_factory=Counter)
     accepted: int = 0
@@ -98,23 +117,23 @@ class Tallies:
 
 
 class GroupCommit:
-    """A thread that counts what waits. The event loop hands batches over and gets what became of them."""
+    """A thread that counts waiting batches and returns their fates."""
 
     def __init__(self, store: stores.Store) -> None:
         self.store, self.tallies = store, Tallies()
         self.fault = ""
-        """Why the last transaction failed; empty where it did not."""
+        """Why the last transaction failed; empty if it did not."""
         self.waiting: list[tuple[stores.Batch, asyncio.Future[stores.Fate]]] = []
         self._changed = threading.Condition()
         self._is_ending = False
         self._thread = threading.Thread(target=self._work, name="confide-commit", daemon=True)
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start the thread."""
         self._thread.start()
 
     def hand_over(self, batch: stores.Batch) -> asyncio.Future[stores.Fate]:
-        """Let a batch be counted; the future is done when it is durable, or fails when it is not counted."""
+        """Queue a batch; the future completes when it is durable, or fails."""
         future = asyncio.get_running_loop().create_future()
         with self._changed:
             self.waiting.append((batch, future))
@@ -123,7 +142,7 @@ class GroupCommit:
         return future
 
     def finish(self) -> None:
-        """Count all that waits, then end."""
+        """Count all waiting batches, then end."""
         with self._changed:
             self._is_ending = True
             self._changed.notify()
@@ -133,21 +152,21 @@ class GroupCommit:
         is_tidy, last = True, 0
         while True:
             if last > 1:
-                # Those who were answered send again: one of them alone in a transaction would cost the others a whole
-                # synchronisation of the disk, some 5 ms.
+                # Clients that we just answered send again. If one of them got a transaction of its own, the others
+                # would wait for a whole disk sync, some 5 ms.
                 time.sleep(0.002)
             with self._changed:
                 while not self.waiting and not self._is_ending:
                     if not self._changed.wait(None if is_tidy else 1.0):
                         break
-                # Who ends does not wait for a store that is gone once more for each thousand.
+                # At the end, do not wait for a lost store again for every thousand batches.
                 most = len(self.waiting) if self._is_ending and self.fault else LIMITS.most_together
                 now, self.waiting = self.waiting[:most], self.waiting[most:]
             last, is_tidy = len(now), not now
             if now:
                 self._count(now)
                 continue
-            try:  # a second without a batch: the log, until now, tells in which order they came
+            try:  # after a second without batches, remove the log, which shows their order
                 self.store.tidy()
             except stores.StoreError as error:
                 self.fault = str(error)
@@ -160,7 +179,7 @@ class GroupCommit:
         failure: Exception | None = None
         try:
             fates = self.store.commit([batch for batch, _ in now])
-        except Exception as error:  # whatever it is, those who wait must be told
+        except Exception as error:  # any error must reach those who wait
             failure = (
                 error
                 if isinstance(error, stores.StoreError)
@@ -174,30 +193,21 @@ class GroupCommit:
             if fate is stores.Fate.COUNTED:
                 self.tallies.accepted += batch.accepted
                 self.tallies.rejected += sum(batch.rejected.values())
-        futures = [future for _, future in now]
-        loop = futures[0].get_loop()
+
+        def answer() -> None:
+            for place, (_, future) in enumerate(now):
+                if future.done():  # the client has gone
+                    continue
+                if failure is None:
+                    future.set_result(fates[place])
+                else:
+                    future.set_exception(failure)
+
+        loop = now[0][1].get_loop()
         if not loop.is_closed():
-            loop.call_soon_threadsafe(_answer, futures, fates, failure)  # one call for all: each is a system call
+            loop.call_soon_threadsafe(answer)  # one call for all: each is a system call
 
 
-def _answer(futures: list[asyncio.Future[stores.Fate]], fates: list[stores.Fate], failure: Exception | None) -> None:
-    for place, future in enumerate(futures):
-        if future.done():  # whoever waited has gone
-            continue
-        if failure is None:
-            future.set_result(fates[place])
-        else:
-            future.set_exception(failure)
-
-
-NOT_COUNTED = {
-    stores.Fate.CONFLICT: (409, "conflict", "This batch id was used for other reports. Draw a new one for each batch."),
-    stores.Fate.CLOSED: (410, "closed", "This survey is closed, and takes no more reports."),
-    stores.Fate.SPENT: (403, "spent", "This invitation is unknown, or spent."),
-}
-"""Refusals of a batch that is not counted, nor was before."""
-
-P = ParamSpec("P")
 T = TypeVar("T")
 
 KEYS = frozenset(("survey", "batch", "day", "reports", "groups"))
@@ -206,10 +216,13 @@ BATCH = re.compile("[0-9a-f]{32}").fullmatch
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, and no failure
-    """An answer other than success: a status of HTTP, a code for programs, a sentence for people."""
+    """An answer other than success.
+
+    HTTP status, code for programs, sentence for people.
+    """
 
     allow: tuple[str, ...] = ()
-    """Methods that are taken, where another one came."""
+    """Methods that are allowed, if another one came."""
 
     def __init__(self, status: int, code: str, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
@@ -223,23 +236,23 @@ class Settings:
     Attributes
     ----------
     most_bytes
-        Size of a message, unpacked.
+        Most bytes of an unpacked message.
     most_reports
         Reports in a batch.
     most_waiting
-        Batches that wait to be counted; more are sent away with 429.
+        Batches that wait to be counted; more get status 429.
     most_a_second
-        Batches that one process takes a second, on average over a few; 0 for no limit.
+        Batches per second of one process, averaged over a few; 0 for no limit.
     window
-        Days back that a report may be of, where the store does not say it.
+        Days back that reports are taken, unless the store says otherwise.
     body_seconds
         Seconds that a message may take to arrive, and to wait for room.
     most_held, most_held_each
-        Bytes of large messages that are held at a time, in total and from one address; others wait.
+        Bytes of large messages held at a time, in total and per address; others wait.
     most_connections
-        Connections at a time; whoever comes then is told to come again.
+        Connections at a time; others must come back later.
     most_computing
-        Estimates, diagnoses and pages that are computed or wait for it.
+        Estimates, diagnoses and pages that are computed or wait.
     origins
         Web sites whose pages may upload, such as ``https://example.org``.
     """
@@ -258,7 +271,10 @@ class Settings:
 
     @property
     def most_parts(self) -> int:
-        """Commas and brackets in a message: ten for each report; one may take 230 bytes when parsed."""
+        """Most commas and brackets in a message.
+
+        Ten per report, at up to 230 bytes parsed.
+        """
         return max(LIMITS.light, 10 * self.most_reports)
 
 
@@ -272,14 +288,14 @@ class Entry:
 
     @classmethod
     def of(cls, stored: stores.StoredSurvey) -> Entry:
-        """Return a stored survey, ready to be served."""
+        """Prepare a stored survey for serving."""
         survey = stored.survey
         return cls(stored, survey, Wire.of(survey))
 
 
 @dataclass
 class Days:
-    """Days that reports may be of now, by their texts: a window that moves on by itself and never back."""
+    """Days that are open now: a window that only moves forward."""
 
     window: int
     clock: Callable[[], date] = today
@@ -288,16 +304,16 @@ class Days:
     _looked: float = -1.0
 
     def set(self, horizon: int, window: int) -> None:
-        """Say which days are open, from now on."""
+        """Set the horizon and the window."""
         if (horizon, window) != (self.horizon, self.window):
             self.horizon, self.window, self._looked = horizon, window, -1.0
 
     def number(self, text: Any) -> int:
-        """Return the number of a day inside the window."""
+        """Return the ordinal of an open day."""
         now = time.monotonic()
         if now - self._looked > 1:
             self._looked = now
-            # A day ahead, for where the sun rises early it is tomorrow already.
+            # One day ahead: east of us it is tomorrow already.
             last = self.clock().toordinal() + 1
             first = max(last - 1 - self.window, self.horizon, 1)
             self._known = {date.fromordinal(day).isoformat(): day for day in range(first, last + 1)}
@@ -307,7 +323,7 @@ class Days:
         return found
 
     def refuse(self, text: Any) -> Refusal:
-        """Return why a day is not taken."""
+        """Return the refusal of a day."""
         try:
             is_day = isinstance(text, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
             day = date.fromisoformat(text).toordinal() if is_day else 0
@@ -317,8 +333,8 @@ class Days:
             return Refusal(400, "malformed", f'day must be a day such as "2026-11-16"; got {shown(text)}.')
         start = self.clock().toordinal() - self.window
         if self.horizon > start + 1 and start <= day < self.horizon:
-            # A clock was wrong, here or of another process, or a curator moved the horizon. The device did nothing
-            # wrong, and must not drop its report.
+            # A clock was wrong, here or in another process, or a curator moved the horizon. The device did nothing
+            # wrong and must not drop its report.
             said = f"Days before {date.fromordinal(self.horizon)} are closed here: by the curator, or by a wrong clock."
             return Refusal(503, "clock", f"{said} Send this again later.", retry_after=3600)
         known = sorted(self._known)
@@ -327,7 +343,10 @@ class Days:
 
 
 class Prepared(NamedTuple):
-    """What is kept of a message while its batch is counted: the batch, its day as it was sent, and the answer."""
+    """A message ready to count.
+
+    The batch, its day as sent, and the answer.
+    """
 
     batch: stores.Batch
     day: str
@@ -335,14 +354,14 @@ class Prepared(NamedTuple):
 
 
 class Collector:
-    """Surveys of a store, served.
+    """The surveys of a store, open for reports.
 
     Attributes
     ----------
     store, settings
-        Where reports are counted, and the limits.
+        The store and the limits.
     commits
-        The group commit.
+        The thread that counts.
     """
 
     def __init__(
@@ -354,33 +373,33 @@ class Collector:
         self.entries: dict[str, Entry] = {}
         self.tokens: list[stores.StoredToken] = []
         self.unreadable: set[str] = set()
-        """Surveys of the store that cannot be read, and are not served."""
+        """Surveys of the store that we cannot read and do not serve."""
         self.began = time.time()
         self._begun, self._ended, self._looking, self._one = 0, 0, asyncio.Lock(), threading.Lock()
         self._tickets, self._drawn = float(self.settings.most_a_second), time.monotonic()
-        # One thread for work that would hold up the event loop: one piece at a time, addresses in turn.
+        # One thread for work that would block the event loop: one piece at a time, addresses in turn.
         self.turn, self.thread = Room(1, 1), ThreadPoolExecutor(1, thread_name_prefix="confide-parse")
 
     def refresh(self) -> None:
-        """Look again at surveys, tokens and the horizon: another process may have changed them."""
-        with self._one:  # of two at a time, the one that looked first might end last
+        """Reload surveys, tokens and the horizon, which other processes may change."""
+        with self._one:  # of two at a time, the one that read first might finish last
             self._begun += 1
             fresh, unreadable = {}, set()
             for stored in self.store.surveys():
                 known, mark = self.entries.get(stored.fingerprint), stored.fingerprint
                 try:
                     fresh[mark] = known if known is not None and known.stored == stored else Entry.of(stored)
-                except Exception:  # whatever is wrong with one row, its name too: the others are served
+                except Exception:  # one bad row, even a bad name, must not stop the others
                     unreadable.add(re.sub("[^0-9a-zA-Z]", "?", mark[:40]))
             self.entries, self.tokens, self.unreadable = fresh, self.store.tokens(), unreadable
             self.days.set(self.store.horizon(), self.store.window() or self.settings.window)
             self._ended = self._begun
 
     def forget(self) -> None:
-        """Remove marks of days that no report may be of any more.
+        """Remove the marks of days that are closed for good.
 
-        A day later than the window closes, so that the clocks of two processes may differ by as much. And no further
-        than reports of later days have come: a clock that is ahead for a while must not close days that are to come.
+        A day later than the window closes, so that the clocks of two processes may differ by a day. And never beyond
+        the newest report: a clock that runs ahead for a while must not close future days.
         """
         last = min(self.days.clock().toordinal(), self.store.newest())
         if last > self.days.window + 1:
@@ -394,16 +413,16 @@ class Collector:
         return found
 
     async def find(self, fingerprint: Any) -> Entry:
-        """Return the survey of this fingerprint; where it is unknown, the store is asked: others may have added it."""
+        """Return the survey of this fingerprint, reloading the store if necessary."""
         if isinstance(fingerprint, str) and fingerprint not in self.entries and BATCH(fingerprint) is not None:
             asked = self._begun
-            async with self._looking:  # one look for all who wait for it
+            async with self._looking:  # one reload for all who wait
                 if self._ended <= asked:
                     await asyncio.to_thread(self.refresh)
         return self.entry(fingerprint)
 
     def require(self, role: str, secret: str | None, fingerprint: str = "") -> None:
-        """Refuse whoever has no token for this."""
+        """Refuse a request without a token for this."""
         if secret is None:
             raise Refusal(401, "no-token", "This needs a token, in the header Authorization: Bearer TOKEN.")
         if not stores.is_allowed(secret, role, self.tokens, fingerprint):
@@ -412,9 +431,9 @@ class Collector:
     async def take(
         self, body: bytes, secret: str | None = None, invitation: str | None = None, address: str = ""
     ) -> bytes:
-        """Count a message, and return the answer to it when its reports are durable.
+        """Count a message, and return its answer when the reports are durable.
 
-        What takes a while is done in one thread, where addresses take turns.
+        Slow work runs in one thread, where addresses take turns.
         """
         if len(self.commits.waiting) >= self.settings.most_waiting:
             raise Refusal(429, "busy", "Too many batches wait. Send this one again later.", retry_after=1)
@@ -425,7 +444,7 @@ class Collector:
         prepared = self.prepare(body, secret, invitation, is_quick=True) if is_light else None
         if prepared is None:
             prepared = await self.do_in_turn(address, self.prepare, body, secret, invitation)
-        if isinstance(prepared, str):  # others may have added it
+        if isinstance(prepared, str):  # another process may have added the survey
             await self.find(prepared)
             prepared = await self.do_in_turn(address, self.prepare, body, secret, invitation)
         del body  # what waits is small
@@ -436,29 +455,33 @@ class Collector:
         if fate is stores.Fate.PAST:
             await asyncio.to_thread(self.refresh)
             raise self.days.refuse(prepared.day)
-        if fate is not stores.Fate.COUNTED and fate is not stores.Fate.REPEATED:
-            raise Refusal(*NOT_COUNTED[fate])
+        if fate is stores.Fate.CONFLICT:
+            said = "This batch id was used for other reports. Draw a new one for each batch."
+            raise Refusal(409, "conflict", said)
+        if fate is stores.Fate.CLOSED:
+            raise Refusal(410, "closed", "This survey is closed, and takes no more reports.")
+        if fate is stores.Fate.SPENT:
+            raise Refusal(403, "spent", "This invitation is unknown, or spent.")
         return prepared.answer
 
-    async def do_in_turn(self, address: str, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Do this in the thread when it is this address's turn, unless too many wait there."""
+    async def do_in_turn(self, address: str, work: Callable[..., T], *given: Any) -> T:
+        """Run this in the thread when it is this address's turn."""
         try:
             await self.turn.enter(address, 1)
         except TimeoutError:
             said = "Too many messages wait to be read. Send this one again later."
             raise Refusal(429, "busy", said, retry_after=1) from None
         try:
-            call = lambda: work(*given, **named)  # noqa: E731 - an executor takes no names
-            return await asyncio.get_running_loop().run_in_executor(self.thread, call)
+            return await asyncio.get_running_loop().run_in_executor(self.thread, work, *given)
         finally:
             self.turn.leave(address, 1)
 
     def prepare(
         self, body: bytes, secret: str | None, invitation: str | None, *, is_quick: bool = False
     ) -> Prepared | str | None:
-        """Read a message and judge its reports, and keep no more of it than is needed to count and to answer.
+        """Read a message and judge its reports; keep only what counting needs.
 
-        Returns the fingerprint where the survey is not known yet; None where judging would not be quick, as asked.
+        Return the fingerprint if the survey is unknown, and None if judging would not be quick as requested.
         """
         message = self.read(body)
         survey, reports = message["survey"], message["reports"]
@@ -468,7 +491,7 @@ class Collector:
         invited = self._admit(entry, secret, invitation, len(reports))
         try:
             packed = orjson.dumps(reports)
-        except TypeError:  # what could be read, and is nested too deeply to be written
+        except TypeError:  # parsed, but nested too deeply to write
             raise Refusal(400, "malformed", "A report is nested too deeply.") from None
         judged = (entry.wire.judge_at_once if is_quick else entry.wire.judge)(reports, packed)
         if judged is None:
@@ -488,7 +511,7 @@ class Collector:
         return Prepared(batch, message["day"], orjson.dumps(answer))
 
     def read(self, body: bytes) -> dict[str, Any]:
-        """Read a message, and refuse what is none."""
+        """Parse a message, or refuse it."""
         message = read_json(body, self.settings.most_parts)
         needed = KEYS - {"groups"}
         if not needed <= message.keys() <= KEYS:
@@ -520,7 +543,7 @@ class Collector:
         return stores.digest_invitation(invitation)
 
     def _draw_ticket(self) -> None:
-        """Take one of the batches that may come in a second, of which five seconds' worth gather."""
+        """Enforce the limit per second: a token bucket of five seconds."""
         most = self.settings.most_a_second
         if not most:
             return
@@ -561,7 +584,7 @@ class Collector:
 
 
 def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
-    """Return the mark of a batch, and its content under the batch's id as the key: both tell nothing without the id."""
+    """Return mark and content digest of a batch, keyed with its id."""
     secret, survey = bytes.fromhex(message["batch"]), message["survey"].encode()
     groups = message.get("groups")
     said = b"%b %b " % (survey, message["day"].encode())
@@ -572,13 +595,15 @@ def digest_batch(message: Mapping[str, Any], packed: bytes) -> tuple[str, str]:
 
 
 def count_parts(body: bytes, most: int) -> int:
-    """Return how many commas and brackets there are, as far as they are not more than this: no value is without one.
+    """Count commas and opening brackets, an upper bound on values.
+
+    Stop above `most`.
 
     >>> count_parts(b'{"a": [1, 2]}', 10), count_parts(b"[" * 2**20, 10) < 2**17
     (3, True)
     """
     found = 0
-    for start in range(0, len(body), 2**16):  # in slices, so that other threads get a chance to run
+    for start in range(0, len(body), 2**16):  # in slices, so that other threads can run
         end = start + 2**16
         found += body.count(b",", start, end) + body.count(b"[", start, end) + body.count(b"{", start, end)
         if found > most:
@@ -593,7 +618,10 @@ def too_many_parts(most: int) -> Refusal:
 
 
 def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
-    """Read a JSON object, and refuse what is none, or what would take too much memory."""
+    """Parse a JSON object, or refuse it.
+
+    Also if it would take too much memory.
+    """
     if len(body) > most_parts and count_parts(body, most_parts) > most_parts:
         raise too_many_parts(most_parts)
     try:
@@ -606,7 +634,9 @@ def read_json(body: bytes, most_parts: int) -> dict[str, Any]:
 
 
 def shown(value: Any) -> str:
-    """Return what came as a message shows it: cut before it is written, for it may have millions of parts.
+    """Return a received value for a message, cut short.
+
+    It may have millions of parts.
 
     >>> shown("Oslo"), shown([1, 2]), shown({}), shown("x" * 10**6)[-5:]
     ("'Oslo'", 'a list of 2 items', 'an object of 0 items', 'xx...')
@@ -616,3 +646,160 @@ def shown(value: Any) -> str:
     if isinstance(value, list | dict):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {counted(len(value), 'item')}"
     return repr(value)
+
+
+Answered = tuple[int, bytes]
+"""Version of the counts, and the answer."""
+
+
+class Readings:
+    """Counts, estimate, diagnosis, fit and page, each computed once per version."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self._kept: OrderedDict[tuple[str, str], Answered] = OrderedDict()
+        self._under_way: dict[tuple[str, str, int], asyncio.Task[bytes]] = {}
+        self._pool: ProcessPoolExecutor | None = None
+        self._is_over = False
+
+    async def get(self, entry: Entry, what: str) -> Answered:
+        """Return an answer and the version of its counts."""
+        kinds = ("counts", "estimate", "diagnosis", "fit", "page")
+        if what not in kinds:
+            raise Refusal(404, "not-found", f"There are {', '.join(kinds)}; got {what[:20]!r}.")
+        account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
+        version = version_of(entry, account)
+        key = entry.stored.fingerprint, what
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == version:
+            self._kept.move_to_end(key)
+            return kept
+        task = self._under_way.get((*key, version))
+        if task is None:
+            if len(self._under_way) >= self.collector.settings.most_computing:
+                raise Refusal(429, "busy", "Other answers are being computed. Ask again later.", retry_after=5)
+            task = self._under_way[*key, version] = asyncio.create_task(self._compute(entry, what, account))
+            task.add_done_callback(lambda _: self._under_way.pop((*key, version), None))
+        # The first client may leave while others wait for the same answer.
+        body = await asyncio.shield(task)
+        self._kept[key] = version, body
+        while len(self._kept) > 64:  # each is the last answer of its kind and survey
+            self._kept.popitem(last=False)
+        return version, body
+
+    async def _compute(self, entry: Entry, what: str, account: Mapping[str, int]) -> bytes:
+        if what == "counts":
+            return await asyncio.to_thread(counts_json, self.collector, entry)
+        if not account.get(ACCEPTED):
+            raise Refusal(409, "empty", "There are no reports yet.")
+        if self._pool is None:
+            # Spawn the process: a fork of this one would hold its connections and its threads' locks.
+            self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        record = await asyncio.to_thread(counts_json, self.collector, entry)
+        ended = Refusal(503, "unavailable", "The computation was ended. Ask again.", retry_after=5)
+        if self._is_over:
+            raise ended
+        try:
+            loop, document = asyncio.get_running_loop(), entry.stored.document
+            is_answer, body = await loop.run_in_executor(self._pool, compute, what, document, record)
+        except BrokenProcessPool:
+            self._pool = None
+            raise ended from None
+        if not is_answer:
+            raise Refusal(422, "no-answer", body.decode())
+        return body
+
+    def close(self) -> None:
+        """End the computing process for good."""
+        self._is_over = True
+        if self._pool is not None:
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def metrics(self) -> str:
+        """Return the totals of this process for Prometheus, over all surveys."""
+        done, commits = self.collector.commits.tallies, self.collector.commits
+        lines: list[str] = []
+
+        def tell(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> None:
+            lines.extend([f"# HELP confide_{name} {meaning}", f"# TYPE confide_{name} {kind}"])
+            lines.extend(f"confide_{name}{label} {value:.16g}" for label, value in values.items())
+
+        fates = {f'{{outcome="{name}"}}': number for name, number in sorted(done.batches.items())}
+        tell("batches_total", "counter", "Batches, by what became of them.", fates)
+        reports = {'{outcome="accepted"}': done.accepted, '{outcome="rejected"}': done.rejected}
+        tell("reports_total", "counter", "Reports that were counted, and reports that were rejected.", reports)
+        tell("commits_total", "counter", "Transactions.", {"": done.commits})
+        tell("commit_failures_total", "counter", "Transactions that failed.", {"": done.failures})
+        tell("commit_seconds_total", "counter", "Seconds in transactions.", {"": done.commit_seconds})
+        tell("batches_waiting", "gauge", "Batches that wait to be counted.", {"": len(commits.waiting)})
+        tell("surveys", "gauge", "Surveys.", {"": len(self.collector.entries)})
+        strange = {f'{{survey="{name}"}}': 1 for name in sorted(self.collector.unreadable)}
+        tell("surveys_unreadable", "gauge", "Surveys of the store that cannot be read.", strange)
+        tell("store_up", "gauge", "Whether the last transaction succeeded.", {"": float(not commits.fault)})
+        tell("up_seconds", "gauge", "Seconds since the start.", {"": time.time() - self.collector.began})
+        return "\n".join(lines) + "\n"
+
+
+def version_of(entry: Entry, account: Mapping[str, int]) -> int:
+    """Return the version of the counts.
+
+    Twice the reports, plus one if closed.
+
+    It never repeats: counts only grow, and closing is for good.
+    """
+    return 2 * sum(account.values()) + entry.stored.is_closed
+
+
+def counts_json(collector: Collector, entry: Entry) -> bytes:
+    """Return a survey's counts by day and group, with the account."""
+    rows, account = collector.store.balance(entry.stored.number)
+    groups: dict[tuple[int, str], list[list[Any]]] = {}
+    for row in rows:
+        groups.setdefault((row.day, row.cell), []).append([orjson.Fragment(row.report), row.number])
+    listed = [
+        {"day": date.fromordinal(day).isoformat(), "groups": list(split_cell(cell)), "counts": own}
+        for (day, cell), own in groups.items()
+    ]
+    record = {
+        "survey": entry.stored.fingerprint,
+        "by": list(entry.survey.groups),
+        "accepted": account.get(ACCEPTED, 0),
+        "rejected": {reason: number for reason, number in sorted(account.items()) if reason != ACCEPTED},
+        "is_simulated": entry.stored.is_simulated,
+        "is_closed": entry.stored.is_closed,
+        "days": listed,
+    }
+    return orjson.dumps(record)
+
+
+def compute(kind: str, document: str, record: bytes) -> tuple[bool, bytes]:
+    """Compute an answer from a collector's counts.
+
+    Whether it worked, and the text.
+
+    Failures are returned, not raised, because exceptions may not survive pickling.
+    """
+    try:
+        survey = Survey.from_json(document)
+        # As `confide pull` does: with permanent noise, several days may have the same people.
+        counts = to_counts_file(survey, json.loads(record)).groups[()][0]
+        with warnings.catch_warnings(action="ignore"):  # the answer contains what they say
+            return True, _answer(kind, survey, counts).encode()
+    except ConfideError as error:
+        return False, str(error).encode()
+
+
+def _answer(kind: str, survey: Survey, counts: Counts) -> str:
+    if kind == "fit":
+        return to_json(plain(fit(counts, survey.mechanism)))
+    if kind == "diagnosis":
+        found = diagnose(counts, survey.mechanism, name=survey.name, shape=survey.shape)
+        return to_json(diagnosis_record(survey, found))
+    outcome = assess_pool([(counts, survey.mechanism)], Stacked(), shape=survey.shape)
+    if kind == "estimate":
+        return to_json(estimate_record(survey, counts, outcome))
+    from confide.present.pages import estimate_page
+
+    return estimate_page(survey, counts, [outcome])

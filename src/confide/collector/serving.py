@@ -1,4 +1,4 @@
-"""Server of a collector: uvicorn, with the limits on connections that it lacks."""
+"""Server of a collector: uvicorn with limits on connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FULL = Refusal(503, "unavailable", "Too many connections. Send the same again la
 
 
 async def refuse_full(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer whoever comes when there are too many connections."""
+    """Answer a request when there are too many connections."""
     del scope, receive
     status, body, headers = refuse(FULL)
     headers = [*headers, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
@@ -38,33 +38,33 @@ async def refuse_full(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """A connection that ends: no headers, message, pipeline or unread answer keeps it for ever.
+    """A connection with limits on headers, messages, pipelining and unread answers.
 
-    :meth:`check` is called every second, and compares times that were written down: a clock for each would cost more.
+    The server calls :meth:`check` every second, which is cheaper than a timer per connection.
     """
 
     most_connections = Settings.most_connections
     _is_ending = False
     _size = _chunk = _first = _beside = 0
     _is_inside = False
-    """Whether headers were taken whose message did not end yet."""
+    """Whether we are between the headers and the end of a message."""
     _since: float | None = None
-    """When the wait for headers, or for the rest of a message that was answered, began; None while there is none."""
+    """Start of the wait for headers, or for the rest of an answered message; None if not waiting."""
     _unread: float | None = None
-    """When an answer began to wait to be read."""
+    """When the client stopped reading an answer."""
     _closing: float | None = None
     _answering: RequestResponseCycle | None = None
     _refused: Refusal | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        # Who comes when even files are scarce is told at once, whether or not they ask.
+        # When even file descriptors are scarce, refuse at once, before a request comes.
         super().connection_made(transport)
         self._size, self._since = 0, self.loop.time()
         if len(self.connections) > self.most_connections + LIMITS.spare_files // 2:
             self._refuse(FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # What is being answered has to know as well: uvicorn tells the request that came last, which may still wait.
+        # Tell the request that we are answering, too: uvicorn tells only the last one, which may still wait.
         super().connection_lost(exc)
         if self._answering is not None:
             self._answering.disconnected = True
@@ -78,7 +78,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         self._chunk = len(data)
         if self._is_inside:
-            self._beside += self._chunk  # unless a part of the message is in it
+            self._beside += self._chunk  # on_body resets it if this holds a part of the message
         elif self._since is not None:
             self._size += self._chunk
         self._unset_keepalive_if_required()
@@ -94,7 +94,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(TOO_LARGE)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
-        """Read a request that asks for another protocol once more, as one that does not: its message is read then."""
+        """Parse an upgrade request again as a plain one."""
         if self._refused is not None:
             return
         if self.scope["method"] == "CONNECT":
@@ -120,7 +120,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self._refused is not None:
             return
-        # Each header is looked at where they could be too large at all.
+        # Add up the headers only if they could be too large at all.
         most = LIMITS.most_header_bytes
         if (
             self._first + self._size > most
@@ -136,7 +136,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._since = None
             self.app = refuse_full if len(self.connections) > self.most_connections else self.config.loaded_app
             super().on_headers_complete()
-            # What comes after a message in the form of headers is none, and kept nowhere.
+            # Drop trailers, which arrive in the form of headers.
             self.headers, self._is_inside, self._beside = [], True, 0
 
     def on_body(self, body: bytes) -> None:
@@ -162,8 +162,8 @@ class GuardedProtocol(HttpToolsProtocol):
         super().shutdown()
 
     def check(self, now: float) -> None:
-        """End the connection where the other side took too long."""
-        if self.transport.is_closing():  # which waits until all was read
+        """End the connection if the client took too long."""
+        if self.transport.is_closing():  # closing waits until the client has read all
             self._closing = self._closing or now
             if now - self._closing > 5.0:
                 self.transport.abort()
@@ -176,7 +176,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @property
     def _is_answered(self) -> bool:
-        """Whether nobody works on a request that came before."""
+        """Whether all earlier requests are answered."""
         before: RequestResponseCycle | None = self.cycle
         return before is None or before.response_complete
 
@@ -186,14 +186,14 @@ class GuardedProtocol(HttpToolsProtocol):
             self._say_refused()
 
     def on_response_complete(self) -> None:
-        # What comes next, or the rest of a message, has to come in time.
+        # The next request, or the rest of this message, must arrive in time.
         super().on_response_complete()
         if self._is_answered and self._since is None:
             self._size, self._since = 0, self.loop.time()
         self._say_refused()
 
     def _say_refused(self) -> None:
-        # Requests before this one are answered first: whoever sent them would take this for their answer.
+        # Answer earlier requests first: the client would take this for their answer.
         if self._refused is not None and self._is_answered and not self.transport.is_closing():
             status, body, headers = refuse(self._refused)
             lines = [(b"content-length", b"%d" % len(body)), (b"connection", b"close"), *headers]
@@ -208,9 +208,9 @@ class Server(uvicorn.Server):
     def __init__(self, application: Application, on_ready: Callable[[], None] | None = None) -> None:
         config = uvicorn.Config(
             application,
-            log_config=None,  # nobody's address, path or time is written anywhere
+            log_config=None,  # log no address, path or time
             access_log=False,
-            log_level="error",  # a warning would be written for each request that asks for another protocol
+            log_level="error",  # uvicorn warns about each upgrade request
             server_header=False,
             date_header=False,
             proxy_headers=False,
@@ -243,14 +243,14 @@ class Server(uvicorn.Server):
         GuardedProtocol.most_connections = connections
         await super().startup(sockets)
         self._checking = asyncio.create_task(self._check())
-        # What is there now stays: looking through it again and again cost a twentieth of all the time.
+        # Objects that exist now stay: without this, garbage collection took 5% of the time.
         gc.freeze()
         gc.set_threshold(20_000, 20, 20)
         if self._on_ready is not None and self.started:
             self._on_ready()
 
     async def _check(self) -> None:
-        """End connections whose other side takes too long."""
+        """End connections of slow clients."""
         while True:
             now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
@@ -259,7 +259,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(min(1.0, LIMITS.header_seconds / 2))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Without waiting for what is being computed, by a guest too: whoever waits is told.
+        # Do not wait for computations, of a guest either: clients that wait get a refusal.
         if isinstance(self._application, Application):
             self._application.readings.close()
             if self._application.guest is not None:
@@ -270,7 +270,7 @@ class Server(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 is any that is free."""
+    """Return a listening socket; port 0 is any free one."""
     if not 0 <= port < 2**16:
         raise InvalidParameterError(f"--port takes a number from 0 to {2**16 - 1:,}; got {port:,}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -296,14 +296,17 @@ def run(
     on_ready: Callable[[], None] | None = None,
     guest: Callable[[Collector], Guest] | None = None,
 ) -> None:
-    """Serve the surveys of a store, and a guest beside them, until a signal ends it; what was accepted is counted."""
+    """Serve a store, and a guest, until a signal.
+
+    All accepted reports are counted.
+    """
     sys.setswitchinterval(0.0005)  # at Python's usual 5 ms, transactions wait long for its lock
     opened = open_store(store) if isinstance(store, str) else store
     try:
         opened.hold()
         collector = Collector(opened, settings)
         server = Server(Application(collector, guest=None if guest is None else guest(collector)), on_ready)
-        # SIGTERM ends the server alone: uvicorn raises it once more when all is done, and that would end us at once.
+        # Ignore SIGTERM here: uvicorn raises it again after shutdown, which would kill us before we close the store.
         is_main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGTERM, lambda *_: None) if is_main else None
         try:
@@ -317,6 +320,6 @@ def run(
 
 
 def address_of(listening: socket.socket) -> str:
-    """Return where a socket listens."""
+    """Return the URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

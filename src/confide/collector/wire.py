@@ -1,7 +1,9 @@
-"""Reports on the wire: the JSON form of one report, checked by the reader that files of reports go through.
+"""Reports on the wire.
 
-A report is a text, a number, ``[row, column]``, ``[latitude, longitude]``, a text of 0 and 1 where it is a vector of
-bits, and of several attributes the list of theirs.
+The JSON form of a report, checked like rows of a file.
+
+A report is a text, a number, ``[row, column]``, ``[latitude, longitude]``, a text of 0 and 1 for a vector of bits, or
+the list of the reports of several attributes.
 
 >>> from confide import Integers, Survey, TruncatedGeometric
 >>> wire = Wire.of(Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0)))
@@ -20,9 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from confide.data.files.reading import find_fault, select_values
-from confide.data.files.rows import Reason, fields_of
-from confide.data.files.sheets import Request
+from confide.data.files.reading import as_text, find_fault, select_values
+from confide.data.files.sheets import Reason, Request, fields_of
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry, Values
@@ -30,54 +31,52 @@ from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeom
 
 @dataclass(frozen=True)
 class CollectorLimits:
-    """Limits of a collector and of its clients; those that an operator sets are in `Settings`.
+    """Fixed limits of a collector and its clients; `Settings` has the operator's.
 
     Attributes
     ----------
     patience, first_patience
-        Seconds for which a client tries a request again, and for which it does where nobody ever answered: a wrong
-        address is likelier than a collector that is away.
+        Seconds for which a client retries a request, and for which it does so if nobody ever answered: then a wrong
+        address is likelier than a collector that is down.
     longest_wait
-        Seconds that a client waits at a time, whatever the collector says.
+        Longest wait of a client between two tries, whatever the collector says.
     most_strange
-        Answers that are no collector's, after which a client gives up on a request.
+        Answers of something else than a collector, after which a client gives up.
     batch_size
         Reports in a message of `confide send`.
-    window, longest_window
-        Days back that a report may be of, by default and at most.
+    window
+        Days back that reports are taken by default.
     lock_seconds
-        Seconds that a transaction waits for one of another process, and that a connection may take.
+        Seconds that a transaction waits for another process, and that connecting may take.
     database_seconds
-        Seconds that a statement of PostgreSQL may take, and that it may be silent: a link that is lost says nothing.
+        Time limit of a PostgreSQL statement, and of its silence: a lost link says nothing.
     most_known, longest_known
-        Accepted reports whose canonical text is remembered, at most 4 MB of them, and the characters up to which one
-        is: vectors of bits, which are longer, hardly ever come again.
+        Accepted reports whose canonical text we remember, at most 4 MB, and their longest text: vectors of bits are
+        longer and hardly ever repeat.
     few
-        Reports up to which a batch is counted in Python: an array costs as much as one of a hundred.
+        Batches of at most this many reports are counted in Python: an array costs as much for one as for a hundred.
     light
-        Bytes up to which a message is unpacked and parsed on the event loop, if it has few parts as well.
+        Largest message, in bytes, that we unpack and parse on the event loop, if it has few parts as well.
     free
-        Bytes of a message that come in before there is room for it: the server reads as many at once in any case.
+        Bytes of a message that may arrive before there is room: the server reads as many at once anyway.
     most_together
-        Batches in one transaction, so that the first of them does not wait for long.
+        Batches in one transaction, so that the first does not wait long.
     most_waiting, most_waiting_each
-        How many may wait for room, in total and of one address: nothing else bounds those who send and leave at once.
+        Clients that may wait for room, in total and per address: nothing else bounds those who send and leave at once.
     most_refused
-        Refusals that one address gets in a second before it has to wait: a device is hardly ever refused.
+        Refusals per second of one address before it must wait: devices are hardly ever refused.
     refresh_seconds
-        Seconds between two looks at what other processes changed.
+        Seconds between two reloads of what other processes changed.
     most_header_bytes
-        Bytes of all headers together; those of browsers have a few thousand.
+        Bytes of all headers; browsers send a few thousand.
     header_seconds
-        Seconds that headers may take to arrive after the last answer, and the rest of a message that nobody reads.
+        Seconds for headers to arrive after the last answer, and for the rest of a message that nobody reads.
     answer_seconds, ending_seconds
-        Seconds that an answer may take to be read, and those when the server ends.
+        Seconds for a client to read an answer, in general and when the server ends.
     most_pipelined
-        Requests on one connection that wait for the answer to an earlier one.
+        Requests on one connection that wait for an earlier answer.
     spare_files
-        Files that the store and the rest of the process may open beside the connections.
-    most_kept
-        Answers that are kept: the last of each kind and survey, as long as no report comes.
+        Open files of the process beside the connections.
     """
 
     patience: float = 60.0
@@ -86,7 +85,6 @@ class CollectorLimits:
     most_strange: int = 6
     batch_size: int = 1_000
     window: int = 7
-    longest_window: int = 3660
     lock_seconds: float = 5.0
     database_seconds: float = 10.0
     most_known: int = 2**14
@@ -105,13 +103,12 @@ class CollectorLimits:
     ending_seconds: float = 5.0
     most_pipelined: int = 16
     spare_files: int = 64
-    most_kept: int = 64
 
 
 LIMITS = CollectorLimits()
 
 
-try:  # only the collector needs it; whoever sends or pulls may do without
+try:  # only the collector needs it; clients do without
     import orjson
 
     _dumps: Callable[[Any], bytes] = orjson.dumps
@@ -123,9 +120,11 @@ _PLAIN = frozenset((int, str))  # texts and whole numbers never equal one anothe
 
 
 class Judged(NamedTuple):
-    """Reports of a batch: how often each accepted one stands in it, and which were rejected, by position and reason.
+    """A judged batch.
 
-    Counts are by canonical text or, of many whole numbers, an array over all that there may be.
+    Counts of accepted reports, positions and reasons of rejected ones.
+
+    Counts are by canonical text or, for many whole numbers, an array over the whole range.
     """
 
     counts: dict[str, int] | Indices
@@ -133,20 +132,20 @@ class Judged(NamedTuple):
 
 
 def today() -> date:
-    """Return the day, in universal time."""
+    """Return the current day in UTC."""
     return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True, eq=False)
 class Wire:
-    """Reports of one survey between JSON, texts that a store keeps, and arrays.
+    """Converts a survey's reports between JSON, stored texts and arrays.
 
     Attributes
     ----------
     alphabet
         What a report may be.
     span
-        The lowest and the highest report, where reports are all whole numbers between the two; None elsewhere.
+        The lowest and highest report, if reports are all whole numbers in between; else None.
     """
 
     alphabet: Alphabet
@@ -158,15 +157,15 @@ class Wire:
         """Return the wire form of a survey's reports."""
         alphabet = survey.mechanism.report_alphabet
         is_line = isinstance(alphabet.geometry, LineGeometry | RingGeometry)
-        # Up to so many whole numbers a batch is counted by an array over all of them.
+        # Up to this size, a batch is counted by an array over the whole range.
         is_line = is_line and alphabet.is_finite and alphabet.size <= 2**14
         first = fields_of(alphabet)[0] if is_line else None
         return cls(alphabet, None if first is None else (first.low, first.high))
 
     def judge(self, reports: list[Any], packed: bytes | None = None) -> Judged:
-        """Accept or reject each report of a batch; accepted ones are counted by their canonical texts.
+        """Accept or reject each report of a batch, and count them.
 
-        Where they were written as JSON anyway, `packed`, they need not be written again.
+        `packed` are the reports as JSON, if the caller has them already.
         """
         if self.span is not None and len(reports) > LIMITS.few:
             quick = self._histogram(reports, _dumps(reports) if packed is None else packed)
@@ -181,12 +180,12 @@ class Wire:
         counts: dict[str, int] = {}
         for key, number in seen.items():
             text = texts[key] or accepted.get(key)
-            if text is not None:  # two spellings of one report, as 7 and "7", are one
+            if text is not None:  # two spellings of one report, such as 7 and "7", are one
                 counts[text] = counts.get(text, 0) + number
         if len(known) + len(accepted) > LIMITS.most_known:
             known.clear()
         for key, text in list(accepted.items())[: LIMITS.most_known]:
-            # As devices write it: there is no end of other spellings, and whoever made them up would fill the memory.
+            # Remember only the spelling of devices: an attacker could fill the memory with endless others.
             is_short = len(text) <= LIMITS.longest_known
             if is_short and (key if isinstance(key, bytes) else _dumps(key)) == text.encode():
                 known[key] = text
@@ -195,9 +194,9 @@ class Wire:
         return Judged(counts, [(place, rejected[key]) for place, key in enumerate(keys) if key in rejected])
 
     def judge_at_once(self, reports: list[Any], packed: bytes) -> Judged | None:
-        """Judge a batch where that takes no time: whole numbers that are good, reports that are known; None elsewhere.
+        """Judge a batch if that is quick, else return None.
 
-        Reports that are not known are judged as well where they are very few: most devices send one.
+        It is quick for valid whole numbers, for known reports, and for very few reports: most devices send one.
         """
         if len(reports) == 1 and type(reports[0]) in _PLAIN:
             text = self._known.get(reports[0])
@@ -215,12 +214,15 @@ class Wire:
         return Judged({str(texts[key]): number for key, number in counts.items()}, [])
 
     def _histogram(self, reports: list[Any], packed: bytes) -> Indices | None:
-        """Count whole numbers, several times as fast; None where anything else is among them, or a number outside."""
-        # Of true, 1.0 and "1" numpy would make the number 1 in silence, so that the text has to be looked at.
+        """Count whole numbers, several times as fast.
+
+        Return None if any is something else.
+        """
+        # numpy would silently turn true, 1.0 and "1" into the number 1, so we check the text.
         if self.span is None or packed.translate(None, b"0123456789-,") != b"[]":
             return None
         low, high = self.span
-        if low >= 0 and high <= 255:  # of bytes an array is made in a third of the time
+        if low >= 0 and high <= 255:  # an array of bytes takes a third of the time
             try:
                 counts = np.bincount(np.frombuffer(bytes(reports), np.uint8), minlength=high + 1)
             except ValueError:
@@ -230,7 +232,7 @@ class Wire:
             numbers = np.fromiter(reports, np.int64, len(reports))
         except OverflowError:
             return None
-        numbers -= low  # what is below becomes a huge number without a sign: one look finds both
+        numbers -= low  # numbers below become huge as unsigned ones, so that one test finds both kinds
         if np.maximum.reduce(numbers.view(np.uint64)) > high - low:
             return None
         return np.bincount(numbers, minlength=high - low + 1)
@@ -253,7 +255,10 @@ class Wire:
         return sums
 
     def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:
-        """Read reports that are not known yet; all at once, for an array of one costs as much as one of thousands."""
+        """Read unknown reports all at once.
+
+        An array of one costs as much as of thousands.
+        """
         rejected: dict[Any, Reason] = {}
         entries: dict[Any, tuple[str, ...]] = {}
         for key in keys:
@@ -262,27 +267,27 @@ class Wire:
                 rejected[key] = fields
             else:
                 entries[key] = fields
-        request = Request(self.alphabet)  # as files of reports are read
+        request = Request(self.alphabet)  # as for files of reports
         values, is_good = select_values(self.alphabet, [request.parse(fields) for fields in entries.values()])
-        good = [key for key, one in zip(entries, is_good.tolist(), strict=True) if one]
-        bad = [key for key, one in zip(entries, is_good.tolist(), strict=True) if not one]
-        rejected |= {key: find_fault(request, entries[key]) for key in bad}
+        judged = dict(zip(entries, is_good.tolist(), strict=True))
+        rejected |= {key: find_fault(request, entries[key]) for key, one in judged.items() if not one}
+        good = [key for key, one in judged.items() if one]
         return dict(zip(good, self.texts(values), strict=True)), rejected
 
     def _fields(self, report: Any) -> tuple[str, ...] | Reason:
-        """Return the texts that a row of a file of reports would hold, or why there are none."""
+        """Return the texts of a row in a file, or a reason."""
         if self.alphabet.bits is not None:
             is_text = isinstance(report, str) and len(report) == self.alphabet.bits.length and set(report) <= {"0", "1"}
             return tuple(map(str, _pack(self.alphabet.bits, [report])[0].tolist())) if is_text else Reason.NOT_BITS
-        # A cell among several attributes may be a list of its own.
+        # Among several attributes, a cell may be a nested list.
         parts = report if isinstance(report, list) else [report]
         parts = [one for part in parts for one in (part if isinstance(part, list) else [part])]
         if len(parts) != self.alphabet.parts or any(isinstance(part, list | dict) for part in parts):
             return Reason.MISSHAPEN
-        return tuple(map(_as_text, parts))
+        return tuple(map(as_text, parts))  # as a file has them, so that both are judged alike
 
     def to_lists(self, reports: Values) -> list[Any]:
-        """Return an array of reports as JSON has them.
+        """Return an array of reports as JSON values.
 
         >>> from confide import Categories, Rappor, Survey
         >>> survey = Survey(Rappor(Categories(["a", "b", "c"]), epsilon=1.0))
@@ -296,7 +301,7 @@ class Wire:
         return lists
 
     def texts(self, reports: Values) -> list[str]:
-        """Return the canonical text of each report of an array: what a store counts."""
+        """Return the canonical text of each report, which the store counts."""
         return [_dumps(one).decode() for one in self.to_lists(reports)]
 
     def to_counts(self, numbers: Mapping[str, int]) -> Counts:
@@ -308,17 +313,6 @@ class Wire:
             words = _pack(self.alphabet.bits, lists)
             return tally(words if self.alphabet.parts > 1 else words[:, 0], list(numbers.values()))
         return tally(self.alphabet.as_array(lists), list(numbers.values()))
-
-
-def _as_text(part: Any) -> str:
-    """Return a part of a report as a file would hold it, which is where it would be refused alike."""
-    if part is None:
-        return ""
-    if isinstance(part, bool):
-        return str(part).lower()
-    if isinstance(part, float) and part.is_integer() and abs(part) < 2**63:
-        return str(int(part))
-    return str(part)
 
 
 def _pack(kind: BitVectors, texts: list[str]) -> Values:

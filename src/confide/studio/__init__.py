@@ -1,4 +1,4 @@
-"""Studio: design a survey, take part in it, and look at what comes in, in a browser; see docs/studio.md.
+"""Studio: design surveys and watch results in a browser; see docs/studio.md.
 
-The pages are static files, built from ``web/``; what they ask is answered here, beside a collector, by its server.
+The pages are static files, built from ``web/``. A collector's server answers their requests with this package.
 """

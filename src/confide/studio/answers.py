@@ -1,4 +1,4 @@
-"""Answers that take a while: what to expect of a draft, what a target takes, methods side by side on a known truth."""
+"""Slow answers: expected results of drafts, plans, and comparisons of methods."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from confide.values.distances import has_emd
 from confide.values.wording import counted, with_unit
 
 REPEATS = 12
-"""Simulated surveys a setting: half of those of `confide plan`, for somebody waits; the margin says how sure it is."""
+"""Simulated surveys per setting: half of `confide plan`, because a person waits."""
 
 
 def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return which epsilon or how many people a target takes, or the error to expect of a draft."""
+    """Return the epsilon or people for a target, or the error."""
     draft, unknown = read_draft(work.get("draft")), work.get("solve")
     if unknown not in ("epsilon", "people", "error"):
         raise InvalidParameterError(f"solve must be one of epsilon, people, error; got {unknown!r:.60}.")
@@ -58,10 +58,10 @@ def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         return _record(_simulation(draft, measure, tell), draft.survey.mechanism, draft.people, None)
     refuse_idle_target(target, measure, [draft.truth])
     asked = Goal(draft.survey.mechanism, None if unknown == "people" else draft.people, target)
-    # A first answer after few simulated surveys a setting is told at once; the search goes on from there.
+    # Report a first answer after few simulated surveys per setting, and refine it from there.
     few = 3
     first = _answered(_simulation(draft, measure, tell, few), draft, asked, asked.start)
-    if not first["is_reached"]:  # more repeats take minutes to say the same
+    if not first["is_reached"]:  # more repeats would take minutes to say the same
         return first
     tell(0, REPEATS, f"A first answer after {few} made-up surveys a setting; making sure of it", first)
     start = float(first["people"] if unknown == "people" else first["epsilon"])
@@ -69,7 +69,7 @@ def plan(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def _answered(simulation: Simulation, draft: Draft, asked: Goal, start: float) -> dict[str, Any]:
-    """Return what a target takes, searched for from a start on."""
+    """Search from a start for what a target needs."""
     mechanism, people = draft.survey.mechanism, draft.people
     try:
         answer = asked.search(simulation, start)
@@ -83,7 +83,7 @@ def _answered(simulation: Simulation, draft: Draft, asked: Goal, start: float) -
 
 def _record(simulation: Simulation, mechanism: Mechanism, people: int, answer: Answer | None) -> dict[str, Any]:
     prediction = simulation.predict(mechanism, people)
-    # A plan without its curves, whose words are those of `confide plan`.
+    # A plan without curves, to reuse the words of `confide plan`.
     found = Plan(
         mechanism=mechanism,
         people=people,
@@ -105,7 +105,10 @@ def _record(simulation: Simulation, mechanism: Mechanism, people: int, answer: A
 
 
 def _target(target: object, *, is_needed: bool) -> tuple[float | None, str | None]:
-    """Return the error to reach, and the question whose width it is; None for the distance from the truth."""
+    """Return the target error and its question.
+
+    Return None for the distance from the truth.
+    """
     known = target if isinstance(target, dict) else {}
     query, amount = known.get("query"), known.get("emd", known.get("width"))
     if query is not None and (not isinstance(query, str) or len(query) > 1000):
@@ -127,7 +130,7 @@ def _simulation(draft: Draft, measure: Measure, tell: Tell, repeats: int = REPEA
 
 
 def in_progress(label: str, repeat: int, repeats: int) -> str:
-    """Return what is being simulated as a person says it.
+    """Describe the running simulation in words.
 
     >>> in_progress("adult_ages: truncated-geometric, 10,000 people, 0.05 per year", 3, 12)
     'Trying truncated geometric on 10,000 people, 0.05 per year: made-up survey 3 of 12'
@@ -145,7 +148,7 @@ def _planned(
 
 
 def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return one simulated survey of a draft: truth, reports, estimate, and the windows that it would tell."""
+    """Simulate a draft once: truth, reports, estimate, and resolved windows."""
     draft, seed = read_draft(work.get("draft")), _seed(work.get("seed"))
     tell(0, 3, "Asking made-up people")
     counts = simulated_counts(draft.survey.mechanism, draft.truth.vector, draft.people, seed)
@@ -165,23 +168,23 @@ def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "words": _expected_words(draft, outcome),
         "fewest": None if estimate.is_told or estimate.uniformity is None else estimate.uniformity.cure,
     }
-    # 400: values of a draft up to which windows are looked for: 280 cells take seven seconds.
+    # Compute windows for up to 400 values: 280 cells take seven seconds.
     if not estimate.is_told or estimate.alphabet.size > 400 or why_undivided(estimate, is_bidden=True):
         return found
-    tell(2, 3, "Looking for windows that can be told", found)  # the picture is there; these take as long again
+    tell(2, 3, "Looking for windows that can be told", found)  # show the rest now: windows take as long again
     windows = estimate.windows(name=draft.survey.name)
     return found | {"windows": window_records(windows), "words": f"{found['words']} {_told_words(estimate, windows)}"}
 
 
 def simulated_counts(mechanism: Mechanism, truth: np.ndarray[Any, Any], people: int, seed: int) -> Counts:
-    """Return the counts of reports of made-up people; the same as the exported Python draws."""
+    """Simulate counts of reports, exactly as the exported Python code does."""
     require_drawable(mechanism, people)
     histogram = np.random.default_rng(seed).multinomial(people, truth)
     return mechanism.simulate_counts(histogram, rng=seed)
 
 
 def require_drawable(mechanism: Mechanism, people: int) -> None:
-    """Refuse so many people that drawing their reports one by one would take too long."""
+    """Refuse too many people if reports are drawn one by one."""
     if people * mechanism.alphabet.size > MOST_DRAWN and not has_matrix(mechanism):
         raise InvalidParameterError(
             f"Reports of this mechanism are drawn one by one; {counted(people, 'person')} take long. Take fewer here, "
@@ -210,7 +213,7 @@ def _told_words(estimate: Estimate, windows: Windows) -> str:
         return "Single values can be told."
     if len(windows) == 1:
         return "No two windows of values can be told apart."
-    is_binned = bool(estimate.alphabet.edges)  # which may be uneven
+    is_binned = bool(estimate.alphabet.edges)  # bins may be uneven, so they have no common width
     if isinstance(estimate.alphabet.geometry, LineGeometry) and not is_binned:
         step = float(np.median([len(one) for one in windows.members])) * estimate.alphabet.spacing
         return f"Windows of about {with_unit(step, estimate.alphabet.unit or 'value')} can be told apart."
@@ -218,7 +221,7 @@ def _told_words(estimate: Estimate, windows: Windows) -> str:
 
 
 def window_records(windows: Windows) -> list[dict[str, Any]]:
-    """Return windows as a page draws them."""
+    """Return windows for a page."""
     parts = zip(windows.labels, windows.members, windows.told, windows.answers, strict=True)
     return [
         {
@@ -250,7 +253,7 @@ def answer_record(answer: Interval) -> dict[str, Any]:
 
 
 def report_shares(survey: Survey, counts: Counts, estimate: Estimate) -> list[float] | None:
-    """Return the share of each report over the values; None where reports are no values."""
+    """Return the share of each report; None if reports are not values."""
     drawn = summarise_reports(survey, counts, considered=estimate.alphabet)
     if drawn is None or drawn.shares.size != estimate.alphabet.size:
         return None
@@ -266,15 +269,15 @@ def _emd(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return what several methods make of blurred reports of a bundled truth."""
+    """Compare methods on simulated reports of a bundled dataset."""
     name, kind, methods = (work.get(key) for key in ("dataset", "mechanism", "methods"))
     check_choice("dataset", name, tuple(datasets.names()))
     check_choice("mechanism", kind, tuple(MECHANISMS))
     dataset = datasets.load(str(name))
-    # The values of a bundled dataset as a survey's file says them.
+    # The alphabet of the dataset as a survey declares it.
     from confide.surveys.survey import declaration_of, json_of
 
-    table: dict[str, Any] = json_of(declaration_of(datasets.load(dataset.name).alphabet))
+    table: dict[str, Any] = json_of(declaration_of(dataset.alphabet))
     draft = read_draft(
         {
             "survey": {"name": "value", "title": dataset.title, "alphabet": table},
@@ -299,7 +302,7 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     order = (*QUICK, *SLOW)
     for place, method in enumerate(sorted(chosen, key=lambda one: order.index(one) if one in order else len(order))):
         tell(place, len(chosen), f"Trying {METHODS[method].name}", found if found["methods"] else None)
-        is_late = bool(found["methods"]) and time.perf_counter() > ends  # one method there is, however late
+        is_late = bool(found["methods"]) and time.perf_counter() > ends  # run one method in any case
         if math.isfinite(ends) and (method in SLOW or is_late):
             found["left"].append(method)
             continue
@@ -309,11 +312,14 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 QUICK = ("inversion-project", "inversion-normalize", "rappor-project", "rappor-normalize", "mle", "ibu")
 SLOW = ("smooth", "stacked", "ibu-held-out")
-"""Methods, the quickest first: 2 to 20 ms for ages, and 50 ms to a second (`python -m benchmarks.studio`)."""
+"""Methods by speed: QUICK take 2 to 20 ms for ages, SLOW 50 ms to a second (`python -m benchmarks.studio`)."""
 
 
 def _within(milliseconds: object) -> float:
-    """Return the seconds after which no method is begun any more, and none at all that takes long; infinity of none."""
+    """Return the time limit in seconds, which also rules slow methods out.
+
+    Inf without.
+    """
     if milliseconds is None:
         return math.inf
     if type(milliseconds) not in (int, float) or not 0 <= milliseconds <= 10_000:  # type: ignore[operator]
@@ -324,12 +330,12 @@ def _within(milliseconds: object) -> float:
 def method_shown(
     survey: Survey, counts: Counts, name: str, truth: np.ndarray[Any, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the estimate of one method, or why there is none, as a page shows it."""
+    """Return one method's estimate for a page, or why it failed."""
     method = METHODS[name]
     shown: dict[str, Any] = {"colour": COLOURS.get(method.name, "stacked"), "name": method.name, "emd": None}
     try:
         outcome = assess_pool([(counts, survey.mechanism)], method, truth=truth)
-    except ConfideError as error:  # this method may not know what to do with that mechanism
+    except ConfideError as error:  # the method may not support this mechanism
         return shown | {"distribution": [], "words": str(error)}
     words = method.full_name[:1].upper() + method.full_name[1:]
     words += f", {describe_seconds(outcome.estimate.seconds)}"
@@ -339,7 +345,7 @@ def method_shown(
 
 
 def counts_file(work: dict[str, Any], tell: Tell) -> bytes:  # noqa: ARG001 - too quick to be told
-    """Return the counts of a survey as a file that `confide estimate` and the exported Python read."""
+    """Return the counts of a survey as a Parquet file of counts."""
     survey = Survey.from_json(work["document"])
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
         path = Path(folder) / "counts.parquet"
@@ -347,40 +353,38 @@ def counts_file(work: dict[str, Any], tell: Tell) -> bytes:  # noqa: ARG001 - to
         return path.read_bytes()
 
 
-SIMULATED_AT_A_TIME = 200
-"""Made-up people in a batch."""
-
 MOST_AT_ONCE, MOST_CELLS = 1_000, 2_000_000
-"""Made-up people who are drawn in one go, and their number times that of values."""
+"""Simulated people in one call, and most people times values."""
 
 
 def simulate(work: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
-    """Return blurred reports of some of so many made-up people, in batches of people of one group."""
+    """Return reports of some simulated people, in batches of one group."""
     survey = _read(work["document"])
     require_drawable(survey.mechanism, int(work["of"]))
     people = min(int(work["people"]), MOST_AT_ONCE, max(1, MOST_CELLS // survey.alphabet.size))
     tell(0, people, "Made-up people answer")
-    # With permanent noise each has a secret, which nobody keeps.
+    # With permanent noise each person has a secret, which we do not keep.
     own = [Permanent(secrets.token_bytes(16)) for _ in range(people)] if survey.needs_secret else None
     reports = Wire.of(survey).to_lists(survey.privatize(_made_up(survey, people), rng=own, taken=True))
     generator, cells = np.random.default_rng(), dict[tuple[str, ...], list[Any]]()
-    for report in reports:  # each of any group, whoever else is in it
+    for report in reports:  # each person is in a random group
         cell = tuple(known[generator.integers(len(known))] for known in survey.groups.values())
         cells.setdefault(cell, []).append(report)
+    # Batches of 200, so that a page sees reports arrive.
     return [
-        {"groups": dict(zip(survey.groups, cell, strict=True)), "reports": theirs[start : start + SIMULATED_AT_A_TIME]}
+        {"groups": dict(zip(survey.groups, cell, strict=True)), "reports": theirs[start : start + 200]}
         for cell, theirs in cells.items()
-        for start in range(0, len(theirs), SIMULATED_AT_A_TIME)
+        for start in range(0, len(theirs), 200)
     ]
 
 
 _read = lru_cache(4)(Survey.from_json)
-"""Surveys that made-up people answer, of which this process is asked again and again."""
+"""Simulated surveys, which a process parses once."""
 
 
 def _made_up(survey: Survey, people: int) -> Values:
-    """Return the values of made-up people: drawn from the guess that the survey names, if it is one that is listed."""
-    if not is_guess(survey.simulated):  # of other surveys it may be anything, a file of this machine among it
+    """Draw values of simulated people from the survey's guess, if listed."""
+    if not is_guess(survey.simulated):  # it may be anything, even a file of this machine
         return simulated_values(survey, people)
     truth = as_guess(survey.simulated, survey.mechanism, survey.name).vector
     return survey.alphabet.decode(np.random.default_rng().choice(truth.size, people, p=truth))

@@ -1,43 +1,52 @@
-"""Drafts of surveys: read strictly from what a page sends, and as surveys, values and code."""
+"""Drafts of surveys.
+
+Validated input of a page, and the preview of each.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.data import datasets
 from confide.data.files.records import alphabet_record
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
+from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
+from confide.mechanisms import MECHANISMS, Mechanism
+from confide.mechanisms.base import truncated
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
-from confide.plans.settings import usual_mechanism
+from confide.plans.settings import epsilon_bounds, most_people, suiting, usual_mechanism
 from confide.solve.methods import METHODS
-from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files
-from confide.values import Alphabet, Bins, RingGeometry
+from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files, toml_value
+from confide.theory.consistency import largest_bound
+from confide.values import Alphabet, Bins, PlaneGeometry, RingGeometry
 from confide.values.checks import MOST_PEOPLE, check_choice
-from confide.values.wording import with_unit
+from confide.values.wording import counted, with_unit
 
 MOST_VALUES = 10_000
-"""Values of a draft: more bars or cells than a screen has room for."""
+"""Most values of a draft: a screen has no room for more bars or cells."""
 
 KEYS = {"survey", "mechanism", "epsilon", "people", "guess"}
 SURVEY_KEYS = ("name", "title", "alphabet", "groups", "limits", "shape")
 
 KEPT = 32
-"""Drafts that a process remembers: while a slider moves, all but epsilon stays."""
+"""Size of the caches: while a slider moves, only epsilon changes."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A survey that is being designed, how many people will answer it, and what the truth may look like."""
+    """A survey in design, its people, and a guess of the truth."""
 
     survey: Survey
     people: int
@@ -50,12 +59,12 @@ class Draft:
 
     @cached_property
     def truth(self) -> Guess:
-        """What the truth is taken to be."""
+        """The assumed distribution."""
         return as_guess(self.guess, self.survey.mechanism, self.survey.name)
 
 
 def read_draft(draft: Any) -> Draft:
-    """Return a draft from JSON, or say what is wrong with it."""
+    """Read a draft from JSON, or raise with what is wrong."""
     if not isinstance(draft, Mapping) or not draft.keys() <= KEYS or not isinstance(draft.get("survey"), Mapping):
         raise InvalidParameterError(f"A draft has the keys {', '.join(sorted(KEYS))}, and a survey among them.")
     return _build(json.dumps(draft, sort_keys=True))
@@ -83,7 +92,7 @@ def _build(text: str) -> Draft:
 
 @lru_cache(KEPT)
 def _usual(alphabet: str) -> str:
-    """Return the kind of mechanism that suits values best."""
+    """Return the kind of the usual mechanism for these values."""
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)
@@ -101,7 +110,7 @@ def _require_drawable(alphabet: Alphabet) -> None:
 
 
 def is_guess(guess: object) -> bool:
-    """Whether this names a bundled dataset or a shape: a file's name, which would be one of this machine, does not."""
+    """Whether this names a bundled dataset or a shape, not a file."""
     from confide.plans import SHAPES
 
     return isinstance(guess, str) and guess in (*SHAPES, *datasets.names())
@@ -109,7 +118,10 @@ def is_guess(guess: object) -> bool:
 
 @lru_cache(KEPT)
 def guesses_of(survey: Survey) -> list[dict[str, str]]:
-    """Return what the truth of a survey may look like: bundled datasets of such values, then shapes."""
+    """Return possible truths of a survey.
+
+    Bundled datasets of such values, then shapes.
+    """
     found = []
     for name in datasets.names():
         try:
@@ -121,7 +133,7 @@ def guesses_of(survey: Survey) -> list[dict[str, str]]:
 
 
 def values_record(alphabet: Alphabet) -> dict[str, Any]:
-    """Return how values lie and are called, as a page draws them."""
+    """Return positions and labels of values, for a page."""
     known = alphabet_record(alphabet)
     return {
         "kind": known["kind"],
@@ -134,7 +146,7 @@ def values_record(alphabet: Alphabet) -> dict[str, Any]:
 
 
 def labels_of(alphabet: Alphabet, places: Sequence[int] | None = None) -> list[str]:
-    """Return what values are called; of several attributes without the brackets that mark them as one value.
+    """Return labels of values, without the brackets around several attributes.
 
     >>> from confide import Attributes, Categories
     >>> labels_of(Attributes(sex=Categories(["f", "m"]), old=Categories(["yes", "no"])), [1])
@@ -172,7 +184,7 @@ def _plane(alphabet: Alphabet) -> dict[str, Any] | None:
 
 
 def python_text(text: str) -> str:
-    r"""Return a text as Python source: over several lines where nothing in it needs an escape.
+    r"""Return a text as Python source, on several lines if possible.
 
     >>> print(python_text("a\nb"))
     '''
@@ -187,7 +199,7 @@ def python_text(text: str) -> str:
 
 
 def distance_words(amount: float, unit: str) -> str:
-    """Return a distance as people say it: in metres below a kilometre.
+    """Return a distance in words, in metres below a kilometre.
 
     >>> distance_words(0.1012, "km"), distance_words(3.02, "km"), distance_words(0.364, "year")
     ('101 m', '3.02 km', '0.364 years')
@@ -200,25 +212,18 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-MOST_QUERIES = 20
-"""Questions at a time."""
-
-LONGEST_QUERY = 1000
-"""Characters of a question."""
-
-
 def chosen_queries(queries: object) -> list[str]:
-    """Return questions, each once."""
-    if not isinstance(queries, list) or len(queries) > MOST_QUERIES or not all(isinstance(one, str) for one in queries):
-        raise InvalidParameterError(f"queries must be a list of at most {MOST_QUERIES} questions, such as age >= 65.")
+    """Return questions without repetitions, or refuse them."""
+    if not isinstance(queries, list) or len(queries) > 20 or not all(isinstance(one, str) for one in queries):
+        raise InvalidParameterError("queries must be a list of at most 20 questions, such as age >= 65.")
     longest = max(map(len, queries), default=0)
-    if longest > LONGEST_QUERY:
-        raise InvalidParameterError(f"A question has at most {LONGEST_QUERY:,} characters; this one has {longest:,}.")
+    if longest > 1000:
+        raise InvalidParameterError(f"A question has at most 1,000 characters; this one has {longest:,}.")
     return list(dict.fromkeys(queries))
 
 
 def chosen_methods(names: object) -> list[str]:
-    """Return methods by their names on the command line, each once."""
+    """Return names of methods without repetitions, or refuse them."""
     if not isinstance(names, list) or len(names) > len(METHODS):
         raise InvalidParameterError(f"methods must be a list of {', '.join(METHODS)}.")
     for name in names:
@@ -228,7 +233,7 @@ def chosen_methods(names: object) -> list[str]:
 
 @cache
 def templates() -> list[dict[str, Any]]:
-    """Return surveys to begin with."""
+    """Return the templates of surveys."""
     found: list[dict[str, Any]] = tomllib.loads(
         files("confide").joinpath("studio", "templates.toml").read_text(encoding="utf-8")
     )["template"]
@@ -237,7 +242,7 @@ def templates() -> list[dict[str, Any]]:
 
 @cache
 def dataset_records() -> list[dict[str, Any]]:
-    """Return all bundled datasets, with their values and where they come from."""
+    """Return all bundled datasets with their values and citations."""
     found = [datasets.load(name) for name in datasets.names()]
     return [
         {
@@ -249,3 +254,241 @@ def dataset_records() -> list[dict[str, Any]]:
         }
         for one in found
     ]
+
+
+DRAWN = 1000
+"""Reports of one value in a preview."""
+
+HALF = 0.5 - 1e-9
+"""Half of the reports, less a margin for rounding."""
+
+
+def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - too quick to be told
+    """Return a draft's survey, promise, and possible reports of one value."""
+    draft = read_draft(work.get("draft"))
+    survey = draft.survey
+    return {
+        "survey": {"text": survey.text() + "\n", "json": survey.to_json(), "fingerprint": survey.fingerprint},
+        "values": values_record(draft.alphabet),
+        "mechanism": _mechanism_record(survey),
+        "mechanisms": _suiting(draft.alphabet),
+        "epsilon": _slider(survey.mechanism),
+        "promise": promise_of(survey),
+        "odds": _odds(survey),
+        **_reports(draft, work.get("value")),
+        "guesses": guesses_of(survey),
+        "warnings": warnings_of(draft),
+        "code": design_code(draft),
+    }
+
+
+def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
+    """Return a draft as a simulated survey, distinct from the real one."""
+    draft = read_draft(work.get("draft"))
+    document = replace(draft.survey, simulated=draft.guess).to_json()
+    return {"document": document, "most": most_people(draft.survey.mechanism)}
+
+
+def _mechanism_record(survey: Survey) -> dict[str, str]:
+    kind = survey.mechanism.kind
+    return {"kind": kind, "name": describe_mechanism(survey), "remark": MECHANISMS[kind].about}
+
+
+@lru_cache(KEPT)
+def _suiting(alphabet: Alphabet) -> list[dict[str, str]]:
+    return [_mechanism_record(Survey(one)) for one in suiting(alphabet, 1.0)]
+
+
+def promise_of(survey: Survey) -> list[str]:
+    """Return the privacy promise in the sentences of `confide show`."""
+    last = describe_repetition(survey)
+    last = last[:1].upper() + last[1:] + ("" if last.endswith(".") else ".")
+    return [*explain_guarantee(survey), *survey.mechanism.fine_print, last]
+
+
+def _odds(survey: Survey) -> list[dict[str, Any]]:
+    sentences, alphabet = explain_guarantee(survey), survey.alphabet
+    found = []
+    for (left, right), words in zip(telling_pairs(survey), sentences, strict=False):
+        values = [_value(alphabet, place) for place in (left, right)]
+        bound = survey.mechanism.guarantee.bound(*values)
+        named = labels_of(alphabet, [left, right])
+        likelier = 100 / (1 + math.exp(-bound))
+        apart = "" if alphabet.grid is None else _length(alphabet.distance(*values), alphabet.unit)
+        found.append({"words": words, "from": named[0], "to": named[1], "odds": round(likelier, 2), "apart": apart})
+    return found
+
+
+def _length(amount: float, unit: str) -> str:
+    """Return a distance between places in words, to two digits.
+
+    >>> _length(0.4996, "km"), _length(3.02, "km"), _length(2, "")
+    ('500 m', '3 km', '2 cells')
+    """
+    return distance_words(float(f"{amount:.2g}"), unit or "cell")
+
+
+def _value(alphabet: Alphabet, place: int) -> Any:
+    value = alphabet.decode([place]).tolist()[0]
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _slider(mechanism: Mechanism) -> dict[str, Any]:
+    """Return epsilon and its useful range."""
+    guarantee, alphabet = mechanism.guarantee, mechanism.alphabet
+    epsilon = float(getattr(guarantee, "epsilon", 1.0))
+    least, most = epsilon_bounds(mechanism)
+    if isinstance(guarantee, LocalDP) or not isinstance(guarantee, MetricPrivacy):
+        ends = {"low": 0.05, "high": min(10.0, most), "usual": 2.0, "per": ""}
+    else:
+        span = _span(mechanism)
+        steps = 10 if len(alphabet.field_names) > 1 else 5  # as `confide init` has it: 0.05 a year, 1 a kilometre
+        low, high = max(least, _rounded(0.1 / span)), min(most, _rounded(200 / span))
+        per = guarantee.unit or "unit of distance"
+        ends = {"low": low, "high": high, "usual": min(max(low, _rounded(steps / span)), high), "per": per}
+    return {"value": epsilon} | ends
+
+
+def _span(mechanism: Mechanism) -> float:
+    """Return the largest extent along an axis, in units of distance."""
+    places, spacing = mechanism.alphabet.coordinates, float(getattr(mechanism.alphabet, "spacing", 1.0))
+    return max(float((places.max(axis=0) - places.min(axis=0)).max()) * spacing, 1e-9) if len(places) else 1.0
+
+
+def _rounded(amount: float) -> float:
+    """Round to the nearest of 1, 2, 5, 10, 20, .
+
+    And 0.5, 0.2, ..., by ratio.
+
+    >>> _rounded(0.0505), _rounded(1.26), _rounded(7)
+    (0.05, 1.0, 5.0)
+    """
+    power = 10.0 ** math.floor(math.log10(amount))
+    near = min((1, 2, 5, 10), key=lambda digit: abs(math.log(digit * power / amount)))
+    return float(f"{near * power:.1g}")
+
+
+def _reports(draft: Draft, value: object) -> dict[str, Any]:
+    """Return one true value and its possible reports."""
+    survey, alphabet = draft.survey, draft.alphabet
+    # Start with the most common value of the guess.
+    place = int(np.argmax(draft.truth.vector)) if value is None else value
+    if type(place) is not int or not 0 <= place < alphabet.size:
+        raise InvalidParameterError(f"value must be a whole number from 0 to {alphabet.size - 1:,}; got {value!r:.60}.")
+    # Draw from probabilities if there is a matrix: exact tables of all 140 values would take 130 ms.
+    people = np.bincount([place], minlength=alphabet.size) * DRAWN
+    from confide.present.estimates import summarise_reports  # the server reads drafts too, and draws nothing
+
+    drawn = summarise_reports(survey, survey.mechanism.simulate_counts(people, rng=0))
+    label = labels_of(alphabet, [place])[0]
+    found: dict[str, Any] = {"value": {"index": place, "label": label}}
+    if drawn is None:
+        words = "These reports are too unlike values to be drawn."
+        unlike = {"values": values_record(alphabet), "probabilities": [], "drawn": [], "words": words}
+        return found | {"reports": unlike}
+    chances = _chances(survey.mechanism, place)
+    shown = {
+        "values": values_record(drawn.alphabet),
+        "probabilities": chances.tolist(),
+        "drawn": np.rint(DRAWN * drawn.shares).astype(int).tolist(),
+        "words": _report_words(survey, chances, place, label),
+    }
+    return found | {"reports": shown}
+
+
+def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
+    """Return the probability of each report, or of each bit."""
+    if mechanism.facts.bits is not None:
+        keep, flip = mechanism.facts.bits
+        bits = np.full(mechanism.alphabet.size, float(flip))
+        bits[place] = float(keep)
+        return bits
+    clamped = mechanism if mechanism.has_channel else truncated(mechanism)
+    return np.asarray(clamped.channel.select(np.array([place]))[0], dtype=np.float64)
+
+
+def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, label: str) -> str:
+    outputs = survey.mechanism.report_alphabet
+    if outputs.bits is not None:
+        return (
+            f"A report has one bit for each value, each flipped at random: the bit of {label} is set in "
+            f"{chances[place]:.0%} of reports, each other bit in {float(np.delete(chances, place).mean()):.0%}."
+        )
+    if isinstance(survey.alphabet.geometry, PlaneGeometry):
+        return _place_words(survey, chances, place)
+    own = f"The true {survey.name} itself, {label}, is reported by {_share(chances[place])} of such people"
+    if not outputs.is_listable:
+        return f"{own}; reports may lie beyond all values, and are drawn at the nearest one."
+    likely = int(np.sum(np.cumsum(np.sort(chances)[::-1]) < HALF)) + 1  # the truth itself, where that is half of them
+    return f"{own}." if likely == 1 else f"{own}; half of their reports are spread over {counted(likely, 'value')}."
+
+
+def _place_words(survey: Survey, chances: NDArray[np.float64], place: int) -> str:
+    """Describe how near reports lie to a true place.
+
+    Cells have no familiar names.
+    """
+    alphabet = survey.alphabet
+    spots = np.asarray(alphabet.coordinates, dtype=np.float64) * float(getattr(alphabet, "spacing", 1.0))
+    far = np.hypot(*(spots - spots[place]).T)
+    order = np.argsort(far, kind="stable")
+    half = float(far[order][np.searchsorted(np.cumsum(chances[order]), HALF)])
+    own = f"The cell of the true {survey.name} itself is reported by {_share(chances[place])} of such people"
+    near = f"; half of their reports lie within {_length(half, alphabet.unit)} of it" if half > 0 else ""
+    is_held = survey.mechanism.report_alphabet.is_listable
+    return f"{own}{near}." if is_held else f"{own}{near}. Reports may lie beyond the map, and are drawn at its edge."
+
+
+def _share(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
+
+
+def warnings_of(draft: Draft) -> list[str]:
+    """Warn about extreme settings of a draft."""
+    survey, found = draft.survey, []
+    pairs = telling_pairs(survey)
+    bounds = [survey.mechanism.guarantee.bound(*(_value(draft.alphabet, place) for place in pair)) for pair in pairs]
+    if bounds and min(bounds) >= math.log(99):  # even odds become 99 to 1
+        found.append(
+            f"Nearly the truth: one report all but tells the {survey.name}, even among neighbours. Choose a smaller "
+            f"epsilon."
+        )
+    # Even odds become 55 to 45 between the values farthest apart.
+    if pairs and largest_bound(survey.mechanism.guarantee, draft.alphabet) <= math.log(55 / 45):
+        found.append(
+            "Nearly nothing: between any two values a report leaves the odds at 55 to 45 or closer to even, so that "
+            "the estimate will be little more than even shares. Choose a larger epsilon, or ask very many people."
+        )
+    if draft.people < 1000:  # under the usual noise
+        found.append(f"{counted(draft.people, 'person')}: blurred reports of fewer than 1,000 people tell very little.")
+    elif draft.people < 5 * draft.alphabet.size:  # whatever the noise
+        found.append(
+            f"{counted(draft.people, 'person')} over {counted(draft.alphabet.size, 'value')}: fewer than 5 people "
+            f"a value. Only wide windows of values can be told; make the values coarser, or ask more people."
+        )
+    return found
+
+
+def design_code(draft: Draft) -> dict[str, str]:
+    """Return commands and Python code that reproduce a draft."""
+    survey, guess = draft.survey, draft.guess
+    quoted = f"'{guess}'" if " " in guess else guess
+    commands = (
+        "# with the survey saved as survey.toml\n"
+        "confide show survey.toml\n"
+        f"confide plan survey.toml --people {draft.people} --guess {quoted}\n"
+        "confide studio survey.toml\n"
+    )
+    python = (
+        "import confide as cf\n"
+        "import numpy as np\n"
+        "from confide.plans import as_guess\n\n"
+        f"survey = cf.parse_survey({python_text(survey.text())})\n"
+        f"truth = as_guess({toml_value(guess)}, survey.mechanism).vector\n"
+        f"people = np.random.default_rng(0).multinomial({draft.people}, truth)\n"
+        "counts = survey.mechanism.simulate_counts(people, rng=0)\n"
+        "estimate = cf.estimate(counts, survey.mechanism, shape=survey.shape)\n"
+        "for label, share in zip(estimate.alphabet.labels(), estimate.distribution):\n"
+        '    print(f"{label}: {share:.4f}")\n'
+    )
+    return {"commands": commands, "python": python}

@@ -1,4 +1,7 @@
-"""Looks at a survey: what is known from the reports that came so far, each thing found out once."""
+"""Looks at a survey.
+
+What its reports show so far, each thing computed once.
+"""
 
 from __future__ import annotations
 
@@ -23,54 +26,34 @@ from confide.present.diagnoses import summarise_diagnosis
 from confide.present.summary import Bullets, Section
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
-from confide.studio.drafts import chosen_methods, chosen_queries, python_text, values_record
-from confide.studio.previews import promise_of
+from confide.studio.drafts import chosen_methods, chosen_queries, promise_of, python_text, values_record
 from confide.studio.workers import Tell
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import without_labels
 from confide.values import LineGeometry
 
 LEVEL = 0.95
-"""How often an interval holds the truth."""
-
-KEPT = 4
-"""Estimates that a process remembers, so that one more question costs no more than itself."""
-
-
-class Kept:
-    """Estimates that were made last, by survey and version of the counts."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, int], Any] = OrderedDict()
-
-    def get(self, key: tuple[str, int], make: Callable[[], Any]) -> Any:
-        """Return what is known, or make it."""
-        if key not in self._known:
-            self._known[key] = make()
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        self._known.move_to_end(key)
-        return self._known[key]
+"""Confidence level of all intervals."""
 
 
 class Reading:
-    """What is found out about the reports of one version, each thing once."""
+    """Results from one version of the counts, each computed once."""
 
     def __init__(self, survey: Survey, record: dict[str, Any]) -> None:
         self.survey, self.record = survey, record
-        # As whoever pulls them: with permanent noise, several days may be of the same people.
+        # As `confide pull` does: with permanent noise, several days may have the same people.
         self.file: CountsFile = to_counts_file(survey, record)
         self.counts: Counts = self.file.groups[()][0]
         self._found: dict[str, Any] = {}
 
     def find(self, what: str, make: Callable[[], Any]) -> Any:
-        """Return what is known, or find it out."""
+        """Return a known result, or compute it."""
         if what not in self._found:
             self._found[what] = make()
         return self._found[what]
 
     def has(self, what: str) -> bool:
-        """Return whether one of the properties is known already."""
+        """Whether a cached property is known already."""
         return what in self.__dict__
 
     @cached_property
@@ -80,12 +63,12 @@ class Reading:
 
     @cached_property
     def why_not(self) -> str:
-        """Why windows and statistics are not looked for; empty where they are."""
+        """Why we compute no windows and statistics; empty if we do."""
         return why_undivided(self.estimate, is_bidden=True)
 
     @cached_property
     def windows(self) -> dict[str, Any]:
-        """The windows whose shares the reports tell, as a page draws them, or why there are none."""
+        """The resolved windows for a page, or why there are none."""
         if self.why_not:
             return {"words": f"Windows are not looked for: {self.why_not}.", "windows": []}
         windows = self.estimate.windows(name=self.survey.name)
@@ -93,18 +76,17 @@ class Reading:
 
     @cached_property
     def fit(self) -> dict[str, Any]:
-        """Whether the reports fit, in words."""
+        """The goodness of fit, with its words."""
         fit = self.estimate.fit
         is_good = None if fit.verdict is FitVerdict.CANNOT_BE_TESTED else fit.verdict is FitVerdict.FITS
         return {"verdict": str(fit.verdict), "words": str(fit), "is_good": is_good}
 
     @cached_property
     def statistics(self) -> list[Interval]:
-        """Median, mean and quartiles, where values are numbers."""
+        """Median, mean and quartiles, if values are numbers."""
         alphabet = self.estimate.alphabet
-        if (
-            not isinstance(alphabet.geometry, LineGeometry) or self.why_not
-        ):  # the second tests the fit: seconds on a map
+        # why_not comes second: it tests the fit, which takes seconds on a map.
+        if not isinstance(alphabet.geometry, LineGeometry) or self.why_not:
             return []
         found = self.estimate.statistics((0.5, 0.25, 0.75), LEVEL, mean=alphabet.has_mean)
         order = ["median", "mean"]
@@ -112,7 +94,7 @@ class Reading:
 
     @property
     def known(self) -> dict[str, Any]:
-        """What takes long, where it is known already."""
+        """Slow results that are known already."""
         return {what: self.__dict__[what] for what in ("fit", "windows") if self.has(what)}
 
     def ask(self, query: str) -> dict[str, Any]:
@@ -127,31 +109,43 @@ class Reading:
             return {"query": query} | nothing | {"error": str(error)}
 
 
-READINGS = Kept()
+READINGS: OrderedDict[tuple[str, int], Reading] = OrderedDict()
+"""The last readings of this process, by survey and version: one more question costs no new estimate."""
+
+
+def reading_of(survey: Survey, version: int, record: bytes | str) -> Reading:
+    """Return the reading of one version, cached for the last four."""
+    key = survey.fingerprint, version
+    if key not in READINGS:
+        READINGS[key] = Reading(survey, json.loads(record))
+        if len(READINGS) > 4:
+            READINGS.popitem(last=False)
+    READINGS.move_to_end(key)
+    return READINGS[key]
 
 
 class Steps:
-    """Progress of a look in words, with what is known so far: a page draws it at once."""
+    """Progress of a look, with partial results for the page."""
 
     def __init__(self, tell: Tell, count: int) -> None:
         self._tell, self._count, self._done = tell, count, 0
 
     def next(self, words: str, known: dict[str, Any] | None = None) -> None:
-        """Tell what comes next."""
+        """Report the next step."""
         self._tell(self._done, self._count, words, known)
         self._done += 1
 
 
 def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Return what is known of a survey from the reports that came so far.
+    """Return what the reports of a survey show so far.
 
-    Estimate and answers come first, and alone where nothing more is asked for; the windows last: on a map they may
-    take a minute.
+    Estimate and answers come first, and alone if nothing more is requested. Windows come last: on a map they may take
+    a minute.
     """
     survey, version = Survey.from_json(work["document"]), int(work["version"])
     queries, methods = chosen_queries(work.get("queries")), chosen_methods(work.get("methods"))
     more = sum(bool(work.get(key)) for key in ("band", "groups", "diagnosis"))
-    reading: Reading = READINGS.get((survey.fingerprint, version), lambda: Reading(survey, json.loads(work["record"])))
+    reading = reading_of(survey, version, work["record"])
     steps = Steps(tell, 3 + len(queries) + len(methods) + more)
     steps.next("Estimating")
     answers = []
@@ -171,7 +165,7 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def _known(reading: Reading, version: int) -> dict[str, Any]:
-    """Return what is known as soon as there is an estimate."""
+    """Return the results that need only the estimate."""
     survey, record, estimate = reading.survey, reading.record, reading.estimate
     uniform = str(estimate.uniformity or "There is no uniform population on unbounded values.")
     return {
@@ -205,7 +199,7 @@ def _known(reading: Reading, version: int) -> dict[str, Any]:
 def _more(
     reading: Reading, work: dict[str, Any], queries: list[str], methods: list[str], steps: Steps
 ) -> dict[str, Any]:
-    """Return what only some ask for."""
+    """Return optional results."""
     found: dict[str, Any] = {"methods": [], "band": None}
     for method in methods:
         steps.next(f"Trying {METHODS[method].name}")
@@ -213,7 +207,7 @@ def _more(
         found["methods"].append(reading.find(f"method {method}", made))
     if work.get("band"):
         steps.next("Finding an interval for every value")
-        # 1000: values up to which each gets an interval: a bootstrap of a hundred takes three seconds.
+        # Up to 1,000 values get an interval each: the bootstrap of a hundred takes three seconds.
         if not reading.why_not and reading.estimate.alphabet.size <= 1000:
             band = reading.find("band", lambda: reading.estimate.interval(LEVEL))
             found["band"] = {"low": band.low.tolist(), "high": band.high.tolist()}
@@ -227,7 +221,7 @@ def _more(
 
 
 def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the estimates of all groups, and which differ from the others; each column of groups by itself."""
+    """Return estimates and differences of groups, for each column of groups."""
     shown, differences = [], []
     for name in reading.survey.groups:
         groups = estimate_file(to_counts_file(reading.survey, reading.record, [name]), reading.survey, Stacked())
@@ -249,7 +243,7 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
 
 
 def _diagnosis(reading: Reading) -> dict[str, Any]:
-    """Return each sentence of the diagnosis, with its verdict by itself."""
+    """Return the paragraphs of the diagnosis, each split into verdict and rest."""
     survey = reading.survey
     found = diagnose(reading.counts, survey.mechanism, name=survey.name, shape=survey.shape)
     sections = [one for one in summarise_diagnosis(survey, found).sections if isinstance(one, Section)]
@@ -258,24 +252,24 @@ def _diagnosis(reading: Reading) -> dict[str, Any]:
 
 
 def headed(words: str) -> dict[str, str]:
-    """Return a paragraph with its verdict, which stands before a colon or is its first sentence, and the rest of it.
+    """Split a paragraph into its verdict and the rest.
 
     >>> headed("These reports fit (p = 0.35). Bots at 0 would not show; least known is age in 40..49.")
     {'head': 'These reports fit (p = 0.35).', 'words': ' Bots at 0 would not show; least known is age 40 to 49.'}
     """
-    # Questions as people say them: age 36 to 85, age 36.
+    # Write questions as people say them: age 36 to 85, age 36.
     plain = re.sub(r"\b(\w+) in (-?[\d.]*\d)\.\.(-?[\d.]*\d)", r"\1 \2 to \3", words)
     plain = re.sub(r"\b(\w+) == ", r"\1 ", plain)
     found = re.match(r".*?(?::|[a-z)%]\.)(?= |$)", plain)
     end = found.end() if found else 0
-    # A verdict with more letters than that, before what follows it or before nothing, is a paragraph.
+    # A longer verdict is a paragraph of its own.
     if end > (110 if plain[end:] else 60):
         end = 0
     return {"head": plain[:end], "words": plain[end:]}
 
 
 def _details(reading: Reading) -> list[dict[str, str]]:
-    """Return what only whoever wants to know it opens."""
+    """Return the details that a page shows on request."""
     estimate, survey, known = reading.estimate, reading.survey, reading.estimate.identification
     told = {
         "Method": f"{estimate.method.full_name}; {estimate.ending}",
@@ -292,7 +286,7 @@ def _details(reading: Reading) -> list[dict[str, str]]:
 
 
 def look_code(survey: Survey, queries: Sequence[str], methods: Sequence[str]) -> dict[str, str]:
-    """Return the commands and the Python that give the same numbers, from the files beside them."""
+    """Return commands and Python code that reproduce the numbers."""
     asked = "".join(f" --query {shlex.quote(one)}" for one in queries)
     others = "".join(f"confide estimate survey.json counts.parquet --method {one}\n" for one in methods)
     commands = (

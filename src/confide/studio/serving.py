@@ -1,4 +1,7 @@
-"""Studio beside a collector: its static files, and what its pages ask of the server."""
+"""The studio on a collector's server.
+
+Static files, requests of its pages, jobs.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,12 @@ import asyncio
 import contextlib
 import hashlib
 import re
+import secrets
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -15,12 +23,11 @@ import orjson
 from confide import __version__
 from confide.collector.client import write_message
 from confide.collector.http import JSON, UNKEPT, Call, Reply, not_found, require_method
-from confide.collector.readings import counts_json, version_of
-from confide.collector.service import Collector, Entry, Refusal, read_json
+from confide.collector.service import Collector, Entry, Refusal, counts_json, read_json, version_of
 from confide.collector.stores import ACCEPTED, digest_secret, is_allowed
 from confide.errors import InvalidParameterError
 from confide.studio.drafts import chosen_methods, chosen_queries, dataset_records, templates
-from confide.studio.jobs import Crew, Job, Jobs
+from confide.studio.workers import ENDED, Tell, Worker
 
 TYPES = {
     "html": b"text/html; charset=utf-8",
@@ -33,30 +40,24 @@ TYPES = {
 }
 
 MOST_SIMULATED = 100_000
-"""Made-up people who answer at a time."""
+"""Most simulated people per request."""
 
 PREVIEW_SECONDS = 5.0
-"""Seconds after which a draft is given up: none that people make takes a tenth of it."""
-
-PARQUET = [
-    (b"content-type", b"application/vnd.apache.parquet"),
-    (b"content-disposition", b'attachment; filename="counts.parquet"'),
-    *UNKEPT,
-]
+"""Time limit of a draft; drafts that people make take less than a tenth."""
 
 Body = Callable[[], Awaitable[bytes]]
 
 LONG = {"look": "look", "plan": "long", "expect": "quick", "play": "quick", "simulate": "quick"}
-"""Which processes do which work: what a slider waits for never waits behind what takes long."""
+"""The crew for each kind of work, so that a slider never waits behind slow work."""
 
 
 class Studio:
-    """The studio's answers, as a guest of a collector's server."""
+    """The studio, as a guest of a collector's server."""
 
     def __init__(self, collector: Collector, *, is_warm: bool = False, people: int = 0) -> None:
         self.collector, self._is_warm, self._people = collector, is_warm, people
         self.jobs = Jobs()
-        # Two look, each with its memory: one answers questions while the other is at the windows.
+        # Two processes look, each with its own cache: one answers questions while the other computes windows.
         sizes = {"preview": 1, "quick": 2, "look": 2, "long": 1}
         self.crews = {name: Crew(size) for name, size in sizes.items()}
         self._previews = 0
@@ -65,7 +66,7 @@ class Studio:
         self._names = {one.name for one in static.iterdir()} if static.is_dir() else set()
 
     def start(self) -> None:
-        """Begin: have processes ready, where that was asked for, before anybody waits for them."""
+        """Start processes before they are needed, and simulated people, if requested."""
         if self._is_warm:
             for crew in self.crews.values():
                 crew.warm(asyncio.get_running_loop())
@@ -91,7 +92,7 @@ class Studio:
             return self._file("static", "take.html", request)
         if len(parts) == 2 and (parts[0] == "studio" or (parts[0] == "take" and parts[1] in self._names)):
             return self._file("static", parts[1], request)
-        if parts[0] == "take":  # a person opened it: the page says that it is cut, as JSON does not
+        if parts[0] == "take":  # a person opened a broken link: answer with a page, not with JSON
             _, _, sent = self._file("static", "take.html", request)
             return 404, self._files["static", "take.html"][0], sent
         if parts == ["client", "confide.js"]:
@@ -99,12 +100,12 @@ class Studio:
         raise not_found()
 
     def _file(self, folder: str, name: str, request: Call) -> Reply:
-        """Return a static file; the browser keeps it, and asks each time whether it changed."""
+        """Return a static file, which browsers cache and revalidate."""
         kind = name.rpartition(".")[2]
         package = "confide.client" if folder == "client" else "confide.studio.static"
         if (folder, name) not in self._files:
             place = files("confide").joinpath(*package.split(".")[1:])
-            # Only names that the folder holds: nothing that came over the network becomes part of a path.
+            # Look the name up in the folder: no input from the network becomes part of a path.
             known = {one.name: one for one in place.iterdir() if one.is_file()} if place.is_dir() else {}
             if name not in known or kind not in TYPES:
                 is_page = name in ("studio.html", "take.html")
@@ -113,12 +114,12 @@ class Studio:
             body = known[name].read_bytes()
             self._files[folder, name] = body, b'"%b"' % hashlib.sha256(body).hexdigest()[:16].encode()
         body, tag = self._files[folder, name]
-        # Pages load their own scripts, styles and pictures, and nothing from anywhere else.
+        # Pages load only their own scripts, styles and pictures.
         policy = (
             b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
             b"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        # No text becomes markup or script there. The page to take part starts a service worker, which takes a text.
+        # Forbid texts as markup or script, except on the page to take part: its service worker needs a text URL.
         policy += b"; require-trusted-types-for 'script'" if name == "studio.html" else b""
         sent = [
             (b"content-type", TYPES[kind]),
@@ -157,7 +158,7 @@ class Studio:
         raise not_found()
 
     async def _read(self, request: Call, body: Body, role: str = "administer") -> dict[str, Any]:
-        """Return a message that is a JSON object, from somebody who may send it."""
+        """Check the token, and return the message, a JSON object."""
         require_method(request.method, "POST")
         if role == "administer" or not any(self._may_read(request, one) for one in self.collector.entries.values()):
             self.collector.require(role, request.secret)
@@ -166,7 +167,7 @@ class Studio:
     def _start(self, request: Call) -> Reply:
         may_administer = request.secret is not None and is_allowed(request.secret, "administer", self.collector.tokens)
         entries = [one for one in self.collector.entries.values() if self._may_read(request, one)]
-        if not entries and not may_administer:  # else a token of one survey alone sees that one
+        if not entries and not may_administer:  # a token of one survey sees that one
             self.collector.require("read", request.secret)
         found = {
             "version": __version__,
@@ -194,17 +195,20 @@ class Studio:
         }
 
     async def _draft(self, kind: str, message: Mapping[str, Any]) -> bytes:
-        """Return what comes of a draft at once; one that takes longer is given up, and its process ended."""
+        """Return the preview of a draft.
+
+        End its process if it takes too long.
+        """
         if self._previews >= 8:  # a page asks for the next when it has the last
             raise Refusal(429, "busy", "Too many drafts wait. Ask again later.", retry_after=1)
         self._previews += 1
         try:
             loop = asyncio.get_running_loop()
-            # A minute for the process to start, on a machine that is busy; then the draft's own clock begins.
+            # Allow a minute for the process to start on a busy machine; then the draft's own limit begins.
             async with asyncio.timeout(60.0) as limit:
 
                 def hurry() -> None:
-                    with contextlib.suppress(RuntimeError):  # whoever asked has left
+                    with contextlib.suppress(RuntimeError):  # the client has left
                         limit.reschedule(loop.time() + PREVIEW_SECONDS)
 
                 def begin(*_: object) -> None:
@@ -218,7 +222,7 @@ class Studio:
             self._previews -= 1
 
     async def _try(self, message: Mapping[str, Any]) -> Reply:
-        """Add a draft as a survey that made-up people answer, or find that it is there, with what it is called."""
+        """Add or find a draft as a simulated survey; summarise it."""
         made = orjson.loads(await self._draft("trial", message))
         entry = self.collector.entry(await asyncio.to_thread(self.collector.add, made["document"]))
         if entry.stored.is_closed:
@@ -235,7 +239,7 @@ class Studio:
         if kind == "look":
             entry = self.collector.entry(message.get("survey"))
             self.collector.require("read", request.secret, entry.stored.fingerprint)
-            try:  # here, where whoever asked still knows which question it was
+            try:  # check now, while the client still knows which question it was
                 chosen_queries(message.get("queries"))
                 chosen_methods(message.get("methods"))
             except InvalidParameterError as error:
@@ -267,7 +271,7 @@ class Studio:
         return Job("read", entry.stored.fingerprint, owner), _key(message | {"version": version}), work
 
     def _simulation(self, entry: Entry, people: object) -> Callable[[Job], Any]:
-        """Return the work of letting made-up people answer a survey, as their devices would, in batches."""
+        """Return a job that lets simulated people answer a survey in batches."""
         if type(people) is not int or not 1 <= people <= MOST_SIMULATED:
             raise Refusal(422, "people", f"people must be a whole number from 1 to {MOST_SIMULATED:,}.")
         if not entry.stored.is_simulated:
@@ -278,7 +282,7 @@ class Studio:
         async def work(job: Job) -> bytes:
             done = 0
             job.tell(done, people, "Made-up people answer")
-            while done < people:  # a few at a time, so that neither memory nor whoever asks meanwhile waits for all
+            while done < people:  # a few at a time, to bound memory and let other requests through
                 asked = {"document": entry.stored.document, "people": people - done, "of": people}
                 crew = self.crews[LONG["simulate"]]
                 for batch in orjson.loads(await crew.do("simulate", asked, None, job.begin)):
@@ -286,7 +290,7 @@ class Studio:
                     await self.collector.take(message)
                     done += len(batch["reports"])
                     job.tell(done, people, "Made-up people answer")
-                    await asyncio.sleep(0.00015 * len(batch["reports"]))  # so that whoever looks sees them come
+                    await asyncio.sleep(0.00015 * len(batch["reports"]))  # so that viewers see them arrive
             return orjson.dumps({"accepted": done})
 
         return work
@@ -310,9 +314,225 @@ class Studio:
     async def _counts(self, entry: Entry) -> Reply:
         record = await asyncio.to_thread(counts_json, self.collector, entry)
         asked = {"document": entry.stored.document, "record": record}
-        return 200, await self.crews["quick"].do("counts", asked), PARQUET
+        headers = [
+            (b"content-type", b"application/vnd.apache.parquet"),
+            (b"content-disposition", b'attachment; filename="counts.parquet"'),
+            *UNKEPT,
+        ]
+        return 200, await self.crews["quick"].do("counts", asked), headers
 
 
 def _key(message: Mapping[str, Any]) -> str:
-    """Return what was asked, as the key of an answer that is kept."""
+    """Return the cache key of a request."""
     return hashlib.sha256(orjson.dumps(message, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+MOST_JOBS = 16
+"""Most jobs that run or wait."""
+
+MOST_EACH = 8
+"""Most of them for one token."""
+
+MOST_KEPT = 64
+"""Most cached answers."""
+
+STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503}
+"""HTTP status of each error code."""
+
+
+class Crew:
+    """Processes for one kind of work.
+
+    Requests wait in line for a free one.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._turns = asyncio.Semaphore(size)
+        self._workers: list[Worker] = []
+        self._idle: list[Worker] = []
+        self._threads = ThreadPoolExecutor(2 * size, thread_name_prefix="studio")
+        self._is_closed = False
+
+    async def do(
+        self, kind: str, asked: Any, tell: Tell | None = None, begin: Callable[[], None] | None = None
+    ) -> bytes:
+        """Return an answer as JSON, or refuse.
+
+        A cancelled task kills its process.
+        """
+        loop = asyncio.get_running_loop()
+        async with self._turns:
+            if self._is_closed:  # the server ends
+                raise Refusal(STATUS["ended"], "ended", ENDED, retry_after=1)
+            if begin is not None:
+                begin()
+            worker = await self._take(loop)
+            try:
+                code, body = await loop.run_in_executor(self._threads, worker.do, kind, asked, tell)
+            except asyncio.CancelledError:
+                self._drop(worker)
+                self.warm(loop)
+                raise
+            if code == "ended":
+                self._drop(worker)
+            else:
+                self._idle.append(worker)
+        if code:
+            raise Refusal(STATUS[code], code, body.decode(), retry_after=1 if code == "ended" else None)
+        return body
+
+    async def _take(self, loop: asyncio.AbstractEventLoop) -> Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.is_alive():
+                return worker
+            self._drop(worker)
+        return await loop.run_in_executor(self._threads, self._start)
+
+    def _start(self) -> Worker:
+        worker = Worker()
+        self._workers.append(worker)
+        if self._is_closed:
+            self._drop(worker)
+        return worker
+
+    def warm(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start a process before it is needed."""
+        if not self._is_closed:
+            started = loop.run_in_executor(self._threads, self._start)
+            started.add_done_callback(lambda done: None if done.cancelled() else self._idle.append(done.result()))
+
+    def _drop(self, worker: Worker) -> None:
+        if worker in self._workers:
+            self._workers.remove(worker)
+        worker.process.kill()  # without waiting: this runs on the event loop
+        self._threads.submit(worker.end) if not self._is_closed else worker.end()
+
+    def close(self) -> None:
+        """End all processes."""
+        self._is_closed = True
+        for worker in list(self._workers):
+            worker.end()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def processes(self) -> list[int]:
+        """Ids of the processes."""
+        return [one.process.pid for one in self._workers if one.process.pid is not None]
+
+
+@dataclass(eq=False)
+class Job:
+    """A requested job.
+
+    Attributes
+    ----------
+    role, survey
+        The role and the survey that a token needs to see this job.
+    owner
+        Digest of the requesting token; empty if the server started it.
+    """
+
+    role: str
+    survey: str
+    owner: str = ""
+    number: str = field(default_factory=lambda: secrets.token_hex(16))
+    state: str = "waiting"
+    done: int = 0
+    of: int = 0
+    words: str = ""
+    partial: bytes | None = None
+    answer: bytes | None = None
+    error: Refusal | None = None
+    ended: float = 0.0
+    task: asyncio.Task[None] | None = None
+
+    def tell(self, done: int, of: int, words: str, partial: bytes | None = None) -> None:
+        """Record progress and partial results; called from another thread."""
+        self.done, self.of, self.words, self.partial = done, of, words, partial or self.partial
+
+    def begin(self) -> None:
+        """Record that work began."""
+        self.state = "running"
+
+    @property
+    def record(self) -> bytes:
+        """Progress, and the answer or the error if there is one."""
+        found: dict[str, Any] = {"state": self.state, "done": self.done, "of": self.of, "words": self.words}
+        if self.partial is not None and self.answer is None:
+            found["partial"] = orjson.Fragment(self.partial)
+        if self.answer is not None:
+            found["answer"] = orjson.Fragment(self.answer)
+        if self.error is not None:
+            found["error"] = {"code": self.error.code, "message": self.error.message}
+        return orjson.dumps(found)
+
+
+class Jobs:
+    """All jobs by number, and the cached answers."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+
+    def add(self, job: Job, key: str | None, work: Callable[[Job], Awaitable[bytes]]) -> Job:
+        """Start a job; a cached answer completes it at once."""
+        self._forget()
+        busy = [one.owner for one in self._jobs.values() if one.ended == 0.0]
+        if len(busy) >= MOST_JOBS or (job.owner and busy.count(job.owner) >= MOST_EACH):
+            raise Refusal(429, "busy", "The studio is at work on many things. Stop some, or wait.", retry_after=2)
+        self._jobs[job.number] = job
+        job.task = asyncio.create_task(self._run(job, key, work))
+        return job
+
+    async def _run(self, job: Job, key: str | None, work: Callable[[Job], Awaitable[bytes]]) -> None:
+        try:
+            kept = None if key is None else self.kept(key)
+            job.answer = await work(job) if kept is None else kept
+            job.state = "done"
+            if key is not None:
+                self.keep(key, job.answer)
+        except Refusal as refusal:
+            job.state, job.error = "failed", refusal
+        except asyncio.CancelledError:
+            job.state = "stopped"
+        except Exception as error:  # reported to the client, and not logged
+            said = f"This failed here: {type(error).__name__}. Please report it."
+            job.state, job.error = "failed", Refusal(500, "failed", said)
+        finally:
+            job.ended = time.monotonic()
+
+    def get(self, number: str) -> Job:
+        """Return a job by its number."""
+        self._forget()
+        found = self._jobs.get(number)
+        if found is None:
+            raise Refusal(404, "no-job", "There is no such job here, or no longer. Ask again.")
+        return found
+
+    def stop(self, job: Job) -> None:
+        """Stop a job and end its process."""
+        if job.task is not None and not job.ended:
+            job.task.cancel()
+            job.state = "stopped"
+
+    def kept(self, key: str) -> bytes | None:
+        """Return a cached answer."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def keep(self, key: str, answer: bytes) -> None:
+        """Cache an answer, and drop the oldest."""
+        self._kept[key] = answer
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+
+    def close(self) -> None:
+        """Stop all jobs."""
+        for job in self._jobs.values():
+            self.stop(job)
+
+    def _forget(self) -> None:
+        before = time.monotonic() - 300.0  # drop jobs five minutes after they ended, fetched or not
+        self._jobs = {number: job for number, job in self._jobs.items() if not 0 < job.ended < before}

@@ -1,4 +1,4 @@
-"""Imported by the process that workers are copied from: after it, a worker begins in milliseconds, all loaded."""
+"""Preloaded by the fork server, so that a worker starts in milliseconds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from confide.estimates.estimate import estimate
 from confide.mechanisms import TruncatedGeometric
 from confide.present.pages import estimate_page  # noqa: F401 - loaded here, so that no worker has to
 from confide.studio import answers, looks  # noqa: F401 - as above
-from confide.studio.drafts import templates
-from confide.studio.previews import preview
+from confide.studio.drafts import preview, templates
 
 for _template in templates():
     preview({"draft": _template["draft"]}, lambda *_: None)
@@ -21,4 +20,4 @@ with warnings.catch_warnings(action="ignore"):
     _ages = datasets.adult_ages()
     _mechanism = TruncatedGeometric(_ages.alphabet, 0.2)
     _answer = estimate(_mechanism.simulate_counts(np.asarray(_ages.histogram) // 20, rng=0), _mechanism)
-    _answer.statistics()  # what an estimate loads when it is first asked, is loaded
+    _answer.statistics()  # loads the modules that an estimate imports on first use

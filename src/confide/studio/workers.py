@@ -1,4 +1,4 @@
-"""Workers of the studio: processes that compute, each copied in milliseconds from one that has everything loaded."""
+"""Workers of the studio: processes forked in milliseconds from a loaded one."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from confide.errors import ConfideError
 ENDED = "The process that worked on this was ended. Ask again."
 
 Tell = Callable[..., None]
-"""Told how many parts are done, of how many, which is next and, as JSON, what is known so far."""
+"""Callback: parts done, parts in total, the next one in words, and partial results."""
 
 MOST_MEMORY = 6 * 2**30
-"""Bytes that one process may take: a draft that asks for more fails, and the machine goes on."""
+"""Memory limit of a process, so that a huge draft fails and the machine goes on."""
 
 
 def _context() -> BaseContext:
-    """Return how processes are made: as copies of a loaded one, where there are such; else started anew.
+    """Return the start method.
 
-    Never as copies of the server, which would hold its connections and its threads' locks.
+    Forks of a loaded process, or else new ones.
+
+    Never forks of the server, which would hold its connections and its threads' locks.
     """
     known = multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("forkserver" if "forkserver" in known else "spawn")
 
 
 def prepare() -> None:
-    """Begin to load what workers need, beside whatever else is loaded meanwhile."""
+    """Start loading what workers need, in parallel to the caller."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # several threads on busy cores are many times slower than one
     if _context().get_start_method() == "forkserver":
@@ -45,40 +47,43 @@ def prepare() -> None:
 
 
 def work(pipe: connection.Connection) -> None:
-    """Do what comes through a pipe, one thing after another, until it is closed; in the process."""
+    """Answer requests from a pipe until it closes.
+
+    The main loop of a worker.
+    """
     import orjson
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c ends the server, which then ends us
-    with contextlib.suppress(ImportError):  # of Windows
+    with contextlib.suppress(ImportError):  # on Windows
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         limit = MOST_MEMORY if most == resource.RLIM_INFINITY else min(MOST_MEMORY, most)
         resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    warnings.simplefilter("ignore")  # what they say stands in the answers
+    warnings.simplefilter("ignore")  # the answers contain what they say
 
     def tell(done: int, of: int, words: str, partial: Any = None) -> None:
         packed = None if partial is None else orjson.dumps(partial, option=orjson.OPT_SERIALIZE_NUMPY)
         pipe.send((done, of, words, packed))
 
-    with contextlib.suppress(EOFError, OSError):  # the server has ended, or does not want it any more
+    with contextlib.suppress(EOFError, OSError):  # the server has ended or dropped us
         while True:
             kind, asked = pipe.recv()
-            tell(0, 0, "")  # it begins: until now the process may have been starting
+            tell(0, 0, "")  # say that work begins: until now the process may have been starting
             pipe.send(_answer(kind, asked, tell))
 
 
 def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
-    """Return a code, empty where all is well, and an answer as JSON or what went wrong."""
+    """Return an error code, empty on success, and the answer."""
     import orjson
 
-    # What answers take is loaded here, in the process, and not in the server.
-    from confide.studio import answers, looks, previews
+    # Load these in the worker, not in the server.
+    from confide.studio import answers, drafts, looks
 
     kinds: dict[str, Callable[[dict[str, Any], Tell], Any]] = {
-        "preview": previews.preview,
-        "trial": previews.trial,
+        "preview": drafts.preview,
+        "trial": drafts.trial,
         "expect": answers.expect,
         "look": looks.look,
         "play": answers.play,
@@ -96,12 +101,12 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
         return "too-large", said.encode()
     except RecursionError:
         return "malformed", b"This is nested too deeply."
-    except Exception as error:  # a traceback could hold what people said; the kind of error says enough
+    except Exception as error:  # a traceback could contain people's answers; the type of the error is enough
         return "failed", f"This failed here: {type(error).__name__}. Please report it.".encode()
 
 
 def _end_with_parent() -> None:
-    """End at once when the server does, in the middle of whatever this is at."""
+    """End at once when the server ends, even during work."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
@@ -112,7 +117,7 @@ class Worker:
     """A process that does one thing at a time."""
 
     def __init__(self) -> None:
-        prepare()  # where nobody did it before: a collector whose studio nobody opens starts no process for it
+        prepare()  # only now: a collector whose studio nobody opens starts no process
         context = _context()
         self._pipe, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
@@ -120,7 +125,10 @@ class Worker:
         theirs.close()
 
     def do(self, kind: str, asked: Any, tell: Tell | None) -> tuple[str, bytes]:
-        """Return a code, empty where all is well, and an answer as JSON or what went wrong; in a thread."""
+        """Return an error code, empty on success, and the answer.
+
+        Call it in a thread.
+        """
         try:
             self._pipe.send((kind, asked))
             while True:
@@ -133,7 +141,7 @@ class Worker:
             return "ended", ENDED.encode()
 
     def end(self) -> None:
-        """Kill the process, whatever it is at."""
+        """Kill the process."""
         self.process.kill()
         self.process.join(5)
         self._pipe.close()

@@ -1,4 +1,6 @@
-"""Reports at scale: files and tables of any size become counts, on DuckDB or on Spark, by the same SQL text.
+"""Counting at scale.
+
+Files and tables of any size on DuckDB or Spark, by the same SQL.
 
 >>> import pyarrow
 >>> from confide import Integers, TruncatedGeometric
@@ -14,16 +16,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 from confide.data.counting.duck import DuckLedger, merge_files
-from confide.data.counting.query import Kind, Query
-from confide.data.counting.sources import PathLike, Tallied, format_of, is_paths
+from confide.data.counting.sources import Kind, PathLike, Query, Tallied, format_of, is_paths
 from confide.data.files import counts_files
 from confide.data.files.counts_files import CountedReports, CountsFile, GroupedCounts, Heading, Pool
 from confide.data.files.reading import read_report_rows
-from confide.data.files.rows import Account, Reject, fields_of, first_few
-from confide.data.files.sheets import STANDARD_STREAM, Request, name_of
+from confide.data.files.sheets import STANDARD_STREAM, Account, Reject, Request, fields_of, first_few, name_of
 from confide.data.files.writing import write_rejects
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.counts import Counts, merge
@@ -34,7 +34,7 @@ from confide.values.wording import counted
 
 Engine = Literal["duckdb", "spark"]
 
-ENGINES = ("duckdb", "spark")
+ENGINES = get_args(Engine)
 
 
 @overload
@@ -73,7 +73,9 @@ def count(  # noqa: PLR0913 - one argument an option
     strict: bool = False,
     allow_copies: bool = False,
 ) -> CountedReports | GroupedCounts:
-    """Count reports in files or tables of any size; nothing but the counts comes into memory.
+    """Count reports in files or tables of any size.
+
+    Only the counts are in memory.
 
     Parameters
     ----------
@@ -81,18 +83,18 @@ def count(  # noqa: PLR0913 - one argument an option
         A path, a folder, a pattern such as ``"reports/*.parquet"``, or a list of these: CSV, gzipped or not, JSON lines
         or Parquet. Or a table: of Arrow, pandas or polars, a relation of DuckDB, a frame of Spark.
     survey
-        The survey that the reports were made under, its file, or its mechanism.
+        The survey of the reports, its file, or its mechanism.
     columns
-        The column of the reports, or the columns where a report has several parts; found as the command line finds them
-        if left out.
+        The column of the reports, or the columns if a report has several parts; by default found as on the command
+        line.
     by
-        Columns that name a group; then every group is counted, in the same pass.
+        Columns that name a group, to count each group in the same pass.
     engine
-        ``"duckdb"``, on this machine, or ``"spark"``: a running Spark session, or a local one.
+        ``"duckdb"``, on this machine, or ``"spark"``, in a running Spark session or a local one.
     strict
-        Whether a row that cannot be used is an error, rather than counted as rejected.
+        Whether a rejected row is an error.
     allow_copies
-        Whether files may be byte for byte the same, of different people; else one is taken for a copy and refused.
+        Whether byte-identical files may be of different people; otherwise they are refused as copies.
 
     >>> import pyarrow
     >>> from confide import Integers, TruncatedGeometric
@@ -108,7 +110,7 @@ def count(  # noqa: PLR0913 - one argument an option
             f"survey must be a Survey, its file or a mechanism; got {type(survey).__name__}. The source comes first."
         )
     loaded = load_survey(survey) if isinstance(survey, str | Path) else survey
-    # A mechanism alone names no limits; metadata are then compared by the mechanism.
+    # A bare mechanism has no limits, so metadata are compared by the mechanism.
     contract = Survey(loaded) if isinstance(loaded, Mechanism) else loaded
     request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
     with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
@@ -120,15 +122,15 @@ def count(  # noqa: PLR0913 - one argument an option
 
 
 def head(ledger: Tallied, survey: Survey, by: tuple[str, ...], account: Account) -> Heading:
-    """Return the metadata of the reports that were counted."""
+    """Return the heading of the counted reports."""
     origin = ledger.traces.origin(ledger.account.people, ledger.report_names)
-    # Only permanent noise makes reports of one person depend on each other: only then is the second look needed.
+    # Only permanent noise makes a person's reports depend on each other, so only then read again.
     of_groups = ledger.group_files() if by and ledger.files > 1 and origin.permanent else {}
     return Heading((survey,), by, account, (), (origin,), ledger.files, ledger.sources, of_groups)
 
 
 def name_source(source: Any) -> str:
-    """Return what a source is called in messages.
+    """Return the name of a source for messages.
 
     >>> name_source(["-"]), name_source("reports.csv"), name_source(["a.csv", "b.csv"])
     ('standard input', 'reports.csv', '2 files')
@@ -141,22 +143,22 @@ def name_source(source: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ReportInput:
-    """Reports for one estimate, counted, with the mechanisms that they went through.
+    """Counted reports for one estimate, with their mechanisms.
 
     Attributes
     ----------
     pool
-        The counts under each survey; one, unless counts of several were put together on purpose.
+        The counts of each survey; one, unless several were pooled.
     account
-        The account of the rows behind them.
+        The account of the rows.
     description
-        Where the rows came from and what became of them, in words.
+        The account in words.
     unused
-        The columns of a CSV file of counts that were not read: they may tell groups apart.
+        The columns of a CSV file of counts that were not read, which may name groups.
     notes
-        Which metadata are missing, or say nothing of what was read.
+        Remarks on missing metadata.
     heading
-        The metadata of a file of counts, which says how many files of reports there are behind it; None of reports.
+        The heading of a file of counts; None for reports.
     """
 
     pool: Pool
@@ -173,7 +175,7 @@ class ReportInput:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """What is known of how the reports were made, for JSON."""
+        """The origin of the noise and remarks on it, as JSON values."""
         return self.counts.origin.record | {"notes": list(self.notes)}
 
 
@@ -185,26 +187,26 @@ def read_reports(
     cure: str = "Correct or remove them, or name a file to set them aside in.",
     beside: Sequence[Reject] = (),
 ) -> ReportInput:
-    r"""Read reports for one estimate with the reader that fits the file.
+    r"""Read reports or counts for one estimate, whatever their format.
 
-    A file of counts is loaded and must be of this survey; CSV and standard input are read in Python, which needs no
-    further package; anything else is counted on DuckDB. Reports with metadata must be of this survey too, and
-    unchanged since; without any, it is not known how they were made, and `notes` say so.
+    Python reads CSV and standard input, which needs no other package. DuckDB counts all other formats. Counts, and
+    reports with metadata, must be of this survey and unchanged. Without metadata, `notes` say that the origin is
+    unknown.
 
     Parameters
     ----------
     path
         The file.
     survey
-        The survey that the reports were made under.
+        The survey of the reports.
     columns
-        The columns of a report, if they are not called as they usually are.
+        The columns of a report, if they have unusual names.
     rejects
-        Where rows that cannot be used are set aside; without it, one such row is an error.
+        File for rejected rows; without it, a rejected row is an error.
     cure
-        What to tell about such rows.
+        What an error about rejected rows advises.
     beside
-        Rows of other files, such as true values, to set aside in the same place.
+        Rejected rows of other files, such as true values, for the same file.
 
     >>> import tempfile
     >>> from confide import Integers, TruncatedGeometric
@@ -228,7 +230,7 @@ def read_reports(
         surveys = f", of {len(file.heading.surveys)} surveys" if file.heading.is_pooled else ""
         return ReportInput(pools[()], account, f"counts in {path}{surveys}: {account}", heading=file.heading)
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
-        # In Python, so that whoever has no DuckDB can estimate all the same.
+        # In Python, so that users without DuckDB can estimate.
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
         rows.account.require_any(rows.alphabet)
@@ -247,7 +249,7 @@ def read_reports(
 
 
 def _screen(account: Account, rejected: Iterable[Reject], rejects: PathLike | None, cure: str) -> None:
-    """Refuse rows that cannot be used, or set them aside in a file if one is named."""
+    """Raise for rejected rows, or write them to a named file."""
     if rejects is None:
         account.require_usable(cure)
     else:
@@ -263,15 +265,14 @@ def open_ledger(
     *,
     allow_copies: bool = False,
 ) -> Iterator[Tallied]:
-    """Count on an engine, and keep it open for what is to be asked of it.
+    """Count on an engine, and keep it open for further questions.
 
-    With a survey or its mechanism, the metadata of files are read first, and files that do not belong to it are
-    refused; so are copies of others, unless they are allowed.
+    With a survey or mechanism, files whose metadata do not fit are refused first. So are copies, unless allowed.
     """
     check_choice("engine", engine, ENGINES)
     kind: type[Tallied] = DuckLedger
     if engine == "spark" or type(source).__module__.startswith("pyspark."):
-        # Most people have no Spark, and nothing of it is loaded for them.
+        # Load Spark only when it is used: most users do not have it.
         from confide.data.counting.spark import SparkLedger
 
         kind = SparkLedger
@@ -281,9 +282,9 @@ def open_ledger(
 
 
 def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
-    """Return the query that would count these files; without any, that for a table with columns of the right types."""
+    """Return the query for these files, or for a typed table."""
     if not paths:
-        # A warehouse has columns of the right types, where files of text have none.
+        # Unlike text files, a warehouse has typed columns.
         natural: dict[str, Kind] = {"whole": "integer", "real": "real", "text": "text"}
         kinds = tuple(natural[field.kind] for field in fields_of(request.alphabet))
         return Query(request.alphabet, kinds, None, len(request.by))
@@ -292,7 +293,7 @@ def plan_query(paths: Sequence[PathLike], request: Request) -> Query:
 
 
 def refuse_rejects(ledger: Tallied) -> None:
-    """Refuse rows that cannot be used, naming the first."""
+    """Raise for rejected rows, with the first one."""
     account = ledger.account
     if account.total_rejected:
         first = next(ledger.rejects())

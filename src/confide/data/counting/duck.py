@@ -1,4 +1,7 @@
-"""Counting on DuckDB, which reads, judges and groups, and adding up files of counts; Python sees counts alone."""
+"""Counting reports and merging files of counts on DuckDB.
+
+Python sees only counts.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from confide.data.counting import query as sql
 from confide.data.counting import sources
 from confide.data.files import counts_files, sheets
 from confide.data.files.counts_files import Key
 from confide.data.files.reading import csv_batches
-from confide.data.files.rows import LIMITS, Account, Reason, Reject
+from confide.data.files.sheets import LIMITS, Account, Reason, Reject
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.counts import Origin
-from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values.base import is_missing
 from confide.values.wording import counted, name_some
 
-DUCK = sql.Dialect(
+DUCK = sources.Dialect(
     '"',
     {
         **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
@@ -38,38 +39,35 @@ DUCK = sql.Dialect(
 
 
 TABLE = "the table"
-"""Name of a table that is no file, in messages."""
+"""Name of a table in memory, in messages."""
 
 
 class _OddFileError(DataFileError):
-    """A file that DuckDB cannot read as it was told to."""
+    """A file that DuckDB cannot read as described."""
 
 
 class DuckLedger(sources.Tallied):
     """Reports counted on DuckDB."""
 
-    def __init__(
-        self, request: sheets.Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
-    ) -> None:
-        super().__init__(request, survey, allow_copies=allow_copies)
+    def _open(self) -> None:
         sheets.require("pyarrow")
         self._connection = self._closing.enter_context(_connection())
         self._shards: list[sources.Shard] = []
         self._streams: list[_Stream] = []
-        self._frame: sql.Relation | None = None
+        self._frame: sources.Relation | None = None
 
     def count(self, source: Any) -> None:
-        """Count files, or an Arrow table, a data frame or a relation of DuckDB's.
+        """Count files, an Arrow table, a data frame or a DuckDB relation.
 
-        Where DuckDB finds a CSV file odd, or reads too few rows, Python reads them with care.
+        If DuckDB rejects a CSV file or reads too few rows, Python reads the CSV files itself.
         """
         if not sources.is_paths(source):
-            # DuckDB reads a table where it lies.
+            # DuckDB reads a table in place.
             self._connection.register("frame", _as_table(source))
             types = self._describe("frame")
             places = self._request.choose(TABLE, list(types), has_lines=False)
             self.report_names = places.names
-            self._frame = sql.typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
+            self._frame = sources.typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
             self._count([self._frame])
             return
         files, titles = self._find([source] if isinstance(source, str | Path) else list(source))
@@ -86,7 +84,7 @@ class DuckLedger(sources.Tallied):
             if self._is_complete():
                 return
         except DataFileError as error:
-            # DuckDB does not say at which Parquet file it failed: read one by one, the damaged one says so itself.
+            # DuckDB does not say which Parquet file failed. Read them one by one, so that the damaged one raises.
             for shard in shards:
                 if shard.format == "parquet":
                     with (
@@ -105,27 +103,27 @@ class DuckLedger(sources.Tallied):
             )
 
     def batches(self) -> Any:
-        """Return groups, reports and counts as a stream of Arrow batches, in order."""
+        """Return groups, reports and counts as sorted Arrow batches."""
         columns = self.query.grouped_columns
-        # The order in which counts are kept, so that nobody has to sort them again.
+        # The order of Counts, so that we need not sort again.
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
         return self._connection.sql(
-            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sql.ACCEPTED}' ORDER BY {order}"
+            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sources.ACCEPTED}' ORDER BY {order}"
         ).to_arrow_reader(LIMITS.arrow_rows)
 
     def group_files(self) -> dict[Key, int]:
-        """Read once more, and return in how many files each group occurs."""
+        """Read again, and return the number of files with each group."""
         with _explained(self._streams):
-            return sources.to_group_files(_execute(self._connection, sql.count_files(self._relations())).fetchall())
+            return sources.to_group_files(_execute(self._connection, sources.count_files(self._relations())).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
-        """Read once more, and return the rows that cannot be used, in the order of the files."""
+        """Read again, and yield the rejected rows in file order."""
         left = self.account.total_rejected
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE refused AS SELECT DISTINCT outcome, {', '.join(self.query.part_columns)} "
-            f"FROM counted WHERE outcome <> '{sql.ACCEPTED}'"
+            f"FROM counted WHERE outcome <> '{sources.ACCEPTED}'"
         )
-        # Files behind the last row that was rejected are not read again.
+        # Stop after the last rejected row, so that later files are not read again.
         yield from itertools.islice(self._list_all(), left)
 
     def _list_all(self) -> Iterator[Reject]:
@@ -140,7 +138,7 @@ class DuckLedger(sources.Tallied):
             else:
                 yield from self._list(self._relation([shard]), shard.name)
 
-    def _list(self, relation: sql.Relation, name: str) -> Iterator[Reject]:
+    def _list(self, relation: sources.Relation, name: str) -> Iterator[Reject]:
         query, parts = self.query, self.query.part_columns
         same = " AND ".join(f"found.{part} IS NOT DISTINCT FROM refused.{part}" for part in parts)
         shown = ", ".join(f"CAST(found.{part} AS STRING)" for part in parts)
@@ -151,10 +149,10 @@ class DuckLedger(sources.Tallied):
         )
         while batch := found.fetchmany(10_000):
             for line, outcome, *texts in batch:
-                yield Reject(name, line, sql.shown_text(texts, Reason(outcome)), Reason(outcome))
+                yield Reject(name, line, sources.shown_text(texts, Reason(outcome)), Reason(outcome))
 
-    def _relations(self) -> list[sql.Relation]:
-        # Python reads these, for DuckDB would have to guess at quotation marks.
+    def _relations(self) -> list[sources.Relation]:
+        # Python reads these, because DuckDB would have to guess about quotes.
         odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
         objects = _grouped(shard for shard in self._shards if shard.format == "json")
         self._streams = [_JsonStream(f"lines{place}", group) for place, group in enumerate(objects)]
@@ -162,37 +160,42 @@ class DuckLedger(sources.Tallied):
         quick = _grouped(shard for shard in self._shards if shard.format == "parquet" or shard.is_plain)
         return [*map(self._relation, quick), *map(self._start, self._streams)]
 
-    def _relation(self, shards: Sequence[sources.Shard]) -> sql.Relation:
-        """Return files of one shape that DuckDB reads itself: Parquet, or CSV where every line is a plain row."""
+    def _relation(self, shards: Sequence[sources.Shard]) -> sources.Relation:
+        """Return files of one shape that DuckDB reads itself.
+
+        Parquet or plain CSV.
+        """
         first, paths = shards[0], f"[{', '.join(path_literal(shard.path) for shard in shards)}]"
         if first.format == "parquet":
-            source = f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{sql.FILE}')"
+            source = (
+                f"read_parquet({paths}, binary_as_string = true, file_row_number = true, filename = '{sources.FILE}')"
+            )
             types = self._describe(source)
-            return sql.typed_relation(source, first.path, first.places, types, DUCK, "file_row_number + 1")
+            return sources.typed_relation(source, first.path, first.places, types, DUCK, "file_row_number + 1")
         names = tuple(f"c{place}" for place in range(len(first.places.header)))
         columns = "{" + ", ".join(f"'{name}': 'VARCHAR'" for name in names) + "}"
         compression = "gzip" if first.path.lower().endswith(".gz") else "none"
-        # Strict, and told everything: what is not exactly as described must be an error and never a guess.
+        # Strict and fully specified: any deviation must be an error, never a guess.
         source = (
             f"read_csv({paths}, columns = {columns}, auto_detect = false, header = false, strict_mode = true, "
             f"delim = {_literal(first.delimiter)}, quote = '', escape = '', skip = {first.lines_above}, "
-            f"compression = '{compression}', filename = '{sql.FILE}')"
+            f"compression = '{compression}', filename = '{sources.FILE}')"
         )
         line = f"ROW_NUMBER() OVER () + {first.lines_above}"
-        return sql.text_relation(source, replace(first.places, header=names), str, line)
+        return sources.text_relation(source, replace(first.places, header=names), str, line)
 
-    def _start(self, stream: _Stream) -> sql.Relation:
+    def _start(self, stream: _Stream) -> sources.Relation:
         self._connection.register(stream.name, stream.reader())
         return stream.relation
 
-    def plan(self, paths: Sequence[sources.PathLike]) -> sql.Query:
-        """Return the query that would count these files."""
+    def plan(self, paths: Sequence[sources.PathLike]) -> sources.Query:
+        """Return the query for these files, without counting."""
         readable, titles = self._closing.enter_context(sources.set_down(paths))
         self._shards = sources.look_at_all(sources.search(readable).files, self._request, titles)
         self._plan(self._relations())
         return self.query
 
-    def _count(self, found: list[sql.Relation]) -> None:
+    def _count(self, found: list[sources.Relation]) -> None:
         views = self._plan(found)
         with _explained(self._streams):
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW reports AS {views}")
@@ -202,7 +205,7 @@ class DuckLedger(sources.Tallied):
         self._settle(self._connection.execute(sums).fetchall(), strays)
 
     def _is_complete(self) -> bool:
-        """Whether as many rows were read as there are by another count: of line ends, or of Parquet's own."""
+        """Whether we read as many rows as an independent count says."""
         streamed = sum(stream.read + stream.strays.total() for stream in self._streams)
         quick = sum(shard.rows or 0 for shard in self._shards if shard.format == "parquet" or shard.is_plain)
         return self.account.read == streamed + quick
@@ -215,21 +218,27 @@ class DuckLedger(sources.Tallied):
 
 @contextlib.contextmanager
 def _explained(streams: Sequence[_Stream] = (), what: str = "The reports cannot be counted") -> Iterator[None]:
-    """Turn what DuckDB says into a sentence; what Python's own reader found wrong comes first."""
+    """Turn errors of DuckDB into a sentence.
+
+    Errors of our own reader come first.
+    """
     duckdb = sheets.require("duckdb")
     try:
         yield
     except duckdb.Error as error:
-        told = next((stream.failure for stream in streams if stream.failure is not None), None)
-        if told is not None:
-            raise told from None
+        failure = next((stream.failure for stream in streams if stream.failure is not None), None)
+        if failure is not None:
+            raise failure from None
         sentence = str(error).strip().partition("\n")[0].removesuffix(".")
         is_odd = isinstance(error, duckdb.InvalidInputException)
         raise (_OddFileError if is_odd else DataFileError)(f"{what}: {sentence}.") from None
 
 
 def _as_table(source: Any) -> Any:
-    """Return a table as DuckDB takes it; texts and numbers mixed in one column of objects all become texts."""
+    """Return a table as DuckDB accepts it.
+
+    Columns of mixed objects become texts.
+    """
     module = type(source).__module__.partition(".")[0]
     if module == "pandas":
         frame = source
@@ -254,7 +263,7 @@ def _as_table(source: Any) -> Any:
 
 
 def _grouped(shards: Iterable[sources.Shard]) -> list[list[sources.Shard]]:
-    """Return files of one shape together, always in the same order."""
+    """Group files by shape, in a fixed order."""
     groups: dict[tuple[Any, ...], list[sources.Shard]] = {}
     for shard in shards:
         is_packed = shard.path.lower().endswith(".gz")
@@ -264,7 +273,7 @@ def _grouped(shards: Iterable[sources.Shard]) -> list[list[sources.Shard]]:
 
 
 def path_literal(path: str) -> str:
-    """Return the path of a file as DuckDB writes it, where brackets and stars mean themselves."""
+    """Return a path as an SQL literal for DuckDB, with patterns escaped."""
     return _literal("".join(f"[{mark}]" if mark in "[*?" else mark for mark in path))
 
 
@@ -273,26 +282,26 @@ def _literal(text: str) -> str:
 
 
 class _Stream(ABC):
-    """A stream of rows that Python reads with care and hands to DuckDB as Arrow batches.
+    """A stream of rows that Python reads and passes to DuckDB.
 
     Attributes
     ----------
     name
-        What the stream is called in SQL.
+        Its name in SQL.
     shards
         The files, in order.
     relation
-        What SQL selects from the stream.
+        The relation that SQL selects from.
     read
-        How many rows have been handed over so far.
+        Number of rows passed so far.
     strays
-        How many rows were not, by the reason.
+        Number of rows dropped, by reason.
     failure
-        What went wrong, if anything did: DuckDB would tell it in words of its own.
+        The error of our reader, if any, which DuckDB would hide behind its own.
     """
 
     def __init__(
-        self, name: str, shards: Sequence[sources.Shard], relation: sql.Relation, columns: Sequence[str]
+        self, name: str, shards: Sequence[sources.Shard], relation: sources.Relation, columns: Sequence[str]
     ) -> None:
         self.name, self.shards, self.relation, self._columns = name, tuple(shards), relation, columns
         self.read, self.strays = 0, Counter[str]()
@@ -300,13 +309,13 @@ class _Stream(ABC):
 
     @abstractmethod
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
-        """Read a file, and return its columns batch by batch."""
+        """Read a file, and yield its columns batch by batch."""
 
     def reader(self) -> Any:
-        """Return the stream anew."""
+        """Return a new reader from the start."""
         pyarrow = sheets.require("pyarrow")
         self.read, self.strays, self.failure = 0, Counter(), None
-        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._columns, sql.FILE)])
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in (*self._columns, sources.FILE)])
         return pyarrow.RecordBatchReader.from_batches(schema, self._batches(pyarrow, schema))
 
     def _batches(self, pyarrow: Any, schema: Any) -> Iterator[Any]:
@@ -323,7 +332,7 @@ class _Stream(ABC):
 
 
 class _CsvStream(_Stream):
-    """CSV files with quotation marks, or with rows of several widths, or with line ends of several kinds."""
+    """CSV files with quotes, uneven rows, or mixed line ends."""
 
     def __init__(self, name: str, shards: Sequence[sources.Shard], request: sheets.Request) -> None:
         by, parts = len(request.by), len(request.alphabet.field_names)
@@ -331,12 +340,12 @@ class _CsvStream(_Stream):
         columns = tuple(f"text{place}" for place in range(by + parts + self._is_counted))
         counts = (by + parts,) if self._is_counted else ()
         places = sheets.ColumnPlaces(columns, tuple(range(by, by + parts)), tuple(range(by)), counts)
-        super().__init__(name, shards, sql.text_relation(name, places, str), columns)
+        super().__init__(name, shards, sources.text_relation(name, places, str), columns)
 
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         with sheets.open_sheet(shard.path) as sheet:
             for chunk in sheet.chunks(shard.places.all):
-                # A row of the wrong width cannot be handed over in columns.
+                # Rows of the wrong width do not fit into the columns.
                 self.strays.update(Reason.MISSHAPEN if text else Reason.MISSING for text in chunk.strays.values())
                 keys = [key for place, key in enumerate(chunk.keys) if place not in chunk.strays]
                 columns = _columns(keys, len(shard.places.all))
@@ -345,24 +354,26 @@ class _CsvStream(_Stream):
 
 
 class _JsonStream(_Stream):
-    """Files of one JSON object a line; DuckDB takes the objects apart. Blank lines are no rows.
+    """Files with one JSON object per line, which DuckDB parses.
 
-    A line that is no JSON is a mark in every part, by which it is rejected; what it says is not kept.
+    Blank lines are no rows.
+
+    A line that is not JSON becomes a marker in every part, which the query rejects. Its text is not kept.
     """
 
     def __init__(self, name: str, shards: Sequence[sources.Shard]) -> None:
         def extract(column: str) -> str:
             path = _literal('$."' + column.replace('"', '\\"') + '"')
-            return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {path}) ELSE {sql.BROKEN_SQL} END"
+            return f"CASE WHEN json_valid(line) THEN json_extract_string(line, {path}) ELSE {sources.BROKEN_SQL} END"
 
-        relation = sql.text_relation(name, shards[0].places, extract, "CAST(number AS BIGINT)")
+        relation = sources.text_relation(name, shards[0].places, extract, "CAST(number AS BIGINT)")
         super().__init__(name, shards, relation, ("line", "number"))
 
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         number = 0
         with sheets.explained(shard.path), sheets.opened(shard.path) as stream:
             for block in sheets.text_blocks(stream):
-                # Where CSV files end lines and nowhere else; str.splitlines knows more line ends.
+                # Split as for CSV: str.splitlines would split at more characters.
                 lines = block.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
                 filled = [(line, str(place)) for place, line in enumerate(lines, number + 1) if line.strip()]
                 number += len(lines)
@@ -376,9 +387,9 @@ def _columns(keys: list[Any], width: int) -> list[list[str]]:
 
 
 def _execute(connection: Any, query: str) -> Any:
-    """Run a query that may take long in a thread of its own, so that an interruption from the keyboard ends it.
+    """Run a long query in a thread, so that ctrl-c interrupts it.
 
-    In the main thread DuckDB looks at signals only between tasks, which may be never.
+    In the main thread DuckDB checks signals only between tasks, which may be never.
     """
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(connection.execute, query)
@@ -391,12 +402,15 @@ def _execute(connection: Any, query: str) -> Any:
 
 @contextlib.contextmanager
 def _connection() -> Iterator[Any]:
-    """Open DuckDB with a limit on its memory; what does not fit stands in a folder that is removed at the end."""
+    """Open DuckDB with a memory limit.
+
+    The rest goes to a temporary folder.
+    """
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
         settings = {
             "memory_limit": "400MB",
             "temp_directory": folder,
-            # Nothing is fetched from anywhere: what is needed to count comes with DuckDB.
+            # Download nothing: DuckDB includes all we need.
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
@@ -412,25 +426,25 @@ def merge_files(
     allow_copies: bool = False,
     strict: bool = False,
 ) -> counts_files.Heading:
-    """Add up files of counts into one.
+    """Merge files of counts into one.
 
     Parameters
     ----------
     paths
-        Files that ``confide count`` or ``confide merge`` wrote, or patterns of names.
+        Files from ``confide count`` or ``confide merge``, or patterns of names.
     output
         The file to write.
     is_pool
-        Whether counts of different surveys may stand side by side in it, for one estimate from all of them.
+        Whether to keep counts of different surveys side by side, for one estimate from all of them.
     allow_copies
-        Whether files may hold the same counts, or have counts or reports in common; else these are taken for copies.
+        Whether files may have counts or reports in common; otherwise these are refused as copies.
     strict
-        Whether to refuse more files than a survey allows reports of one person, as if the same people were in each.
+        Whether to refuse more files than a survey allows reports per person, as if the same people were in each.
 
     Raises
     ------
     DataFileError
-        If the files were counted under different surveys, or by different groups, or one of them is not sound.
+        If the files have different surveys or groups, or one is damaged.
     """
     files = [file for path in paths for file in sources.expand(str(path))]
     sources.refuse_repeated(files)
@@ -460,7 +474,7 @@ def merge_files(
 
 
 def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, ...]) -> counts_files.Heading:
-    """Add up what files of counts know of their rows and reports."""
+    """Merge the headings of files of counts."""
     surveys, origins = dict[str, Survey](), dict[str, Origin]()
     group_files = Counter[Key]()
     for heading in headings.values():
@@ -468,7 +482,7 @@ def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, .
             surveys.setdefault(survey.fingerprint, survey)
             origins[survey.fingerprint] = origins.get(survey.fingerprint, Origin()) + known
     first = next(iter(headings.values()))
-    # Of fresh noise, it does not matter in which files a group occurs.
+    # Only for permanent noise does it matter which files contain a group.
     if first.by and any(one.permanent for one in origins.values()):
         for file, heading in headings.items():
             found = sheets.require("pyarrow.parquet").read_table(file, columns=list(heading.by)).columns
@@ -487,7 +501,7 @@ def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, .
 
 
 def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -> None:
-    """Read a file once before anything is added up, and refuse what cannot have been counted."""
+    """Check a whole file before anything is merged."""
     for _ in counts_files.checked_batches(file, heading):
         pass
     names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
@@ -500,7 +514,7 @@ def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -
 
 
 def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, counts_files.Heading]) -> None:
-    """Refuse the same counts, sums of the same and counts of the same reports: people would be counted twice."""
+    """Refuse files with counts or reports in common: people would count twice."""
     known: dict[str, str] = {}
     for file, digests in parts.items():
         for digest in (*digests, *headings[file].sources):
@@ -516,12 +530,12 @@ def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, counts
 
 
 def _key(name: str, heading: counts_files.Heading) -> str:
-    """Return the column of a group or a report; a group without a name may be empty or nothing."""
+    """Return SQL for a column; an empty group name equals NULL."""
     return f"NULLIF({DUCK.quoted(name)}, '')" if name in heading.by else DUCK.quoted(name)
 
 
 def _select(file: str, heading: counts_files.Heading, merged: counts_files.Heading) -> str:
-    """Return SQL for the counts of a file; the number of a survey becomes its number among all surveys."""
+    """Return SQL for the counts of a file, with surveys renumbered."""
     marks = [survey.fingerprint for survey in merged.surveys]
     own = [marks.index(survey.fingerprint) for survey in heading.surveys]
     number = str(own[0])
@@ -536,7 +550,7 @@ def _select(file: str, heading: counts_files.Heading, merged: counts_files.Headi
 
 
 def _refuse_unlike(headings: dict[str, counts_files.Heading], *, is_pool: bool) -> None:
-    """Refuse counts of different surveys, unless they are pooled, and what does not fit into one file."""
+    """Refuse different surveys, unless pooled, and files that do not fit together."""
     (first, one), *others = headings.items()
     marks = {survey.fingerprint for survey in one.surveys}
     for path, other in others:

@@ -1,6 +1,15 @@
-"""Sources of reports: the files that paths, folders, patterns and pipes stand for, each looked at before it is read.
+"""Sources of reports.
 
-What an engine makes of them is a :class:`Tallied`: the counts, and one account of all rows.
+Files behind paths, folders, patterns and pipes, and the SQL that counts them.
+
+The SQL is the same on DuckDB, on Spark and on any other warehouse. It keeps to what these engines share: no backslash,
+no quoted identifier, ``TRY_CAST`` only of texts that a regular expression accepted. It groups first, so that it judges
+distinct entries, not rows. A :class:`Tallied` has the counts of an engine, and one account of all rows.
+
+>>> from confide import Integers
+>>> query = Query(Integers(0, 9), ("integer",))
+>>> "GROUP BY part0" in query.text
+True
 """
 
 from __future__ import annotations
@@ -16,40 +25,431 @@ import sys
 import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from confide.data.counting.query import ACCEPTED, Kind, Query, Relation
 from confide.data.files import sheets
 from confide.data.files.counts_files import Key, is_counts_file
-from confide.data.files.metadata import SUFFIX, Traces, content_digest, is_companion
-from confide.data.files.rows import LIMITS, Account, Reason, Reject
+from confide.data.files.sheets import (
+    COLUMN_CURE,
+    LIMITS,
+    REPORT_COLUMN,
+    Account,
+    ColumnPlaces,
+    Field,
+    Reason,
+    Reject,
+    fields_of,
+)
+from confide.data.files.writing import SUFFIX, Traces, content_digest, is_companion
 from confide.errors import DataFileError
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
+from confide.values import Alphabet
+from confide.values.checks import COUNT_LIMIT, FILLED, NUMBER_LIKE, REAL, WHOLE
 from confide.values.wording import counted, listed, name_some
+
+Kind = Literal["text", "integer", "real"]
+"""Content of a column of the source; any other type is cast to text."""
+
+ACCEPTED = "accepted"
+"""Outcome of an accepted row."""
+
+BROKEN_SQL = "(CHR(26) || CHR(26))"
+"""Marker for the parts of a line that is not JSON: two SUB characters, which no report is."""
+
+REAL_LIMIT = 2**52
+"""Most steps of the resolution between a real report and zero."""
+
+FILE = "confide_file"
+"""Column with the file of a row."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """SQL that counts reports of an alphabet in a table ``reports``.
+
+    Attributes
+    ----------
+    alphabet
+        The alphabet of the reports.
+    kinds
+        The content of the columns part0, part1, ...
+    weight
+        The content of the column weight, the count of a row; None without one.
+    by
+        Number of columns by0, by1, ... that name the group of a row.
+    """
+
+    alphabet: Alphabet
+    kinds: tuple[Kind, ...]
+    weight: Kind | None = None
+    by: int = 0
+
+    @property
+    def group_columns(self) -> list[str]:
+        """The columns that name a group."""
+        return [f"by{number}" for number in range(self.by)]
+
+    @property
+    def part_columns(self) -> list[str]:
+        """The columns of ``reports`` that decide whether we accept a row."""
+        return [f"part{number}" for number in range(len(self.kinds))] + ([] if self.weight is None else ["weight"])
+
+    @property
+    def grouped_columns(self) -> list[str]:
+        """The columns of the answer with group and report of accepted rows."""
+        return self.group_columns + [f"value{number}" for number in range(len(self.kinds))]
+
+    @property
+    def text(self) -> str:
+        """The whole query.
+
+        Each row of its answer has an outcome, a group, a report, and their numbers of rows and people. Rejected rows
+        have their texts instead of group and report.
+        """
+        kept = [f"CASE WHEN outcome = '{ACCEPTED}' THEN {name} END AS {name}" for name in self.grouped_columns]
+        kept += [f"CASE WHEN outcome <> '{ACCEPTED}' THEN {name} END AS {name}" for name in self.part_columns]
+        entry = ", ".join([*self.group_columns, *self.part_columns])
+        numerals, readings = list[str](), list[str]()  # first numbers from texts, then values from numbers
+        parts = list(zip(fields_of(self.alphabet), self.kinds, range(len(self.kinds)), strict=True))
+        for field, kind, place in parts:
+            if kind == "text" and field.kind != "text":
+                text = _extract(f"part{place}", WHOLE if field.kind == "whole" else REAL)
+                numerals.append(f"NULLIF({text}, '') AS numeral{place}")
+            if field.kind == "real":
+                numerals.append(f"{_finite_number(f'part{place}', kind)} AS number{place}")
+            readings.append(f"{_value(field, kind, place)} AS value{place}")
+        if self.weight is None:
+            readings.append("1 AS people")
+        else:
+            numerals.append(f"{_finite_number('weight', self.weight)} AS counted")
+            is_count = f"counted BETWEEN 0 AND {COUNT_LIMIT - 1} AND {_is_whole('counted')}"
+            readings.append(f"CASE WHEN {is_count} THEN TRY_CAST(counted AS BIGINT) END AS people")
+        return "\n".join(
+            (
+                "WITH entries AS (",
+                f"  SELECT {entry}, COUNT(*) AS row_count",
+                f"  FROM reports GROUP BY {entry}",
+                "), numerals AS (",
+                _select(numerals, "entries"),
+                "), readings AS (",
+                _select(readings, "numerals"),
+                "), judgements AS (",
+                _select([f"{self._outcome(parts)} AS outcome"], "readings"),
+                ")",
+                "SELECT outcome,",
+                *(f"  {column}," for column in kept),
+                "  CAST(SUM(row_count) AS BIGINT) AS row_total,",
+                f"  CAST(SUM(CASE WHEN outcome = '{ACCEPTED}' THEN row_count * people ELSE 0 END) AS BIGINT) AS people",
+                "FROM judgements",
+                f"GROUP BY {', '.join(str(place) for place in range(1, len(kept) + 2))}",
+            )
+        )
+
+    @property
+    def explained_text(self) -> str:
+        """The query below a comment about its input."""
+        lines = [f"-- {name}: the group of a row, column {at} of --by" for at, name in enumerate(self.group_columns, 1)]
+        names = self.alphabet.field_names if self.alphabet.parts > 1 else (REPORT_COLUMN,)
+        parts = enumerate(zip(names, self.kinds, strict=True))
+        lines += [f"-- part{place}: {name} ({kind})" for place, (name, kind) in parts]
+        lines += [] if self.weight is None else ["-- weight: how often a row counts"]
+        return "\n".join(["-- reports is a table or a view with the columns", *lines, self.text])
+
+    def _outcome(self, parts: Sequence[tuple[Field, Kind, int]]) -> str:
+        """Return SQL that judges an entry: accepted, or the reason why not."""
+        is_weight = f"WHEN people IS NULL AND counted > 0 AND counted < {COUNT_LIMIT} THEN '{Reason.WEIGHT}' "
+        weights = "" if self.weight is None else is_weight
+        counts = f"CASE {weights}WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
+        missing = " OR ".join(
+            # Nothing, or nothing but blanks.
+            f"COALESCE(REGEXP_EXTRACT(part{place}, {_literal(FILLED)}, 0), '') = ''"
+            if kind == "text"
+            else f"part{place} IS NULL"
+            for _, kind, place in parts
+        )
+        each, inside, holes, start = [], [], [], 0
+        for alphabet in (self.alphabet,) if self.alphabet.attributes is None else self.alphabet.attributes.alphabets:
+            own = parts[start : start + len(fields_of(alphabet))]
+            clauses = [f"COALESCE({_is_inside(field, f'value{place}')}, FALSE)" for field, _, place in own]
+            each.append((own, " AND ".join([*clauses, *_no_hole(alphabet, start)])))
+            inside += clauses
+            holes += _no_hole(alphabet, start)
+            start += len(own)
+        # Only texts can come from a line that is not JSON.
+        cases = [f"WHEN part0 = {BROKEN_SQL} THEN '{Reason.NOT_JSON}'"] if self.kinds[0] == "text" else []
+        cases += [f"WHEN {' AND '.join([*inside, *holes])} THEN {counts}", f"WHEN {missing} THEN '{Reason.MISSING}'"]
+        # Report the first attribute at fault.
+        cases += [f"WHEN NOT ({is_value}) THEN {_fault(own)}" for own, is_value in each[:-1]]
+        cases += [f"ELSE {_fault(each[-1][0])}"]
+        return "CASE " + "\n    ".join(cases) + " END"
+
+
+def _no_hole(alphabet: Alphabet, start: int) -> list[str]:
+    """Return SQL that excludes the holes of a grid."""
+    grid = alphabet.grid
+    if grid is None or not grid.holes:
+        return []
+    numbers = ((row - grid.first_row) * grid.columns + column - grid.first_column for row, column in grid.holes)
+    place = f"(value{start} - {grid.first_row}) * {grid.columns} + value{start + 1} - {grid.first_column}"
+    return [f"{place} NOT IN ({', '.join(map(str, numbers))})"]
+
+
+def shown_text(texts: Sequence[object], reason: Reason) -> str:
+    """Return the text of a rejected row.
+
+    Its parts, unless it was not JSON.
+
+    >>> shown_text([3, None], Reason.MISSING)
+    '3,'
+    """
+    return "(not JSON)" if reason is Reason.NOT_JSON else ",".join("" if text is None else str(text) for text in texts)
+
+
+def as_text(column: str, kind: Kind) -> str:
+    """Return SQL for a column as text.
+
+    Whole numbers without a decimal point.
+
+    >>> as_text("part0", "integer")
+    'CAST(part0 AS STRING)'
+    """
+    if kind == "text":
+        return column
+    if kind == "integer":
+        return f"CAST({column} AS STRING)"
+    whole = f"CAST(TRY_CAST({column} AS BIGINT) AS STRING)"
+    return f"CASE WHEN {_is_whole(column)} THEN {whole} ELSE CAST({column} AS STRING) END"
+
+
+def _select(columns: Iterable[str], source: str) -> str:
+    return "  SELECT\n    " + ",\n    ".join([f"{source}.*", *columns]) + f"\n  FROM {source}"
+
+
+def _value(field: Field, kind: Kind, place: int) -> str:
+    """Return SQL for the value of a part.
+
+    NULL if it cannot be read.
+    """
+    part = f"part{place}"
+    if field.kind == "text":
+        return as_text(part, kind)
+    if field.kind == "real":
+        # Round to the nearest multiple of the resolution, halves to even, as numpy's rint does in Python.
+        number = f"number{place}"
+        near = f"CASE WHEN ABS({number} * {field.resolution}) <= {REAL_LIMIT} THEN {number} * {field.resolution} END"
+        below = f"CAST(FLOOR({near}) AS BIGINT)"
+        rest = f"({near} - {below})"
+        up = f"CASE WHEN {rest} > 0.5 OR ({rest} = 0.5 AND {below} % 2 <> 0) THEN 1 ELSE 0 END"
+        return f"CAST({below} + {up} AS DOUBLE) / {field.resolution}"
+
+    if kind == "text":
+        return f"TRY_CAST(numeral{place} AS BIGINT)"
+    is_whole = kind == "integer"
+    return f"CAST({part} AS BIGINT)" if is_whole else f"CASE WHEN {_is_whole(part)} THEN TRY_CAST({part} AS BIGINT) END"
+
+
+def _is_inside(field: Field, value: str) -> str:
+    if field.kind == "real":
+        return f"ABS({value}) < {REAL_LIMIT // field.resolution}"
+    if field.members is None:
+        return f"{value} BETWEEN {field.low} AND {field.high}"
+    return f"{value} IN ({', '.join(_literal(member) for member in field.members)})"
+
+
+def _is_finite(number: str) -> str:
+    return f"ABS({number}) <= 1.7976931348623157e308"  # the largest double
+
+
+def _is_whole(number: str) -> str:
+    return f"CAST(TRY_CAST({number} AS BIGINT) AS DOUBLE) = {number}"
+
+
+def _fault(parts: Sequence[tuple[Field, Kind, int]]) -> str:
+    """Return SQL for why parts that are not missing were rejected.
+
+    For each part it tests whether it could be read and, if not a whole number, whether it was meant as a number. A part
+    that could be read lies outside or is too large.
+    """
+    clauses = []
+    for field, kind, place in parts:
+        part = f"part{place}"
+        if field.kind == "text":
+            clause = "TRUE", "FALSE"
+        elif field.kind == "real":
+            clause = f"number{place} IS NOT NULL", "FALSE"
+        elif kind == "text":
+            clause = f"numeral{place} IS NOT NULL", f"{_extract(part, NUMBER_LIKE)} <> ''"
+        elif kind == "integer":
+            clause = "TRUE", "TRUE"
+        else:
+            is_whole = f"(ABS({part}) >= {COUNT_LIMIT} OR {_is_whole(part)})"
+            clause = f"{is_whole} AND {_is_finite(part)}", _is_finite(part)
+        clauses.append(clause)
+    is_read, is_number = (" AND ".join(some) for some in zip(*clauses, strict=True))
+    return (
+        f"CASE WHEN {is_read} THEN '{Reason.OUTSIDE}' WHEN {is_number} THEN '{Reason.NOT_WHOLE}' "
+        f"ELSE '{Reason.NOT_A_NUMBER}' END"
+    )
+
+
+def _finite_number(column: str, kind: Kind) -> str:
+    text = f"NULLIF({_extract(column, REAL)}, '')"
+    number = f"TRY_CAST({text} AS DOUBLE)" if kind == "text" else f"CAST({column} AS DOUBLE)"
+    return f"CASE WHEN {_is_finite(number)} THEN {number} END"
+
+
+def _extract(column: str, pattern: str) -> str:
+    """Return SQL for the first group of a pattern, or ''."""
+    # Patterns end in blanks, so a $ that matches before a last line end does no harm.
+    return f"REGEXP_EXTRACT({column}, {_literal(f'^{pattern}$')}, 1)"
+
+
+def _literal(member: int | str) -> str:
+    """Return a number or text as an SQL literal.
+
+    Special characters by number.
+
+    >>> _literal("it's")
+    "'it' || CHR(39) || 's'"
+    """
+    if isinstance(member, int):
+        return str(member)
+    # Only Spark reads a backslash as an escape, and control characters are invisible.
+    runs = itertools.groupby(member, key=lambda mark: mark in "'\\" or ord(mark) < 32 or 127 <= ord(mark) <= 160)
+    pieces = [
+        " || ".join(f"CHR({ord(mark)})" for mark in run) if by_number else f"'{''.join(run)}'"
+        for by_number, run in runs
+    ]
+    return " || ".join(pieces) or "''"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """SQL dialect of an engine.
+
+    Quotes of names, and kinds of its types.
+    """
+
+    mark: str
+    kinds: Mapping[str, Kind]
+
+    def quoted(self, name: str) -> str:
+        """Return the quoted name of a column."""
+        return self.mark + name.replace(self.mark, 2 * self.mark) + self.mark
+
+    def kind(self, name: str, kind: str, source: str) -> Kind:
+        """Return the kind of a column, or raise for other types."""
+        found = self.kinds.get(kind.partition("(")[0])
+        if found is None:
+            raise DataFileError(
+                f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. "
+                f"{COLUMN_CURE}"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Files of one shape, a table or a stream, in SQL.
+
+    Attributes
+    ----------
+    source
+        SQL after FROM.
+    by, parts
+        SQL for the columns that name a group, as texts, and for the parts of a report.
+    count
+        SQL for the count; None if every row counts once.
+    kinds
+        The kinds of the parts, then of the count.
+    line
+        SQL for the line of a row.
+    """
+
+    source: str
+    by: tuple[str, ...]
+    parts: tuple[str, ...]
+    count: str | None
+    kinds: tuple[Kind, ...]
+    line: str = "NULL"
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns that name a group.
+
+        Empty texts and NULL are the same group.
+        """
+        return [f"NULLIF({column}, '') AS by{place}" for place, column in enumerate(self.by)]
+
+    def select(self, kinds: Sequence[Kind], *, with_line: bool = False) -> str:
+        """Return SQL for the rows as the query expects them."""
+        given = [*zip(self.parts, self.kinds, strict=False)]
+        names = [f"part{place}" for place in range(len(self.parts))]
+        if len(kinds) > len(given):
+            # Files with and without counts may be counted together.
+            given.append(("1", "integer") if self.count is None else (self.count, self.kinds[-1]))
+            names.append("weight")
+        columns = [
+            f"{column if own == wanted else as_text(column, own)} AS {name}"
+            for (column, own), wanted, name in zip(given, kinds, names, strict=True)
+        ]
+        lines = [f"{self.line} AS line"] if with_line else []
+        return f"SELECT {', '.join([*self.groups, *columns, *lines])} FROM {self.source}"
+
+
+def text_relation(source: str, places: ColumnPlaces, shown: Callable[[str], str], line: str = "NULL") -> Relation:
+    """Return a relation whose columns are all text."""
+    by, parts, counts = (
+        tuple(shown(places.header[one]) for one in some) for some in (places.by, places.parts, places.counts)
+    )
+    kinds: list[Kind] = ["text"] * len(parts + counts)
+    return Relation(source, by, parts, counts[0] if counts else None, tuple(kinds), line)
+
+
+def typed_relation(
+    source: str, name: str, places: ColumnPlaces, types: Mapping[str, str], dialect: Dialect, line: str = "NULL"
+) -> Relation:
+    """Return a relation whose columns have types."""
+    names = [places.header[place] for place in places.entry]
+    kinds = tuple(dialect.kind(one, types[one], name) for one in names)
+    # Column names come from files, so they are quoted.
+    columns = [dialect.quoted(one) for one in names]
+    texts = [one if kind != "text" else f"CAST({one} AS STRING)" for one, kind in zip(columns, kinds, strict=True)]
+    by = tuple(f"CAST({dialect.quoted(places.header[place])} AS STRING)" for place in places.by)
+    count = texts.pop() if places.counts else None
+    return Relation(source, by, tuple(texts), count, kinds, line)
+
+
+def count_files(relations: Sequence[Relation]) -> str:
+    """Return SQL that counts in how many files each group occurs."""
+    names = ", ".join(f"by{place}" for place in range(len(relations[0].by)))
+    rows = " UNION ALL ".join(f"SELECT {', '.join(one.groups)}, {FILE} FROM {one.source}" for one in relations)
+    return f"SELECT {names}, COUNT(DISTINCT {FILE}) AS files FROM ({rows}) AS found GROUP BY {names}"
+
 
 PathLike = str | Path
 
 
 @dataclass(frozen=True)
 class FoundFiles:
-    """Files that were found.
+    """Result of a search for files.
 
     Attributes
     ----------
     files
         The files to count.
     skipped
-        Files in folders whose names do not end as those of reports do.
+        Files in folders with other endings than reports.
     counted
-        Files in folders that hold counts already.
+        Files in folders that contain counts already.
     missing
-        Files of which folders hold the metadata alone.
+        Files of which a folder has only the metadata.
     """
 
     files: tuple[str, ...] = ()
@@ -59,7 +459,7 @@ class FoundFiles:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remark on the files that are left alone."""
+        """Remarks on files that are not counted."""
         notes = []
         if self.skipped:
             notes.append(f"skipped {counted(len(self.skipped), 'file')}: {name_some(self.skipped)}")
@@ -73,7 +473,7 @@ class FoundFiles:
 
 
 def search(paths: Iterable[PathLike]) -> FoundFiles:
-    """Find the files that paths, folders and patterns stand for, and refuse what would be counted twice."""
+    """Find the files of paths, folders and patterns; refuse repeated ones."""
     each = []
     for path in map(str, paths):
         if Path(path).is_dir():
@@ -95,17 +495,17 @@ def search(paths: Iterable[PathLike]) -> FoundFiles:
 
 
 def is_paths(source: Any) -> bool:
-    """Whether a source is named by paths, and is not a table."""
+    """Whether a source consists of paths, and is not a table."""
     if isinstance(source, str | Path):
         return True
     return isinstance(source, Sequence) and bool(source) and all(isinstance(one, str | Path) for one in source)
 
 
 def expand(path: str) -> list[str]:
-    """Return the file of this name; only where there is none is the name a pattern, and the files are what matches."""
+    """Return the file of this name, or else the files matching it."""
     if Path(path).exists() or not any(mark in path for mark in "*?["):
         return [path]
-    # As the shell has it, where the shell did not do it: patterns in quotation marks, and in Python.
+    # The shell did not expand patterns in quotes, or in Python.
     found = glob.glob(path, recursive=True)  # noqa: PTH207
     matches = sorted(one for one in found if Path(one).is_file() and not is_companion(one))
     if not matches:
@@ -114,10 +514,10 @@ def expand(path: str) -> list[str]:
 
 
 def refuse_repeated(files: Sequence[str]) -> None:
-    """Refuse a file that is named twice, by whatever name: through a link of either kind, a pattern or its folder."""
+    """Refuse a file that is named twice, also through links."""
     named: dict[object, list[str]] = {}
     for file in files:
-        place: object = sheets.resolved(file)  # where there is no such file
+        place: object = sheets.resolved(file)  # if there is no such file
         with contextlib.suppress(OSError):
             found = Path(file).stat()
             place = found.st_dev, found.st_ino  # which hard links have in common
@@ -133,14 +533,17 @@ def refuse_repeated(files: Sequence[str]) -> None:
 
 
 def _look_into(folder: str) -> FoundFiles:
-    """Take the reports out of a folder. Names that begin with a dot or an underscore are set aside, as Spark does."""
+    """Find the reports in a folder.
+
+    Skip names that begin with . or _, as Spark does.
+    """
     found = sorted(one for one in Path(folder).rglob("*") if one.is_file())
     inside = [one for one in found if not is_companion(one)]
     if not inside:
         raise DataFileError(f"The folder {folder!r} has no files in it.")
     described = (one.with_name(one.name.removesuffix(SUFFIX)) for one in found if is_companion(one))
     missing = tuple(str(one) for one in described if not one.exists())
-    # Notes and marks of other tools lie in folders as well.
+    # Folders also contain notes and markers of other tools.
     texts = (".csv", ".tsv", *sheets.JSON_LINES)
     endings = (*texts, *(f"{ending}.gz" for ending in texts), *sheets.PARQUET)
     ours = [one for one in inside if one.name.lower().endswith(endings) and one.name[0] not in "._"]
@@ -161,9 +564,11 @@ def _is_counted(path: str) -> bool:
 
 @contextlib.contextmanager
 def set_down(paths: Iterable[PathLike]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Set standard input and pipes down in temporary files, for rejected rows have to be looked at twice.
+    """Copy standard input and pipes to temporary files.
 
-    Returns the paths as they can be read, and what those that were set down are called in messages.
+    Rejected rows are read twice.
+
+    Return the readable paths, and the names of copied ones for messages.
     """
     given = [str(path) for path in paths]
     if not any(map(_is_stream, given)):
@@ -194,7 +599,7 @@ def set_down(paths: Iterable[PathLike]) -> Iterator[tuple[list[str], dict[str, s
 def _is_stream(path: str) -> bool:
     if path == sheets.STANDARD_STREAM:
         return True
-    with contextlib.suppress(OSError):  # what is not there is told of later
+    with contextlib.suppress(OSError):  # a missing file is reported later
         mode = Path(path).stat().st_mode
         return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
     return False
@@ -202,24 +607,24 @@ def _is_stream(path: str) -> bool:
 
 @dataclass(frozen=True)
 class Shard:
-    """One file, looked at.
+    """A file, inspected before it is read.
 
     Attributes
     ----------
     path, format
-        Where it is, and what it is.
+        Its path and format.
     places
-        Where its columns are.
+        The positions of its columns.
     name
-        What it is called in messages.
+        Its name in messages.
     rows
-        How many rows it has by a count of its own; None where that takes a full reading.
+        Number of rows by an independent count; None if only a full reading can tell.
     delimiter, lines_above
-        Of a CSV file: what stands between fields, and how many lines stand above the first row.
+        For CSV: the separator of fields, and the number of lines above the first row.
     is_plain
-        Of a CSV file: whether every line is a row of as many fields as the header has, without quotation marks.
+        For CSV: whether every line is a row with the fields of the header, without quotes.
     types
-        Of a Parquet file: the types of its columns.
+        For Parquet: the types of its columns.
     """
 
     path: str
@@ -246,7 +651,10 @@ def format_of(path: str) -> Literal["csv", "parquet", "json"]:
 
 
 def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
-    """Look at a file: which columns it has and, where that is quick, how many rows; None where it is empty."""
+    """Inspect a file's columns and, if quick, its rows.
+
+    Return None if it is empty.
+    """
     with sheets.explained(name):
         if Path(path).stat().st_size == 0:
             return None
@@ -263,7 +671,7 @@ def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
                 f"{name} holds a JSON array, where one object a line is needed. Write it with lines=True in pandas' "
                 f"to_json, or with: jq -c '.[]' {name} > reports.jsonl"
             )
-        # The names of the first object are the header; where that cannot be read, the names that it should have.
+        # The header is the keys of the first object or, if it cannot be read, the expected names.
         try:
             header = tuple(json.loads(first))
         except (ValueError, TypeError, RecursionError):
@@ -277,15 +685,15 @@ def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
 
 
 def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[str, str] | None = None) -> list[Shard]:
-    """Look at every file; empty ones among others are passed over."""
+    """Inspect all files; skip empty ones among others."""
     known = titles or {}
     found = [look_at(path, request, known.get(path, path)) for path in paths]
     shards = [shard for shard in found if shard is not None]
     if not shards:
         what = f"{known.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
         raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
-    # Files must call the report alike: what stands in the other column may be the true values.
-    # The file that has the usual name is right, and the others are measured by it.
+    # All files must use the same column: another one may contain the true values. Compare with the file that has the
+    # usual name.
     first = next((shard for shard in shards if shard.places.names == request.candidates[0]), shards[0])
     for shard in shards:
         if shard.places.names != first.places.names:
@@ -302,11 +710,11 @@ def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[s
 
 
 def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
-    """Count lines by their ends, independently of the engine that will read them: what it reads must be as many.
+    """Count lines by their ends, to check the engine's number.
 
-    None where the engine cannot be trusted: quotation marks, a blank end, line ends of several kinds, or more or fewer
-    delimiters than a table of this width has. A row with too few fields could make up for one with too many; but the
-    engine refuses the first kind.
+    Return None if we cannot trust the engine: quotes, a blank end, mixed line ends, or a number of delimiters that does
+    not fit a table of this width. A row with too few fields could compensate for one with too many, but the engine
+    rejects the first kind.
     """
     ends, returns, delimiters, has_quotes, tail = 0, 0, 0, False, b""
     with sheets.explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
@@ -323,9 +731,9 @@ def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
 
 
 class Tallied(ABC):
-    """Reports that an engine counted, and the account of their rows.
+    """Reports counted by an engine, with the account of their rows.
 
-    Use it in a ``with`` statement: what it sets down on disk is removed at the end.
+    Use it in a ``with`` statement, which removes its temporary files.
 
     Attributes
     ----------
@@ -336,13 +744,13 @@ class Tallied(ABC):
     report_names
         The names of the columns of the reports.
     notes
-        Remarks on files that were left alone, or that gave nothing.
+        Remarks on files that were skipped or had no rows.
     traces
         Metadata of the files.
     files
-        How many files held rows; one of a table.
+        Number of files with rows; one for a table.
     sources
-        The SHA-256 of the files, as far as it is known.
+        The known SHA-256 of files.
     """
 
     query: Query
@@ -355,6 +763,11 @@ class Tallied(ABC):
         self.account, self.report_names = Account(), tuple[str, ...]()
         self.notes, self.traces = list[str](), Traces()
         self.files, self.sources = 1, tuple[str, ...]()
+        self._open()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Start the engine; `_closing` ends it."""
 
     def __enter__(self) -> Self:
         return self
@@ -372,14 +785,17 @@ class Tallied(ABC):
 
     @abstractmethod
     def group_files(self) -> dict[Key, int]:
-        """Return in how many files each group occurs."""
+        """Return the number of files with each group."""
 
     @abstractmethod
     def rejects(self) -> Iterator[Reject]:
-        """Return the rows that cannot be used."""
+        """Yield the rejected rows."""
 
     def _find(self, paths: Sequence[PathLike]) -> tuple[tuple[str, ...], Mapping[str, str]]:
-        """Find files, refuse those of another survey, and return them with what streams are called in messages."""
+        """Find files and refuse those of another survey.
+
+        Return also names of streams.
+        """
         readable, titles = self._closing.enter_context(set_down(paths))
         found = search(readable)
         self.notes += found.notes
@@ -388,10 +804,10 @@ class Tallied(ABC):
         return found.files, titles
 
     def _digest(self, paths: Sequence[str], titles: Mapping[str, str]) -> None:
-        """Take the SHA-256 of files, as far as it is known, and refuse copies: their people would be counted twice.
+        """Collect the SHA-256 of files, and refuse copies.
 
-        Metadata say it; of files without any it is taken where another one has as many bytes, for else there is no
-        copy. Files of a few rows may well be the same by chance, such as one file for each person: they are left alone.
+        Metadata contain it. Without metadata we compute it only if another file has the same size. We skip tiny files,
+        such as one per person, which may be equal by chance.
         """
         known = {name: one.sha256 for name, one in self.traces.files if one is not None}
         sizes = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}
@@ -407,7 +823,7 @@ class Tallied(ABC):
             if other == name or self._allow_copies:
                 continue
             found = look_at(path, self._request, name)
-            if found is not None and found.rows != 0:  # engines write empty files by the dozen, which are all alike
+            if found is not None and found.rows != 0:  # engines write many empty files, which are all equal
                 raise DataFileError(
                     f"{name} is byte for byte the same as {other}; its people would be counted twice. Leave one out, "
                     f"or add --allow-copies if these are the reports of different people."
@@ -415,8 +831,8 @@ class Tallied(ABC):
         self.sources = tuple(seen)
 
     def _plan(self, relations: Sequence[Relation]) -> str:
-        """Choose the query, and return SQL for all rows as it expects them."""
-        # One query for all files: a part or a count that is not alike in all of them is text in all.
+        """Choose the query, and return SQL for its input."""
+        # One query for all files: a part or count with several kinds is cast to text in all files.
         parts = len(relations[0].parts)
         found = [{relation.kinds[place] for relation in relations} for place in range(parts)]
         counts: set[Kind] = {relation.kinds[-1] for relation in relations if relation.count is not None}
@@ -429,9 +845,9 @@ class Tallied(ABC):
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
 
     def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
-        """Draw up the account: rows and people of each outcome, and rows that no engine was shown."""
+        """Set the account from the query's outcomes and stray rows."""
         found = [(outcome, int(rows), int(people)) for outcome, rows, people in sums]
-        # A cluster and a stream set rows aside before the query sees them; the account has them too.
+        # Spark and the streams drop stray rows before the query sees them; the account includes them.
         rows = Counter({outcome: number for outcome, number, _ in found})
         rows.update(strays)
         self.account = Account(
@@ -444,5 +860,8 @@ class Tallied(ABC):
 
 
 def to_group_files(rows: Iterable[Sequence[Any]]) -> dict[Key, int]:
-    """Return in how many files each group occurs, as SQL counted it; one without a name has an empty text."""
+    """Convert the result of `count_files`.
+
+    A group without a name has an empty text.
+    """
     return {tuple(part or "" for part in key): int(files) for *key, files in rows}

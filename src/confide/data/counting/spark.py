@@ -1,4 +1,7 @@
-"""Counting on Spark, for data that lives on a cluster: the same SQL text, and the same answer."""
+"""Counting on Spark, for data on a cluster.
+
+The same SQL and the same answer.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from confide.data.counting import query as sql
+from confide.data.counting import sources
 from confide.data.counting.sources import Tallied, format_of, to_group_files
 from confide.data.files.counts_files import Key
-from confide.data.files.metadata import Traces
 from confide.data.files.reading import find_fault
-from confide.data.files.rows import Reason, Reject
-from confide.data.files.sheets import ColumnPlaces, Request, describe_misfit, require
+from confide.data.files.sheets import ColumnPlaces, Reason, Reject, describe_misfit, require
+from confide.data.files.writing import Traces
 from confide.errors import DataFileError, InvalidParameterError
-from confide.mechanisms import Mechanism
-from confide.surveys.survey import Survey
 
-SPARK = sql.Dialect(
+SPARK = sources.Dialect(
     "`",
     {
         **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
@@ -37,28 +37,22 @@ SPARK = sql.Dialect(
 
 
 class SparkLedger(Tallied):
-    """Reports counted on Spark.
+    """Reports counted on Spark, in the running or a local session."""
 
-    It takes the session that is running, or makes a local one and ends it with itself.
-    """
-
-    def __init__(
-        self, request: Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
-    ) -> None:
-        super().__init__(request, survey, allow_copies=allow_copies)
+    def _open(self) -> None:
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
-        self._relations: Sequence[sql.Relation] = ()
+        self._relations: Sequence[sources.Relation] = ()
 
     def count(self, source: Any) -> None:
-        """Count a frame of Spark's, or files that Spark can reach."""
+        """Count a Spark frame, or files that Spark can reach."""
         with _explained():
             if hasattr(source, "createOrReplaceTempView"):
                 self._relations = [self._typed(source, "the frame")]
             else:
                 paths = [str(source)] if isinstance(source, str | Path) else [str(path) for path in source]
-                # What lies elsewhere, such as on HDFS, Spark finds itself; local files are named one by one.
+                # Spark finds remote files itself, such as on HDFS; we list local files one by one.
                 local, far = ([path for path in paths if ("://" in path) is is_far] for is_far in (False, True))
                 elsewhere = tuple((path, None) for path in far)
                 files: Sequence[str] = ()
@@ -72,7 +66,7 @@ class SparkLedger(Tallied):
                     self.files = max(1, len(far) + sum(Path(path).stat().st_size > 0 for path in files))
                 self._relations = self._files([*far, *files])
             views = self._plan(self._relations)
-            # The rows come first as a query of their own, so that no view of the session's is called reports.
+            # Define reports inside the query, so that the session gets no view of that name.
             text = f"WITH reports AS ({views}), {self.query.text.removeprefix('WITH ')}"
             self._counted = self._session.sql(text).persist()
             self._closing.callback(self._counted.unpersist)
@@ -81,9 +75,9 @@ class SparkLedger(Tallied):
             self._settle(sums, Counter(reason for _, reason in self._strays))
 
     def batches(self) -> Any:
-        """Return groups, reports and counts as a stream of Arrow batches, in order."""
+        """Return groups, reports and counts as sorted Arrow batches."""
         columns = self.query.grouped_columns
-        accepted = self._counted.where(f"outcome = '{sql.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
+        accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
         with _explained():
             if hasattr(accepted, "toArrow"):
                 return accepted.toArrow().to_reader()
@@ -93,44 +87,43 @@ class SparkLedger(Tallied):
             )
 
     def group_files(self) -> dict[Key, int]:
-        """Return in how many files each group occurs."""
         with _explained():
-            return to_group_files(self._session.sql(sql.count_files(self._relations)).collect())
+            return to_group_files(self._session.sql(sources.count_files(self._relations)).collect())
 
     def rejects(self) -> Iterator[Reject]:
-        """Return the rows that cannot be used, each as often as it stands there."""
-        refused = self._counted.where(f"outcome <> '{sql.ACCEPTED}'").select(
+        """Yield the rejected rows, each as often as it occurs."""
+        refused = self._counted.where(f"outcome <> '{sources.ACCEPTED}'").select(
             "outcome", *self.query.part_columns, "row_total"
         )
         with _explained():
             for outcome, *texts, number in refused.orderBy(*self.query.part_columns).toLocalIterator():
-                text = sql.shown_text(texts, Reason(outcome))
-                # On a cluster rows have no order, and hence no line.
+                text = sources.shown_text(texts, Reason(outcome))
+                # On a cluster rows have no order, so no line number.
                 yield from (Reject("Spark", None, text, Reason(outcome)) for _ in range(number))
         yield from (Reject("Spark", None, text, reason) for text, reason in self._strays)
 
-    def _files(self, paths: Sequence[str]) -> list[sql.Relation]:
+    def _files(self, paths: Sequence[str]) -> list[sources.Relation]:
         found = []
         for path_format in ("parquet", "json", "csv"):
             chosen = [path for path in paths if format_of(path) == path_format]
             if not chosen:
                 continue
-            # Brackets, braces and stars of local paths mean themselves; elsewhere Spark finds the files itself.
+            # Escape brackets, braces and stars in local paths; remote paths may be patterns for Spark.
             places = [path if "://" in path else re.sub(r"([\[\]{}*?\\])", r"\\\1", path) for path in chosen]
             read = self._session.read
             frame = read.parquet(*places) if path_format == "parquet" else read.text(places)
-            frame = frame.selectExpr("*", f"_metadata.file_path AS {sql.FILE}")
+            frame = frame.selectExpr("*", f"_metadata.file_path AS {sources.FILE}")
             if path_format == "parquet":
                 found.append(self._typed(frame, chosen[0]))
             else:
                 found.append(self._json(frame) if path_format == "json" else self._csv(frame, chosen))
         return found
 
-    def _typed(self, frame: Any, name: str) -> sql.Relation:
-        places = self._choose(name, [column for column in frame.columns if column != sql.FILE], has_lines=False)
-        return sql.typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
+    def _typed(self, frame: Any, name: str) -> sources.Relation:
+        places = self._choose(name, [column for column in frame.columns if column != sources.FILE], has_lines=False)
+        return sources.typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
 
-    def _json(self, lines: Any) -> sql.Relation:
+    def _json(self, lines: Any) -> sources.Relation:
         filled = lines.where("trim(value) <> ''")
         first = filled.selectExpr("json_object_keys(value) AS names").where("names IS NOT NULL").head()
         if first is None:
@@ -139,13 +132,16 @@ class SparkLedger(Tallied):
         def extract(name: str) -> str:
             path = "$['" + name + "']"
             found = f"get_json_object(value, {_literal(path)})"
-            return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {sql.BROKEN_SQL} ELSE {found} END"
+            return f"CASE WHEN get_json_object(value, '$') IS NULL THEN {sources.BROKEN_SQL} ELSE {found} END"
 
         places = self._choose("the JSON lines", list(first.names), has_lines=False)
-        return sql.text_relation(self._view(filled), places, extract)
+        return sources.text_relation(self._view(filled), places, extract)
 
-    def _csv(self, lines: Any, paths: Sequence[str]) -> sql.Relation:
-        """Take lines apart at the delimiter; lines that have not as many as the header are set aside."""
+    def _csv(self, lines: Any, paths: Sequence[str]) -> sources.Relation:
+        """Split lines at the delimiter.
+
+        Set lines of another width than the header aside.
+        """
         head = next((row.value for row in lines.where("trim(value) <> ''").take(1)), None)
         if head is None:
             raise DataFileError(f"{paths[0]} is empty; it should hold a header line and one row a report.")
@@ -156,7 +152,7 @@ class SparkLedger(Tallied):
         quotes, heads, files = lines.selectExpr(
             "count_if(contains(value, '\"'))",
             f"count_if(value = {_literal(head)})",
-            f"count(DISTINCT CASE WHEN value <> '' THEN {sql.FILE} END)",
+            f"count(DISTINCT CASE WHEN value <> '' THEN {sources.FILE} END)",
         ).head()
         if quotes:
             raise DataFileError(
@@ -165,7 +161,7 @@ class SparkLedger(Tallied):
             )
         if heads < files:
             raise DataFileError(f"Not all {len(paths):,} files begin with the header {head!r}. Count them separately.")
-        # A header that stands in the middle of a file again is a row like any other, and cannot be used.
+        # A repeated header inside a file is a row like any other, and rejected.
         text = ",".join(places.header[place] for place in places.entry)
         self._strays += [(text, find_fault(self._request, places.names))] * (heads - files)
         width = f"length(value) - length(replace(value, {_literal(delimiter)}, ''))"
@@ -179,7 +175,7 @@ class SparkLedger(Tallied):
         ]
         sound = self._view(rows.where(f"NOT {is_odd}"))
         fields = {name: f"split_part(value, {_literal(delimiter)}, {header.index(name) + 1})" for name in header}
-        return sql.text_relation(sound, places, fields.__getitem__)
+        return sources.text_relation(sound, places, fields.__getitem__)
 
     def _choose(self, name: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         places = self._request.choose(name, header, has_lines=has_lines)
@@ -207,7 +203,7 @@ def _session() -> Iterator[Any]:
         return
     making = builder.builder.master("local[*]").appName("confide")
     settings = {
-        # A session of our own listens on this machine alone.
+        # Our own session listens on this machine only.
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
@@ -220,7 +216,7 @@ def _session() -> Iterator[Any]:
     try:
         with quiet_start():
             session = making.getOrCreate()
-    except Exception as error:  # what is raised where Java is missing is not one type
+    except Exception as error:  # without Java, errors of several types occur
         raise InvalidParameterError(
             f"Spark could not be started ({str(error).splitlines()[0]}). It needs Java 17; or use --engine duckdb."
         ) from None
@@ -232,14 +228,14 @@ def _session() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Start Java with a file for its standard error, which it keeps, so that its warnings stay off the terminal.
+    """Start Java with its warnings off the terminal.
 
-    They come before any log level can be set. What is wrong is raised as an error all the same.
+    They come before a log level can be set. Errors are still raised.
     """
     with tempfile.TemporaryFile() as aside, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of the pandas that happens to be installed
+        warnings.simplefilter("ignore", FutureWarning)  # about the installed pandas
         sys.stderr.flush()
-        # A program that is started inherits standard error by its number, 2.
+        # Child processes inherit file descriptor 2 as standard error.
         terminal = os.dup(2)
         try:
             os.dup2(aside.fileno(), 2)
@@ -251,14 +247,14 @@ def quiet_start() -> Iterator[None]:
 
 def _require_pyspark() -> Any:
     with warnings.catch_warnings():
-        # It warns of the pandas that happens to be installed, which counting does not use.
+        # It warns about the installed pandas, which counting does not use.
         warnings.simplefilter("ignore")
         return require("pyspark.sql", "Counting on Spark", "spark")
 
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what Spark and Java say into a sentence; a damaged file fails when it is read, long after it is named."""
+    """Turn errors of Spark and Java into a sentence."""
     _require_pyspark()
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
@@ -266,13 +262,13 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        # The cause behind what Spark says, without the names of Java's classes.
-        java, told = getattr(error, "java_exception", None) or getattr(error, "_origin", None), str(error)
-        with contextlib.suppress(Exception):  # the other side may be gone
+        # Use the root cause of the error, without Java's class names.
+        java, message = getattr(error, "java_exception", None) or getattr(error, "_origin", None), str(error)
+        with contextlib.suppress(Exception):  # Java may be gone
             while java is not None and java.getCause() is not None:
                 java = java.getCause()
-            told = told if java is None else java.getMessage() or told
-        reason = told.strip().partition("\n")[0].removesuffix(".")
+            message = message if java is None else java.getMessage() or message
+        reason = message.strip().partition("\n")[0].removesuffix(".")
         raise DataFileError(f"The reports cannot be counted: {reason}. Are the files whole?") from None
 
 
@@ -284,5 +280,5 @@ def _blank_end(path: str) -> int:
 
 
 def _literal(text: str) -> str:
-    """Return a text as Spark writes it, where a backslash is an escape."""
+    """Return a text as a Spark literal, with backslashes escaped."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

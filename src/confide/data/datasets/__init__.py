@@ -1,4 +1,4 @@
-"""Real histograms that travel with the package, each with where it comes from.
+"""Bundled histograms of real people, with their sources.
 
 >>> ages = adult_ages()
 >>> ages.total, ages.alphabet
@@ -20,21 +20,21 @@ from confide.values import Alphabet, Grid, Integers, Places, PlaneGeometry, Valu
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Histogram of real people over an alphabet, with its source.
+    """A histogram of real people over an alphabet, with its source.
 
     Attributes
     ----------
     name, title
-        What it is called in code and in a heading.
+        Its name in code and in a heading.
     alphabet
         The values.
     histogram
-        How many people have each value, in the alphabet's order.
+        Number of people with each value, in the alphabet's order.
     source, licence, citation, note
-        Where it comes from, on what terms, how to cite it, and what to know about it.
+        Its origin, terms, citation and remarks.
     places
-        Of a city its cells on the Earth, in the alphabet's order; the alphabet has them as the paper does, as squares
-        of a round size. None elsewhere.
+        For a city, its cells on the Earth in the alphabet's order; the alphabet has the paper's squares of a round
+        size. None elsewhere.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Dataset:
         return self.histogram / self.total
 
     def values(self) -> Values:
-        """Return one value a person, in the alphabet's order.
+        """Return one value per person, in the alphabet's order.
 
         >>> adult_ages().values()[:3]
         array([17, 17, 17])
@@ -66,7 +66,7 @@ class Dataset:
         return self.alphabet.decode(np.repeat(np.arange(self.alphabet.size), self.histogram))
 
     def coordinates(self) -> NDArray[np.float64]:
-        """Return latitude and longitude of everybody in a city, as those of the middle of their cell.
+        """Return the latitude and longitude of each person's cell, for a city.
 
         >>> manhattan().coordinates()[0].round(4).tolist()
         [40.7066, -74.0175]
@@ -149,7 +149,7 @@ def _catalogue() -> dict[str, Any]:
 
 
 def _read(name: str) -> str:
-    # Imported here, because it takes a tenth of the time that all of confide takes to import.
+    # Imported late, because it takes a tenth of confide's import time.
     from importlib.resources import files
 
     return files(__package__).joinpath(name).read_text(encoding="utf-8")

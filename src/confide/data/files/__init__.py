@@ -1,7 +1,7 @@
-r"""Files of values, reports and counts in; files of reports, counts and estimates out.
+r"""Reading and writing files of values, reports, counts and estimates.
 
-A file of values or reports is CSV with a header line: one row a person or, where a column is called ``count``, one row
-a value and how often it occurs. Every row that is read is either accepted, or rejected with its line and a reason.
+A file of values or reports is CSV with a header: one row per person or, with a column ``count``, one row per value.
+Every row is either accepted, or rejected with its line and a reason.
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -31,7 +31,6 @@ from confide.data.files.counts_files import (
     shown_order,
     write_counts,
 )
-from confide.data.files.metadata import Metadata, read_metadata
 from confide.data.files.privatizing import Privatized, privatize_file, shuffle
 from confide.data.files.reading import Rows, read_report_rows, read_value_batches, read_values
 from confide.data.files.records import (
@@ -53,13 +52,14 @@ from confide.data.files.records import (
     tables_record,
     to_json,
 )
-from confide.data.files.rows import Account, Reason, Reject, name_columns
-from confide.data.files.sheets import COUNT_COLUMN, REPORT_COLUMN, STANDARD_STREAM
+from confide.data.files.sheets import REPORT_COLUMN, Account, Reason, Reject, name_columns
 from confide.data.files.writing import (
+    Metadata,
     as_meant,
     as_shown,
     check_writable,
     csv_text,
+    read_metadata,
     report_columns,
     whole_file,
     write_rejects,

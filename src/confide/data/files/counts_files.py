@@ -1,8 +1,10 @@
-"""Files of counts: Parquet with the survey in it, so that counts of different surveys cannot be mixed up by mistake.
+"""Files of counts.
 
-A file holds the columns that name a group, then the report, then ``count``. Where it keeps counts of several surveys, a
-column ``survey`` says which. Nothing else is in it: no times, no names, no rows. Whatever is read from one is checked:
-files are copied, cut off, edited and concatenated on their way.
+Parquet that contains its survey, so that surveys cannot be mixed up.
+
+The columns are those that name a group, then the report, then ``count``; with several surveys, a column ``survey``
+says which. There is nothing else: no times, names or rows. We check everything we read, because files get cut off,
+edited and concatenated.
 """
 
 from __future__ import annotations
@@ -23,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data.files import writing
-from confide.data.files.metadata import record_digest
-from confide.data.files.rows import Account, Reason, fields_of
-from confide.data.files.sheets import COUNT_COLUMN, PARQUET, parquet_explained, require
+from confide.data.files.sheets import COUNT_COLUMN, PARQUET, Account, Reason, fields_of, parquet_explained, require
+from confide.data.files.writing import record_digest
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
 from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
 from confide.mechanisms import Mechanism
@@ -35,20 +36,20 @@ from confide.values.checks import COUNT_LIMIT, as_items, parse_real, require_kin
 from confide.values.wording import counted, digest
 
 Key = tuple[str, ...]
-"""Name of a group: one text for each column, an empty one where the rows have none."""
+"""Name of a group: one text per column, empty if missing."""
 
 Pool = list[tuple[Counts, Mechanism]]
-"""Counts with the mechanism that their reports went through; of several surveys where these were put together."""
+"""Counts with their mechanisms, one pair per survey."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedReports(Counts):
-    """Counts that were read, with what became of the rows.
+    """Counts with the account of the rows behind them.
 
     Attributes
     ----------
     rows
-        The account of rows: read, accepted, and rejected for which reason.
+        The account of rows: read, accepted, and rejected by reason.
     """
 
     rows: Account = field(default_factory=Account)
@@ -56,7 +57,7 @@ class CountedReports(Counts):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedCounts(Mapping[Key, Counts]):
-    """The counts of each group, by what names it.
+    """The counts of each group, by its name.
 
     >>> from confide import tally
     >>> towns = GroupedCounts(("town",), {("Oslo",): tally([3, 3]), ("Rome",): tally([5])}, Account(3))
@@ -72,11 +73,11 @@ class GroupedCounts(Mapping[Key, Counts]):
     rows
         The account of rows.
     origin
-        Of how many reports of all groups it is known with which noise they were made; the sum of the groups' if left
-        out. Where reports of several origins were counted together, of one group it is not known.
+        The origin of the noise of all reports; by default the sum over the groups. If reports of several origins were
+        counted together, that of one group is unknown.
     repeats
-        How many reports of one person there may be in all groups together, where noise is permanent: a person may be in
-        a group of each file.
+        Most reports of one person in all groups together, if noise is permanent: a person may be in a group of each
+        file.
     """
 
     by: tuple[str, ...]
@@ -117,7 +118,7 @@ class GroupedCounts(Mapping[Key, Counts]):
 
 
 def split_groups(table: Any, heading: Heading, path: object = "The source") -> dict[Key, dict[int, Counts]]:
-    """Cut a table into groups and surveys, where these change; a report that stands twice in one is refused."""
+    """Split a sorted table into groups and surveys; refuse a repeated report."""
     alphabet, depth = heading.survey.mechanism.report_alphabet, len(heading.by)
     columns = [table.column(place).combine_chunks() for place in range(table.num_columns)]
     names = depth + heading.is_pooled
@@ -127,16 +128,15 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
     ]
     groups: dict[Key, dict[int, Counts]] = {}
     distinct = 0
-    # Runs of rows with the same key.
+    # Find runs of rows with the same key.
     changes = np.arange(table.num_rows) == 0
     for names_of in keys:
         array = np.array(names_of, dtype=object)
         changes[1:] |= array[1:] != array[:-1]
     for start, end in itertools.pairwise([*np.flatnonzero(changes).tolist(), table.num_rows]):
         parts = [column.slice(start, end - start) for column in columns[names:]]
-        # Columns that are in order as counts.
         reports, numbers = to_reports(parts[:-1], alphabet), parts[-1].to_numpy().astype(np.float64)
-        # Parts of different types are put in an order of their own, which SQL does not know.
+        # Parts of mixed types have an order of their own, which SQL does not know, so tally sorts them.
         counts = tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
         of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
         number = keys[depth][start] if heading.is_pooled else 0
@@ -152,13 +152,13 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
 
 
 def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
-    """Return the Arrow columns of reports as one array of the alphabet's shape."""
+    """Return Arrow columns of reports as one array."""
     arrays: list[Values] = [column.to_numpy(zero_copy_only=False) for column in columns]
     arrays = [array.astype(str) if array.dtype.kind == "O" else array for array in arrays]
     if len(arrays) == 1:
         return arrays[0]
     if alphabet.attributes is not None and len({array.dtype.kind for array in arrays}) > 1:
-        # Stacked as they are, numpy would make texts of the numbers.
+        # numpy would turn the numbers into texts.
         arrays = [array.astype(object) for array in arrays]
     return np.stack(arrays, axis=-1)
 
@@ -181,14 +181,14 @@ NUMBERED = {
     for number, name in enumerate(names.split(), 1)
     for word in (name, name[:3])
 }
-"""Names that stand for numbers in dates."""
+"""Months and weekdays as numbers."""
 
 Rank = tuple[float | str, ...]
-"""Place of a text in a column: numbers come in their order, whatever else by letter."""
+"""Sort key of a text in a column: numbers by value, others by letter."""
 
 
 def natural_order(keys: Iterable[Key]) -> list[Key]:
-    """Return groups as a person would order them: numbers, dates and weeks in their order, texts by letter.
+    """Sort groups naturally: numbers, dates and weeks by value, texts by letter.
 
     >>> natural_order([("Oslo", "week 10"), ("Oslo", "week 9")])
     [('Oslo', 'week 9'), ('Oslo', 'week 10')]
@@ -199,20 +199,22 @@ def natural_order(keys: Iterable[Key]) -> list[Key]:
 
 
 def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
-    """Return the first of some groups; in their own order where one of their columns has one, as weeks have.
+    """Return the first groups, in natural order if there is one.
 
     >>> shown_order([("2026-W10",), ("2026-W02",), ("2026-W07",)], 2)
     [('2026-W02',), ('2026-W10',)]
     >>> shown_order([("Rome",), ("Oslo",)])
     [('Rome',), ('Oslo',)]
     """
-    # Cities have no order of their own: those that rank first then stay first.
+    # Cities have no natural order, so the given ranking stays.
     has_order = any(_sequence(column) for column in zip(*ranked, strict=True))
     return natural_order(ranked[:most]) if has_order else list(ranked[:most])
 
 
 def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
-    """Return the ranks of texts that follow on each other: numbers, dates, weeks, names with a number; None of others.
+    """Return sort keys of numbers, dates, weeks and numbered names.
+
+    Return None for other texts.
 
     A group without a name comes first.
 
@@ -224,14 +226,14 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
     texts = [text for text in dict.fromkeys(column) if text]
     if texts and all(parse_real(text) is not None for text in texts):
         return {text: (cast("float", parse_real(text)) if text else -math.inf,) for text in column}
-    # The names of months and days of the week count as numbers.
+    # Replace names of months and weekdays by numbers.
     words = {text: re.split("([a-z]+)", text.lower()) for text in texts}
     numbered = {text: "".join(NUMBERED.get(word, word) for word in parts) for text, parts in words.items()}
     numbers = {text: [float(run) for run in re.findall("[0-9]+", shown)] for text, shown in numbered.items()}
     heads = {re.split("[0-9]", shown, maxsplit=1)[0] for shown in numbered.values()}
     if not texts or len(heads) > 1 or not all(numbers.values()):
         return None
-    # Years first: a quarter or a day may stand before its year. Days stand before months where both do, but in America.
+    # Years come first: a quarter or a day may precede its year. Days precede months, except in America.
     is_american = any(len(runs) == 3 and 1900 <= runs[2] < 2200 and runs[1] > 12 for runs in numbers.values())
     ranks: dict[str, Rank] = {"": (-math.inf,)} if "" in column else {}
     for text, runs in numbers.items():
@@ -242,10 +244,10 @@ def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
 
 
 METADATA = b"confide.counts"
-"""Under which name a Parquet file carries what it is."""
+"""Parquet key of the heading."""
 
 SUMS = b"confide.sums"
-"""Under which name it carries how many rows it has, to what its counts add up, and a digest of the rows."""
+"""Parquet key of the number of rows, the sum of the counts, and a digest of the rows."""
 
 SURVEY_COLUMN = "survey"
 
@@ -259,22 +261,22 @@ class Heading:
     Attributes
     ----------
     surveys
-        The surveys that the reports were made under: one, unless counts of several were put together on purpose.
+        The surveys of the reports: one, unless counts of several were pooled.
     by
         The columns that name a group.
     rows
-        The account of the rows that were counted.
+        The account of the counted rows.
     parts
-        Digests of the files of counts that were added up in it, all the way down; none where it was counted itself.
+        Digests of all files of counts that were merged into this one; none if it was counted directly.
     origins
-        Of each survey's reports, how many are proven to have secure noise and how many are simulated. Of the others it
-        is not known; how many these are, the counts say.
+        For each survey, the numbers of reports with proven secure noise and of simulated ones. The rest, by the
+        counts, is unknown.
     files
-        How many files of reports there are behind it. One person may have reported in each of them.
+        Number of files of reports behind it. One person may have reported in each.
     sources
-        Their SHA-256, as far as it is known: of those that carry metadata at least.
+        Their SHA-256, at least of those with metadata.
     group_files
-        In how many of them each group occurs, where noise is permanent; a group that is left out may be in all.
+        In how many of them each group occurs, if noise is permanent; a group not listed may be in all.
     """
 
     surveys: tuple[Survey, ...]
@@ -287,7 +289,7 @@ class Heading:
     group_files: Mapping[Key, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Of how many nothing is known, the counts say: see `origin`.
+        # The number of unknown reports follows from the counts: see `origin`.
         known = self.origins or (Origin(),) * len(self.surveys)
         object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
         taken = {*writing.report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
@@ -307,21 +309,22 @@ class Heading:
 
     @property
     def most_reports(self) -> int:
-        """How many reports of one person there may be under one survey: one from each file of reports.
+        """Most reports of one person under one survey.
 
-        Of counts of several surveys, each has a file of its own at least.
+        One per file of reports.
         """
+        # Each of several surveys has at least one file of its own.
         return max(1, self.files - (len(self.surveys) - 1))
 
     def files_of(self, key: Key) -> int:
-        """In how many files of reports a group occurs at most."""
+        """Most files of reports that contain a group."""
         return self.group_files.get(key, self.files)
 
     def most_repeated(self, number: int, files: int | None = None) -> int:
-        """How many reports of one person with permanent noise there may be under one survey: one in each file.
+        """Most reports of one person with permanent noise: one per file.
 
-        Of one group these are the `files` that it occurs in. A limit holds of two rounds, which count every report; the
-        same one again counts as one elsewhere.
+        For one group these are the `files` with that group. A survey's limit applies only with two rounds of noise,
+        which count every report; otherwise the same report again counts as one.
         """
         survey = self.surveys[number]
         limit = survey.most_reports if survey.mechanism.lasting is not None else None
@@ -330,22 +333,24 @@ class Heading:
 
     @property
     def limit(self) -> int | None:
-        """The smallest number of reports that one of the surveys allows a person; None where none says.
+        """The smallest limit on reports per person of any survey.
 
-        With permanent noise it counts values, which nobody sees: the same report again is within it.
+        Return None without one.
+
+        With permanent noise a limit counts values, which we cannot see, so it is left out.
         """
         said = [one.most_reports for one in self.surveys if one.most_reports is not None and not one.is_permanent]
         return min(said, default=None)
 
     @property
     def is_over_limit(self) -> bool:
-        """Whether a limit is broken, unless the files of reports are of different people."""
+        """Whether a limit is exceeded if all files have the same people."""
         return self.limit is not None and self.most_reports > self.limit
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the file."""
-        # Counts of one survey need no number of it.
+        # With one survey there is no column for its number.
         middle = (SURVEY_COLUMN,) if self.is_pooled else ()
         return (*self.by, *middle, *writing.report_columns(self.survey), COUNT_COLUMN)
 
@@ -371,15 +376,15 @@ class Heading:
         )
 
     def origin(self, people: float, number: int | None = None) -> Origin:
-        """Return the origin of this many reports: of all in the file, or of those of one survey."""
+        """Return the origin of these reports, or of one survey's."""
         known = sum(self.origins, Origin()) if number is None else self.origins[number]
-        # More proofs than reports: counts were lost on the way, or the heading is of another file.
+        # More proofs than reports mean lost counts, or a heading of another file.
         if known.total > people:
             raise DataFileError(f"The counts have {people:,.10g} reports, and say of {known.total:,.10g} how. {AGAIN}")
         return replace(known, unknown=people - known.total)
 
     def require(self, survey: Survey, path: object) -> None:
-        """Refuse counts that were made under another survey than this one."""
+        """Refuse counts of another survey."""
         if survey.fingerprint not in {one.fingerprint for one in self.surveys}:
             known = " and ".join(one.contract for one in self.surveys)
             raise DataFileError(
@@ -408,7 +413,7 @@ def _parse_heading(record: dict[str, Any], path: object, known: Survey | None) -
         raise ValueError("its digest is another one")
     surveys = []
     for one in record["surveys"]:
-        # A mechanism of one's own cannot be made from a text, only recognized.
+        # A user's own mechanism cannot be built from a text, only recognized.
         document = {} if known is None else tomllib.loads(one["text"])
         named = known and replace(known, name=str(document.get("name")), title=str(document.get("title")))
         surveys.append(named if named and named.text() == one["text"] else parse_survey(one["text"]))
@@ -440,15 +445,17 @@ def _whole(number: object) -> int:
 
 
 def shape_of(survey: Survey) -> tuple[Any, ...]:
-    """Return the columns of a report and what they hold: what counts of several surveys must have in common."""
+    """Return names and kinds of a report's columns."""
     return writing.report_columns(survey), tuple(field.kind for field in fields_of(survey.mechanism.report_alphabet))
 
 
 @dataclass(frozen=True, eq=False)
 class CountsFile:
-    """Contents of a file of counts: for each group, the counts under each survey.
+    """Contents of a file of counts.
 
-    Where `is_apart`, nobody is in two files of reports.
+    For each group, the counts of each survey.
+
+    If `is_apart`, nobody is in two files of reports.
     """
 
     heading: Heading
@@ -462,10 +469,10 @@ class CountsFile:
         ]
         for key, parts in self.groups.items():
             for number, part in parts.items():
-                # Each of its other surveys has a file of the group at least.
+                # Each other survey of the group has at least one of its files.
                 most = self._most(number, self.heading.files_of(key) - len(parts) + 1)
                 known, people = origins[number], part.total
-                # Of some of the reports, where not all are alike, it is not known which these are.
+                # If origins are mixed, we cannot know which reports these are.
                 share = known if people == known.total else Origin.of(known.noise or Noise.UNKNOWN, people)
                 parts[number] = part.with_origin(share).with_repeats(most)
 
@@ -474,7 +481,7 @@ class CountsFile:
         return self.heading.most_repeated(number, files) if is_repeated else 1
 
     def of_different_people(self, is_known: bool = True) -> CountsFile:  # noqa: FBT001, FBT002 (a fact, not a mode)
-        """Return the same counts, of which it may be known that nobody is in two files of reports."""
+        """Return these counts, declared to have nobody in two files of reports."""
         groups = {key: dict(parts) for key, parts in self.groups.items()}
         return CountsFile(self.heading, groups, is_apart=True) if is_known else self
 
@@ -485,7 +492,7 @@ class CountsFile:
 
     @property
     def pools(self) -> dict[Key, Pool]:
-        """For each group its counts, each with the mechanism of its survey; groups without a report are left out."""
+        """The counts and mechanisms of each group that has reports."""
         mechanisms = [survey.mechanism for survey in self.heading.surveys]
         pools = {
             key: [(part, mechanisms[number]) for number, part in sorted(parts.items()) if part.total > 0]
@@ -501,7 +508,7 @@ class CountsFile:
 
     @property
     def counted(self) -> CountedReports | GroupedCounts:
-        """The counts of one survey, of each group where there are groups."""
+        """The counts of one survey, by group if there are groups."""
         if self.heading.by:
             groups = {key: self.groups[key][0] for key in natural_order(self.groups)}
             return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin, self._most(0))
@@ -510,14 +517,17 @@ class CountsFile:
 
 
 def is_counts_file(path: str | Path) -> bool:
-    """Whether this is a Parquet file that :func:`write_counts` made."""
+    """Whether :func:`write_counts` wrote this Parquet file."""
     if not str(path).lower().endswith(PARQUET) or not Path(path).is_file():
         return False
     return METADATA in (_schema(str(path)).metadata or {})
 
 
 def read_heading(path: str | Path, survey: Survey | None = None) -> Heading:
-    """Read the metadata of a file of counts; `survey` is needed where its mechanism is no part of confide."""
+    """Read the metadata of a file of counts.
+
+    A user's own mechanism needs `survey`.
+    """
     if str(path).lower().endswith((".csv", ".csv.gz")) and Path(path).is_file():
         raise DataFileError(f"{path} is CSV, and such counts carry no survey. Count again with -o counts.parquet.")
     metadata = _schema(str(path)).metadata or {}
@@ -529,13 +539,16 @@ def read_heading(path: str | Path, survey: Survey | None = None) -> Heading:
 
 
 def content_mark(path: str | Path, heading: Heading) -> str:
-    """Return by what counts are known again: their surveys and the digest of their rows, whoever wrote the file."""
+    """Return a digest of counts: of their surveys and rows."""
     said = (_schema(str(path)).metadata or {}).get(SUMS, b"")
     return digest(*(one.fingerprint for one in heading.surveys), said)
 
 
 def read_counts(path: str | Path, survey: Survey | None = None) -> CountsFile:
-    """Read a whole file of counts, and refuse one of another survey than `survey`, where that is given."""
+    """Read a file of counts.
+
+    Refuse it if it is not of `survey`.
+    """
     heading = read_heading(path, survey)
     if survey is not None:
         heading.require(survey, path)
@@ -544,15 +557,15 @@ def read_counts(path: str | Path, survey: Survey | None = None) -> CountsFile:
 
 
 def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReports | GroupedCounts:
-    """Load the counts of one survey from a file that ``confide count`` or :func:`save_counts` wrote.
+    """Load the counts of one survey from a file of counts.
 
     Parameters
     ----------
     path
-        The file.
+        A file from ``confide count`` or :func:`save_counts`.
     survey
-        The survey that the counts should have been made under; whichever the file names, if left out. A mechanism that
-        you defined yourself takes it: a file names a mechanism, and does not hold its code.
+        The expected survey; by default the one that the file names. A mechanism of your own needs it, because the file
+        does not contain its code.
     """
     require_kinds(load_counts, locals())
     file = read_counts(path, survey)
@@ -562,7 +575,7 @@ def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReport
 
 
 def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey) -> None:
-    """Save counts as a file: Parquet, which carries the survey along, or CSV.
+    """Save counts as Parquet, which contains the survey, or as CSV.
 
     >>> import tempfile
     >>> from confide import Integers, TruncatedGeometric
@@ -572,22 +585,22 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     ...     load_counts(f"{folder}/counts.parquet", survey)
     Counts(3 reports, 2 distinct)
 
-    The file says of how many reports it is known that they are simulated, or have secure noise. Simulated ones give a
+    The file records how many reports are simulated or have secure noise. Simulated ones give a
     :class:`SimulatedReportsWarning`.
     """
     require_kinds(save_counts, locals())
     groups: dict[Key, Counts] = dict(counts) if isinstance(counts, GroupedCounts) else {(): counts}
     people = int(sum(one.total for one in groups.values()))
-    # Counts that were tallied in Python have no rows behind them but their reports.
+    # For counts tallied in Python, every report is a row.
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
     by = counts.by if isinstance(counts, GroupedCounts) else ()
     of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
     heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups)
     for one in groups.values():
-        # Expected counts of a plan are fractions, and nobody reported them.
+        # Fractions are expected counts of a plan, which nobody reported.
         if (one.counts != np.floor(one.counts)).any():
             raise InvalidParameterError("A file of counts holds whole numbers; these are expectations, not counts.")
-        # Of another survey they would be read back as damaged.
+        # Reports of another survey would look damaged when read back.
         writing.refuse_outside(one.reports, survey)
     if counts.origin.is_simulated:
         writing.warn_simulated(path)
@@ -610,15 +623,15 @@ def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
 
 
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
-    """Write counts batch by batch, a whole file or none, and return what they add up to."""
+    """Write counts batch by batch, and return their sums."""
     writing.require_ending(path, (".parquet", ".csv", ".csv.gz"))
     name, sums, schema = str(path).lower(), Sums(), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
     with contextlib.ExitStack() as closing:
         stream: Any = closing.enter_context(writing.whole_file(path))
         if name.endswith(".parquet"):
-            # With a checksum a page that was damaged on its way is an error and not another number. Where Arrow stores
-            # its schema, the sums are no part of it, and whoever writes the table again would lose them.
+            # Checksums turn a damaged page into an error instead of other numbers. Do not store Arrow's schema: it
+            # lacks the sums, so rewriting the table would lose them.
             checked = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
             writer = require("pyarrow.parquet").ParquetWriter(stream, schema, **checked)
             with writer:
@@ -636,7 +649,7 @@ def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> 
 
 
 def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
-    """Read a file of counts batch by batch, and refuse whatever cannot have been counted."""
+    """Read a file of counts batch by batch, and check it."""
     schema, parquet = heading.schema, require("pyarrow.parquet")
     with parquet_explained(str(path)), parquet.ParquetFile(path, page_checksum_verification=True) as file:
         if file.schema_arrow.names != schema.names or file.schema_arrow.types != schema.types:
@@ -650,7 +663,7 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
                 raise DataFileError(f"{path} cannot be used: {fault}. {AGAIN}")
             sums.add(batch)
             yield batch
-        # A row stands for a report at least. What another program left out cannot be checked, and may be anything.
+        # A row has at least one report. Without our sums, as after another program, we cannot check the counts.
         if sums.people < heading.rows.accepted or (file.metadata.metadata or {}).get(SUMS) != sums.text:
             raise DataFileError(
                 f"{path} cannot be used: its counts are not those that it says were counted. Was it edited or damaged? "
@@ -659,7 +672,7 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
 
 
 def _find_batch_fault(batch: Any, heading: Heading) -> str:
-    """Return what is wrong with a batch of counts, or nothing."""
+    """Return what is wrong with a batch of counts; empty if nothing."""
     depth, columns = len(heading.by), batch.columns
     empty = [name for name, column in zip(heading.columns[depth:], columns[depth:], strict=True) if column.null_count]
     if empty:
@@ -686,25 +699,28 @@ def _schema(path: str) -> Any:
 
 
 class Sums:
-    """The number of rows of a file of counts, the sum of its counts and a digest, taken while batches go by."""
+    """Rows, people and digest of a file of counts."""
 
     def __init__(self) -> None:
         self.rows, self.people, self._mixed = 0, 0, 0
 
     def add(self, batch: Any) -> None:
-        """Take a batch into account."""
+        """Add a batch."""
         counts = batch.column(batch.num_columns - 1).to_numpy()
         self.rows += counts.size
-        # By halves, for a sum of many large counts could overflow int64.
+        # Sum the halves, because a sum of many large counts could overflow int64.
         self.people += (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-        # Each row is mixed with care and the rows are summed, so that their order and their batches do not matter.
+        # Hash each row and sum the hashes, so that the order of rows and batches does not matter.
         rows = np.zeros(counts.size, dtype=np.uint64)
         for column in batch.columns:
             rows = _mix(rows + _words(column))
         self._mixed = (self._mixed + int(rows.sum(dtype=np.uint64))) % 2**64
 
     def watch(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Take batches into account on their way into a file, and refuse what the file could not hold."""
+        """Add batches on their way into a file.
+
+        Refuse sums that overflow a float.
+        """
         for batch in batches:
             self.add(batch)
             if self.people >= COUNT_LIMIT:
@@ -713,15 +729,18 @@ class Sums:
 
     @property
     def text(self) -> bytes:
-        """The sums as the file carries them."""
+        """The sums as stored in the file."""
         return f"{self.rows} {self.people} {self._mixed:016x}".encode()
 
 
 def _words(column: Any) -> NDArray[np.uint64]:
-    """Return a column of numbers or texts as words of 64 bits; a group without a name may be empty or nothing."""
+    """Return a column as 64-bit words.
+
+    A missing group name equals an empty one.
+    """
     if not require("pyarrow").types.is_string(column.type):
         return np.ascontiguousarray(column.to_numpy()).view(np.uint64)
-    # Few texts stand in many rows: each is digested once.
+    # Digest each distinct text once: few texts fill many rows.
     coded = column.fill_null("").dictionary_encode()
     known = [int(digest(text), 16) for text in coded.dictionary.to_pylist()]
     words: NDArray[np.uint64] = np.array(known, dtype=np.uint64)[coded.indices.to_numpy()]
@@ -729,7 +748,7 @@ def _words(column: Any) -> NDArray[np.uint64]:
 
 
 def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return words of which each bit depends on all bits of the given ones (Steele et al. 2014, SplitMix64)."""
+    """Mix the bits of 64-bit words (Steele et al. 2014, SplitMix64)."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

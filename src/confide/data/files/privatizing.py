@@ -1,7 +1,7 @@
-"""A file of values blurred batch by batch, and shuffled: it may be larger than memory, and the output is whole or none.
+"""Privatizing and shuffling files of values, even larger than memory.
 
-Exported data are sorted more often than not, and reports in the order of the values give these away: where neighbours
-have nearly the same value, their noise averages out. In a random order it does not.
+Exported data are often sorted, and reports in the order of the values reveal them: neighbours have nearly the same
+value, and their noise averages out. In random order it does not.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.data.files import writing
-from confide.data.files.metadata import Order
 from confide.data.files.reading import Rows, read_value_batches
-from confide.data.files.rows import LIMITS, Account
-from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, PARQUET, name_of, require, resolved
+from confide.data.files.sheets import COUNT_COLUMN, JSON_LINES, LIMITS, PARQUET, Account, name_of, require, resolved
+from confide.data.files.writing import Order
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.counts import Noise, mark, noise_of
 from confide.mechanisms.sampling import BUCKETS, Bits, Permanent, as_bits, permutation, scatter
@@ -36,30 +35,29 @@ from confide.values.checks import MOST_PEOPLE, kind_of
 from confide.values.wording import counted, listed
 
 Columns = tuple[Any, ...]
-"""Reports, and columns kept beside them: numpy arrays, or of a Parquet file Arrow arrays, all of one length."""
+"""Reports and kept columns of equal length: numpy arrays, or Arrow arrays from Parquet."""
 
 
 @dataclass(frozen=True)
 class Privatized:
-    """A file of values that was blurred, and what its reports give away beside themselves.
+    """A privatized file, and what its kept columns reveal.
 
     Attributes
     ----------
     account
         The account of the rows.
     order
-        Whether the reports were shuffled, or stand in the order of the rows.
+        Whether the reports were shuffled or keep the order of the rows.
     kept
-        The columns that were carried along. These are not blurred.
+        The columns that were copied. They carry no noise.
     noise
         Where the noise came from.
     groups
-        How many different contents the kept columns have together; None where there are none of either, or too many
-        to count.
+        Number of distinct combinations in the kept columns; None if there are none, or too many to count.
     alone
-        How many people share theirs with nobody: whoever knows it knows which report is theirs.
+        Number of people with a unique combination, by which their report can be found.
     in_small_groups
-        How many share theirs with fewer than ten, themselves included.
+        Number of people who share their combination with fewer than ten, themselves included.
     """
 
     account: Account
@@ -87,41 +85,40 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     force: bool = False,
     cure: str = "Nothing was written. Correct these rows.",
 ) -> Privatized:
-    """Blur a file of values into a file of reports, in a random order.
+    """Privatize a file of values into shuffled reports.
 
     Parameters
     ----------
     values, output
-        CSV or Parquet, as their names say; reports also as JSON lines. Reports get metadata, which say what is true of
-        them: see :class:`confide.data.files.Metadata`.
+        CSV or Parquet by their endings; reports also as JSON lines. Reports get metadata:
+        see :class:`confide.data.files.Metadata`.
     survey
-        What the values must be, and how they are blurred.
+        The alphabet of the values, and the mechanism.
     columns
-        The columns to read, as :func:`read_values` has them.
+        The columns to read, as in :func:`read_values`.
     keep
-        Columns to carry along as they are, not blurred, such as a city and a week. Fine ones tell who is who; one
-        that tells the values themselves, as a copy of them does, is refused.
+        Columns to copy without noise, such as a city and a week. Fine ones identify people; one that reveals the
+        values, such as a copy of them, is refused.
     keep_order
-        Whether reports stand in the order of the rows, and are not shuffled. Rows that are sorted, or whose order is
-        known from elsewhere, then give values away: neighbours have nearly the same value, and their noise averages
-        out.
+        Whether to keep the order of the rows. An order that is sorted or known from elsewhere then reveals values:
+        neighbours have nearly the same value, and their noise averages out.
     seed
         None draws from the operating system's secure generator; a seed makes a simulation, which protects nobody. Both
         noise and order come from it.
     secret
         Permanent noise of one person, on whose device this runs; the file then has one row.
     secret_column
-        A column with a secret for each person, none twice, for permanent noise. Secrets are not written anywhere.
+        A column with a different secret for each person, for permanent noise. Secrets are never written.
     ledger
         Counts the report of one person, on whose device this runs, and enforces the survey's limits.
     rejects
-        Where rows that cannot be used are set aside; without it, one such row is an error.
+        File for rejected rows; without it, a rejected row is an error.
     force
-        Whether to go on where most rows cannot be used, or most amounts fall into a bin with an open end.
+        Whether to go on if most rows are rejected, or most amounts fall into a bin with an open end.
     cure
-        What to tell about such rows.
+        What an error about rejected rows advises.
     """
-    texts = (".tsv", ".tsv.gz", ".txt", ".txt.gz")  # whose delimiter is found out
+    texts = (".tsv", ".tsv.gz", ".txt", ".txt.gz")  # the header shows their delimiter
     writing.require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
     objects = (*JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES))
     writing.require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=writing.has_no_name(output))
@@ -129,15 +126,15 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     source = _Source(seed, secret, secret_column, keep, ledger)
     account, groups, beyond = Account(source=name_of(str(values))), _Groups(keep), Counter[str]()
     order: Order = "kept" if keep_order else "shuffled"
-    noise = Noise.SEEDED if survey.simulated else source.noise  # whatever it comes from, nobody is behind it
+    noise = Noise.SEEDED if survey.simulated else source.noise  # simulated people need no secure noise
     if noise is Noise.SEEDED:
         writing.warn_simulated(output)
     with contextlib.ExitStack() as closing:
         set_aside = None if rejects is None else closing.enter_context(writing.reject_file(rejects))
-        # Where it stops there is no output, but the rows that were set aside are kept all the same.
+        # If it stops, there is no output, but the file of rejected rows is kept.
         closing.enter_context(contextlib.suppress(_StoppedError))
         sink = closing.enter_context(writing.report_sink(output, survey, noise=noise, order=order, kept=keep))
-        # A stream of its own, so that a seed draws the same noise whether the order is kept or not.
+        # A separate generator, so that a seed draws the same noise whether the order is kept or not.
         bits = as_bits(None if source.generator is None or keep_order else source.generator.spawn(1)[0])
         shuffler = closing.enter_context(Shuffler(bits, folder_beside(output)))
         take = sink.write if keep_order else lambda reports, kept: shuffler.add((reports, *kept))
@@ -148,9 +145,9 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
             if set_aside is not None:
                 set_aside(rows.rejected)
             elif account.total_rejected:
-                continue  # only to count: nothing of it will be kept
+                continue  # only count the rest: nothing will be written
             groups.add(rows)
-            # How many people lie in each bin with an open end.
+            # Number of people in each bin with an open end.
             ends = rows.alphabet.beyond(rows.distinct)
             people = np.bincount(rows.numbers, rows.counts, minlength=len(rows.distinct)) if ends else np.zeros(0)
             beyond.update({label: int(people[chosen].sum()) for label, chosen in ends.items()})
@@ -166,7 +163,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
         groups.refuse_telling(account.source)
         for reports, *kept in shuffler.pieces():
             sink.write(reports, kept)
-    # Say why nothing was written, where nothing was.
+    # If nothing was written, say why.
     account.require_any(survey.alphabet, "Values")
     if doubt:
         raise DataFileError(doubt)
@@ -174,7 +171,10 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
 
 
 def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
-    """Return why the data and the survey may not belong together; nothing where all seems well, or rows are few."""
+    """Return why data and survey may not belong together.
+
+    Empty if they seem to.
+    """
     if account.read >= LIMITS.fewest_rows and 2 * account.total_rejected > account.read:
         return (
             f"{account.total_rejected:,} of {account.read:,} rows of {account.source} cannot be used "
@@ -192,7 +192,10 @@ def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
 
 
 class _Source:
-    """Where the noise of a file comes from: the secure generator, a seed, or the secrets of people."""
+    """Source of a file's noise.
+
+    The secure generator, a seed, or people's secrets.
+    """
 
     def __init__(
         self, seed: int | None, secret: Permanent | None, column: str, keep: Sequence[str], ledger: Ledger | None
@@ -218,7 +221,7 @@ class _Source:
             self.noise = Noise.PERMANENT
 
     def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
-        """Return the rows without their secrets, and the secrets; each may stand in one row alone."""
+        """Separate rows from their secrets, and refuse a repeated secret."""
         if not self._column:
             return rows, []
         source = rows.account.source
@@ -233,7 +236,7 @@ class _Source:
                 one = Permanent(str(text or ""))
             except InvalidParameterError as error:
                 raise DataFileError(f"Column {self._column!r} of {source} has a bad secret: {error}") from None
-            # A digest of fixed length, so that the memory of a million people is bounded.
+            # Remember a short digest, to bound the memory of a million people.
             mark = hashlib.blake2b(one.secret, digest_size=16).digest()
             if mark in self._seen:
                 raise DataFileError(
@@ -245,7 +248,7 @@ class _Source:
         return replace(rows, kept=rows.kept[:-1]), secrets
 
     def check(self, account: Account) -> None:
-        """Refuse more than one person's row where there is one person's secret."""
+        """Refuse several people if the secret or the ledger is one person's."""
         if self._secret is not None and account.people > 1:
             raise DataFileError(
                 f"{account.source} has values of {counted(account.people, 'person')}, and this is one person's secret: "
@@ -258,7 +261,7 @@ class _Source:
             )
 
     def blur(self, survey: Survey, values: Values, secrets: list[Permanent]) -> Any:
-        """Blur some values, counted in the ledger before, where there is one."""
+        """Privatize values, after counting them in the ledger, if any."""
         if self._ledger is not None:
             for value in values.tolist():
                 single = tuple(value) if isinstance(value, list) else value
@@ -267,7 +270,7 @@ class _Source:
 
 
 def _check_kept(keep: Sequence[str], survey: Survey) -> None:
-    """Refuse names of columns that cannot stand beside reports, before any work is done."""
+    """Refuse kept columns that cannot stand beside reports, before any work."""
     for place, name in enumerate(keep):
         if name in keep[:place]:
             raise InvalidParameterError(f"Column {name!r} is to be kept twice. Name it once.")
@@ -283,7 +286,7 @@ def _check_kept(keep: Sequence[str], survey: Survey) -> None:
 
 
 def _refuse_crowds(account: Account, rows: Rows, *, is_kept: bool) -> None:
-    """Refuse counts of more people than can be, and those that would make runs of one value in the output."""
+    """Refuse counts of too many people, and counts with a kept order."""
     if account.people > MOST_PEOPLE:
         raise DataFileError(
             f"The counts of {account.source} stand for more than {MOST_PEOPLE:,} people, and every one of them gets a "
@@ -297,15 +300,16 @@ def _refuse_crowds(account: Account, rows: Rows, *, is_kept: bool) -> None:
 
 
 class _StoppedError(DataFileError):
-    """No row could be used, or most are odd, so that nothing is written."""
+    """Most or all rows were rejected or odd, so nothing is written."""
 
 
 class _Groups:
-    """Number of people by what the kept columns say of them, as long as there are not too many groups.
+    """Counts people by kept columns, and tests whether these predict values.
 
-    Beside it the number by what some columns say and by their value, for as long as the first may tell the second. Of
-    people who share what the columns say, the exceptions do not have the commonest value of their group. They must be
-    few beside those who do not have the commonest value of all: of people who all have one value nothing is told.
+    For each kept column, and for all together, we count pairs of content and value while the content may predict the
+    value. Among people with the same content, exceptions do not have the commonest value of their group. A column
+    predicts the value if exceptions are few compared with the people who do not have the commonest value of all: if
+    everybody has the same value, there is nothing to predict.
     """
 
     def __init__(self, keep: Sequence[str]) -> None:
@@ -329,7 +333,7 @@ class _Groups:
             some = slice(None, None, -(-len(truth) // 2**12) or 1)  # spread over the batch
             for places, pairs in list(self._telling.items()):
                 parts = [*(columns[place] for place in places), truth]
-                # Of most columns a few thousand rows show that they tell nothing.
+                # For most columns, a few thousand rows show that they predict nothing.
                 trial: Counter[tuple[Any, ...]] = Counter()
                 _add_to(trial, [column[some] for column in parts], None)
                 exceptions, told, _ = _find_exceptions(trial)
@@ -340,7 +344,7 @@ class _Groups:
                 del self._telling[places]
 
     def summary(self) -> tuple[int | None, int | None, int | None]:
-        """Return how many groups there are, and how many people are alone in theirs, or with few; None of too many."""
+        """Return the numbers of groups, of people alone and in small groups."""
         if not self._sizes:
             return None, None, None
         sizes = self._sizes.values()
@@ -348,7 +352,7 @@ class _Groups:
         return sum(people > 0 for people in sizes), alone, few
 
     def refuse_telling(self, source: str) -> None:
-        """Refuse columns by which the value of nearly everybody is known, as a copy of the values is."""
+        """Refuse columns that predict nearly everybody's value, such as a copy."""
         for places, pairs in self._telling.items():
             exceptions, told, shared = _find_exceptions(pairs)
             if told >= LIMITS.fewest_told and exceptions <= LIMITS.few_exceptions * told:
@@ -363,7 +367,7 @@ class _Groups:
 
 
 def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
-    """Return how many are exceptions, how many are not of the commonest value of all, and how many share at all."""
+    """Return exceptions, people without the commonest value, and people who share."""
     sizes, commonest, everywhere = Counter[tuple[Any, ...]](), dict[tuple[Any, ...], int](), Counter[Any]()
     for pair, people in pairs.items():
         sizes[pair[:-1]] += people
@@ -377,7 +381,7 @@ def _find_exceptions(pairs: Counter[tuple[Any, ...]]) -> tuple[int, int, int]:
 
 
 def _add_to(counter: Counter[tuple[Any, ...]], columns: Sequence[list[Any]], people: list[int] | None) -> None:
-    """Count rows by what stands in columns, each as often as it has people."""
+    """Count rows by the content of columns, weighted with people."""
     # Counter.update counts in C, where every row is one person.
     keys = zip(*columns, strict=True)
     if people is None:
@@ -388,7 +392,7 @@ def _add_to(counter: Counter[tuple[Any, ...]], columns: Sequence[list[Any]], peo
 
 
 def _parts(rows: Rows) -> Iterator[tuple[Values, *tuple[Any, ...]]]:
-    """Return the value of every person and what is kept beside it, a bounded number at a time, whatever the counts."""
+    """Yield each person's value and kept columns, in parts of bounded size."""
     if rows.counts is None:
         yield rows.values, *rows.kept
         return
@@ -396,21 +400,21 @@ def _parts(rows: Rows) -> Iterator[tuple[Values, *tuple[Any, ...]]]:
     total = int(ends[-1]) if ends.size else 0
     for start in range(0, total, LIMITS.largest_part):
         people = np.arange(start, min(start + LIMITS.largest_part, total))
-        # Person p belongs to the first row whose end lies beyond p: to the right of every end that is p itself.
+        # Person p belongs to the first row whose end lies beyond p, hence the right side.
         places = np.searchsorted(ends, people, side="right")
         yield rows.distinct[rows.numbers[places]], *(column.take(places) for column in rows.kept)
 
 
 def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
-    """Return reports in an order drawn uniformly from all orders.
+    """Return reports in a uniformly random order.
 
-    ``mechanism.privatize`` keeps the order of its values. Shuffle before reports leave together, unless nobody can
-    know anything about that order.
+    ``mechanism.privatize`` keeps the order of its values. Shuffle reports before you publish them together, unless
+    their order reveals nothing.
 
     Parameters
     ----------
     reports
-        An array of reports, or a sequence, one entry a report.
+        An array or a sequence, one entry per report.
     rng
         None draws from the operating system's cryptographic generator; a seed or a generator makes a simulation.
 
@@ -421,34 +425,34 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
         array: Values = np.asarray(reports)
     except ValueError:
         array = np.zeros(())
-    # A number, a text, or lists of several lengths: nothing that has an order.
+    # A number, a text, or lists of several lengths have no order.
     if array.ndim == 0:
         raise InvalidParameterError(f"reports must be a list of reports, alike in shape; got {kind_of(reports)}.")
     shuffled: Values = array[permutation(len(array), as_bits(rng))]
-    mark(shuffled, noise_of(reports))  # these are the same reports, however they were drawn
+    mark(shuffled, noise_of(reports))  # the same reports have the same noise
     return shuffled
 
 
 class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
-    """Rows that come in one order and leave in another, drawn uniformly from all orders.
+    """Puts rows into a uniformly random order, on disk if necessary.
 
-    Every row goes into one of 256 buckets drawn for itself, and every bucket is put into an order of its own when it
-    leaves: the order of all is then exactly uniform (Rao 1961, Sandelius 1962), whatever the rows say. What does not
-    fit into memory is set down in one file without a name, of which nothing is left however the process ends.
+    Each row goes into one of 256 random buckets, and each bucket is shuffled when it is read: the total order is then
+    exactly uniform (Rao 1961, Sandelius 1962). Rows that do not fit into memory go to one nameless file, which
+    disappears however the process ends.
 
     Parameters
     ----------
     bits
-        Where the randomness comes from.
+        The source of randomness.
     folder
-        Where to set rows down; the system's folder for temporary files if None. They are reports, never values.
+        Folder of the file; None for the system's temporary folder. It holds reports, never values.
     """
 
     def __init__(self, bits: Bits, folder: Path | None = None) -> None:
         self._bits, self._folder = bits, folder
         self._waiting, self._coming = list[Columns](), 0.0
         self._buckets: list[list[Columns]] = [[] for _ in range(BUCKETS)]
-        self._places: list[list[int]] = [[] for _ in range(BUCKETS)]  # of what was set down in the file
+        self._places: list[list[int]] = [[] for _ in range(BUCKETS)]  # offsets in the file
         self._rows: NDArray[np.int64] = np.zeros(BUCKETS, dtype=np.int64)
         self._bytes: NDArray[np.float64] = np.zeros(BUCKETS)
         self._held = 0.0
@@ -459,14 +463,14 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
             self._file.close()
 
     def add(self, columns: Columns) -> None:
-        """Take in rows."""
+        """Add rows."""
         self._waiting.append(tuple(map(_narrow, columns)))
         self._coming += sum(map(_size, self._waiting[-1]))
         if _are_many(self._waiting, self._coming):
             self._scatter()
 
     def pieces(self) -> Iterator[Columns]:
-        """Hand out all rows in their new order, many at a time."""
+        """Yield all rows in their new order, many at a time."""
         self._scatter()
         ready, size = list[Columns](), 0.0
         for part in itertools.chain(self._shuffled(), [None]):
@@ -474,7 +478,7 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
                 ready.append(part)
                 size += sum(map(_size, part))
             if ready and (part is None or _are_many(ready, size)):
-                # Whole numbers as numpy has them elsewhere.
+                # Restore the usual integers, which `_narrow` made smaller.
                 yield tuple(
                     one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype.kind == "i" else one
                     for one in _join(ready)
@@ -486,7 +490,7 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
             return
         columns = _join(self._waiting)
         count = len(columns[0])
-        # Many at a time: a bucket for each row alone would be drawn in Python.
+        # Draw many buckets at a time: one by one would be slow in Python.
         order, ends = scatter(count, self._bits)
         columns, sizes = _reorder(columns, order), np.diff(ends, prepend=0)
         for bucket in np.flatnonzero(sizes).tolist():
@@ -524,7 +528,7 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
             for bucket, parts in enumerate(self._buckets):
                 if parts:
                     self._places[bucket].append(file.seek(0, os.SEEK_END))
-                    # Pickled, a slice of Arrow's may bring along all that it is cut from; what is taken does not.
+                    # A pickled Arrow slice may include the whole array; a copy made by take does not.
                     alone = [_reorder(part, np.arange(len(part[0]))) for part in parts]
                     pickle.dump(alone, file, pickle.HIGHEST_PROTOCOL)
             file.flush()
@@ -545,12 +549,15 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
 
 
 def folder_beside(output: str | Path) -> Path | None:
-    """Return the folder of an output, where there is room for reports; None for streams and devices."""
+    """Return the folder of an output, which has room for it.
+
+    Return None for streams and devices.
+    """
     return None if writing.has_no_name(output) else resolved(output).parent
 
 
 def _are_many(parts: Sequence[Columns], size: float) -> bool:
-    """Whether rows that wait are enough to go on with: by their number or, where they are wide, by their bytes."""
+    """Whether waiting rows fill a piece, by their number or their bytes."""
     return size > LIMITS.memory / 4 or sum(len(part[0]) for part in parts) >= LIMITS.piece
 
 
@@ -559,7 +566,10 @@ def _reorder(columns: Columns, order: NDArray[np.int64]) -> Columns:
 
 
 def _narrow(column: Any) -> Any:
-    """Return whole numbers in as few bytes as they need: an age takes one, where numpy gives it eight."""
+    """Return whole numbers in the smallest type.
+
+    An age needs one byte, not eight.
+    """
     if not isinstance(column, np.ndarray) or column.dtype != np.int64 or not column.size:
         return column
     low, high = int(column.min()), int(column.max())
@@ -568,7 +578,7 @@ def _narrow(column: Any) -> Any:
 
 
 def _size(column: Any) -> float:
-    """Return how many bytes a column takes in memory, about."""
+    """Return the approximate size of a column in bytes."""
     is_objects = isinstance(column, np.ndarray) and column.dtype.kind == "O"
     if is_objects and column.ndim == 1:
         return float(LIMITS.text_bytes * column.size + sum(map(len, column)))

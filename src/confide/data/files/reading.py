@@ -1,4 +1,4 @@
-"""Files of values and reports read row by row in Python: CSV, gzipped or not, and Parquet."""
+"""Reading values and reports in Python: CSV, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data.files import sheets
-from confide.data.files.metadata import Traces, read_metadata
-from confide.data.files.rows import LIMITS, Account, Reason, Reject
+from confide.data.files.sheets import LIMITS, Account, Reason, Reject
+from confide.data.files.writing import Traces, read_metadata
 from confide.errors import DataFileError
 from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
@@ -37,23 +37,23 @@ class Rows:
     Attributes
     ----------
     account
-        How many rows there are, how many were accepted, and where they stand.
+        The account of all rows.
     alphabet
-        What the values were checked against.
+        The alphabet of the values.
     distinct
-        The values that were accepted, each text once: a million rows of a hundred ages hold a hundred.
+        The accepted values, one per distinct text: a million rows of ages have a hundred.
     numbers
-        Which of these each accepted row holds, in the order of the file.
+        The index into `distinct` of each accepted row, in the order of the file.
     counts
-        How many people each accepted row stands for, where the file has a column ``count``; None otherwise.
+        Number of people of each accepted row, if the file has a column ``count``; else None.
     rejected
-        The rows that cannot be used.
+        The rejected rows.
     unused
-        The columns that the file has besides.
+        The other columns of the file.
     kept
-        The columns that are carried along, of the accepted rows: texts, or of a Parquet file Arrow arrays.
+        The kept columns of accepted rows: texts, or Arrow arrays from Parquet.
     traces
-        The metadata of the file, where it is one of reports.
+        The metadata of a file of reports.
     """
 
     account: Account
@@ -68,7 +68,7 @@ class Rows:
 
     @property
     def values(self) -> Values:
-        """One value a person, in the order of the file."""
+        """One value per person, in the order of the file."""
         numbers = self.numbers if self.counts is None else np.repeat(self.numbers, self.counts)
         values: Values = self.distinct[numbers]
         return values
@@ -79,12 +79,12 @@ class Rows:
         return counts.with_origin(self.traces.origin(counts.total, self.account.columns))
 
     def histogram(self) -> NDArray[np.float64]:
-        """Return how many people have each value of the alphabet."""
+        """Return the number of people with each value of the alphabet."""
         counts, size = self.tally(), self.alphabet.size
         return np.bincount(self.alphabet.encode(counts.reports), counts.counts, minlength=size).astype(np.float64)
 
     def distribution(self) -> NDArray[np.float64]:
-        """Return the share of people that have each value of the alphabet."""
+        """Return the share of people with each value of the alphabet."""
         if self.account.people == 0:
             source = self.account.source
             raise DataFileError(f"The counts of {source} add up to 0; a distribution needs at least one person.")
@@ -99,10 +99,10 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
     path
         The file, ``.gz`` or not; ``-`` for standard input.
     survey
-        What the values must be, and by its ``name`` which column they stand in.
+        Its alphabet checks the values, and its ``name`` is their column.
     columns
-        The column to read, or the columns where a value has several parts. If left out: the column named like the
-        survey, else the alphabet's own names (``value``; ``row`` and ``column``), else the only column there is.
+        The column to read, or the columns if a value has several parts. By default the column named like the survey,
+        else the alphabet's own names (``value``; ``row`` and ``column``), else the only column.
     """
     rows = _read(str(path), sheets.Request(survey.alphabet, tuple(columns), name=survey.name, is_raw=True))
     _refuse_reports(rows, str(path))
@@ -110,13 +110,12 @@ def read_values(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -
 
 
 def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = ()) -> Rows:
-    """Read a CSV file of reports; as :func:`read_values`, with ``report`` for the name of the column.
+    """Read a CSV file of reports, as :func:`read_values` reads values.
 
-    Real numbers are taken as the nearest ones that the mechanism can report, multiples of a tiny fraction of a step:
-    spreadsheets and databases round the last digits away. Metadata that stand beside the file are read, and the file
-    is refused if it was made under another survey, or changed since.
+    Real numbers are rounded to the nearest ones that the mechanism can report, because spreadsheets and databases drop
+    the last digits. If the file has metadata, it must belong to this survey and be unchanged.
     """
-    # Standard input and pipes carry no metadata beside them.
+    # Standard input and pipes have no metadata.
     name, is_simulated = str(path), bool(getattr(survey, "simulated", ""))
     is_file = Path(name).is_file()
     traces = Traces.of([name], survey) if is_file else Traces(((sheets.name_of(name), None),), is_simulated)
@@ -126,9 +125,9 @@ def read_report_rows(path: str | Path, survey: Survey, columns: Sequence[str] = 
 def read_value_batches(
     path: str | Path, survey: Survey, columns: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> Iterator[Rows]:
-    """Read a file of true values as :func:`read_values` does, batch by batch, so that it need not fit into memory.
+    """Read a file of true values of any size, batch by batch.
 
-    Parquet files are read too, with the package pyarrow. The columns in `keep` are read along, as they are.
+    It works as :func:`read_values`, also for Parquet, and returns the columns in `keep` unchanged.
     """
     name = str(path)
     request = sheets.Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
@@ -140,7 +139,7 @@ def read_value_batches(
 
 
 def _refuse_reports(rows: Rows, path: str) -> None:
-    """Refuse reports in place of values: blurred twice, they would fit no survey, and as a truth they are wrong."""
+    """Refuse reports in place of values: they carry noise already."""
     known = read_metadata(path) if Path(path).is_file() else None
     if known is not None and rows.account.columns == known.names:
         raise DataFileError(
@@ -149,7 +148,7 @@ def _refuse_reports(rows: Rows, path: str) -> None:
 
 
 def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -> Iterator[Rows]:
-    """Read a CSV file batch by batch, or all of it as one batch."""
+    """Read a CSV file in batches, or all of it as one."""
     with sheets.open_sheet(path) as sheet:
         places = request.choose(sheets.name_of(path), sheet.header)
         chunks = sheet.chunks(places.entry, places.kept)
@@ -164,7 +163,7 @@ def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -
                 read += len(chunk.keys)
                 kept.append(chunk.kept)
             entries = [key if isinstance(key, tuple) else (key,) for key in known]
-            # Equal texts are held once: there are few cities, and many who live there.
+            # Store equal texts once: a million people live in few cities.
             texts: dict[str, str] = {}
             columns = (list(chain(*parts)) for parts in zip(*kept, strict=True))
             carried = tuple(np.array(list(map(texts.setdefault, one, one)), dtype=object) for one in columns)
@@ -174,27 +173,27 @@ def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -
 
 def _read(path: str, request: sheets.Request) -> Rows:
     (rows,) = csv_batches(path, request, is_whole=True)
-    # Batch by batch a part may be empty; a whole file may not.
+    # A batch may be empty, but not a whole file.
     rows.account.require_rows()
     return rows
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Rows of a file as they stand there, each distinct entry kept once.
+    """Unparsed rows of a file, with each distinct entry stored once.
 
     Attributes
     ----------
     entries
         The distinct entries.
     codes
-        Which entry each row is; -1 for a row with too few or too many fields.
+        The entry of each row; -1 for a row with too few or too many fields.
     lines
-        Where each row starts.
+        The line where each row starts.
     strays
-        What is wrong with rows of too few or too many fields; nothing of blank ones.
+        What is wrong with rows of too few or too many fields; an empty text for blank rows.
     kept
-        The columns that are carried along.
+        The kept columns.
     """
 
     entries: list[Entry]
@@ -216,17 +215,17 @@ def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, sou
     alphabet, is_counted = request.alphabet, bool(places.counts)
     fields = [entry[: len(places.parts)] for entry in scan.entries]
     numbers = [parse_real(entry[-1]) if is_counted else 1.0 for entry in scan.entries]
-    # What is no count is -1, and the row is rejected.
+    # -1 marks an invalid count, whose row is rejected.
     counts = [int(one) if one is not None and 0 <= one < COUNT_LIMIT and one.is_integer() else -1 for one in numbers]
     parsed = [request.parse(one) if count >= 0 else None for one, count in zip(fields, counts, strict=True)]
     distinct, is_good = select_values(alphabet, parsed)
-    # One place past the end stands for rows with the wrong number of fields, whose code is -1.
+    # The extra last entry is for rows with the wrong number of fields, whose code is -1.
     usable = np.append(is_good, False)[scan.codes]
     chosen = scan.codes[usable]
     rejected = _reject(scan, np.flatnonzero(~usable).tolist(), request, fields, source)
     weights = np.array(counts, dtype=np.int64)[chosen] if is_counted else None
     remarks = Counter[str]()
-    if request.is_raw:  # what was done to the texts of accepted rows on the way to a value
+    if request.is_raw:  # the alphabet may have changed texts on the way to a value
         for entry, number in zip(fields, np.bincount(chosen, minlength=len(fields)).tolist(), strict=True):
             if number and (remark := alphabet.remark(entry)):
                 remarks[remark] += number
@@ -248,7 +247,7 @@ def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, sou
 def _reject(
     scan: Scan, rows: list[int], request: sheets.Request, values: list[Entry], source: str
 ) -> tuple[Reject, ...]:
-    # Why a text is no value is asked once, however many rows hold it.
+    # Find the fault of each text once, however many rows have it.
     codes = set(scan.codes[rows].tolist()) - {-1}
     faults = {code: find_fault(request, values[code]) for code in codes}
     hints = {code: request.alphabet.hint(values[code]) for code in codes} if request.is_raw else {}
@@ -267,14 +266,17 @@ def _reject(
 
 
 def find_fault(request: sheets.Request, fields: Entry) -> Reason:
-    """Return why the texts of a row are no value or report; or, if they are one, that its count is none."""
+    """Return why a row's texts are not a value or report.
+
+    If they are, its count is bad.
+    """
     alphabet = request.alphabet
     if _is_value(request, fields):
         return Reason.BAD_COUNT
     if not all(text.strip() for text in fields):
         return Reason.MISSING
     if alphabet.attributes is not None:
-        # The reason is that of the first attribute at fault.
+        # Report the first attribute at fault.
         each = alphabet.attributes.fields(fields, is_raw=request.is_raw)
         parts = [(replace(request, alphabet=part, columns=()), texts) for part, texts in each]
         return next(find_fault(part, texts) for part, texts in parts if not _is_value(part, texts))
@@ -287,22 +289,22 @@ def find_fault(request: sheets.Request, fields: Entry) -> Reason:
 
 
 def _is_value(request: sheets.Request, fields: Entry) -> bool:
-    """Whether the texts of a row are a value of the alphabet."""
+    """Whether a row's texts are a value of the alphabet."""
     return bool(select_values(request.alphabet, [request.parse(fields)])[1][0])
 
 
 def select_values(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArray[np.bool_]]:
-    """Return the values of the alphabet among what was parsed, and a mark on each thing that is one."""
+    """Return the valid values among parsed ones, and a mask of them."""
     places = [place for place, value in enumerate(parsed) if _fits(value)]
     is_good = np.zeros(len(parsed), dtype=bool)
     if not places:
         return alphabet.as_array([]), is_good
     first = parsed[places[0]]
-    # numpy holds a number and a category of one person best as objects.
+    # Pairs of a number and a category need an array of objects.
     is_mixed = isinstance(first, tuple) and len({type(part) for part in first}) > 1
     values: Values = np.array([parsed[place] for place in places], dtype=object if is_mixed else None)
     if isinstance(alphabet.geometry, LatticeGeometry) and not alphabet.geometry.is_whole:
-        with np.errstate(over="ignore"):  # what becomes infinite lies outside the alphabet anyway
+        with np.errstate(over="ignore"):  # infinite values lie outside the alphabet anyway
             resolutions = np.array(alphabet.geometry.resolutions)
             values = np.rint(values * resolutions) / resolutions
     inside = alphabet.contains(values)
@@ -311,16 +313,19 @@ def select_values(alphabet: Alphabet, parsed: list[Any]) -> tuple[Values, NDArra
 
 
 def _fits(value: Any) -> bool:
-    """Whether numpy can hold a value as it is: one huge number would make objects or floats of all the others."""
+    """Whether numpy stores a value exactly.
+
+    One huge number would turn all into floats.
+    """
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
     if isinstance(value, str):
-        return not value.endswith("\0")  # which numpy would cut off
+        return not value.endswith("\0")  # numpy would cut it off
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
 def _parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
-    """Read a Parquet file as the texts that a CSV file would hold."""
+    """Read a Parquet file as the texts of a CSV file."""
     types = sheets.require("pyarrow").types
     with sheets.parquet_explained(path), sheets.require("pyarrow.parquet").ParquetFile(path) as file:
         header = file.schema_arrow.names
@@ -352,12 +357,12 @@ def _parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
 
 
 def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tuple[list[str], Indices]:
-    """Return the distinct texts of a column, and which of them each row holds."""
+    """Return a column's distinct texts, and their index in each row."""
     arrow = sheets.require("pyarrow")
     types = arrow.types
-    # Times by their own clock to the second, rounded down: of nanoseconds Python's times know nothing.
+    # Local times to the second, rounded down: Python's times have no nanoseconds.
     if types.is_timestamp(column.type):
-        # The clock first: an hour that a zone has twice cannot be rounded in that zone.
+        # Local time first: an hour that a zone has twice cannot be rounded in that zone.
         floor = sheets.require("pyarrow.compute").floor_temporal(as_column(column), unit="second")
         column = floor.cast(arrow.timestamp("s"), safe=False)
     elif types.is_time64(column.type):
@@ -365,7 +370,7 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
     known = str | int | float | np.floating | Decimal | (date | time if reads_times else None) | None
     try:
         encoded = column.dictionary_encode(null_encoding="encode")
-        # Narrow floats are the decimals that they print as, as they are in Python: see `wide_floats`.
+        # Narrow floats mean the decimals that they print as, as in Python: see `wide_floats`.
         is_narrow = types.is_float32(column.type) or types.is_float16(column.type)
         found = encoded.dictionary
         values = list(found.to_numpy(zero_copy_only=False)) if is_narrow else list(map(_as_python, found))
@@ -376,19 +381,25 @@ def _as_entries(column: Any, name: str, path: str, *, reads_times: bool) -> tupl
         raise DataFileError(
             f"Column {name!r} of {path} holds {column.type}; a value is a number or a text. {sheets.COLUMN_CURE}"
         )
-    return list(map(_as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return list(map(as_text, values)), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _as_python(scalar: Any) -> Any:
-    """Return an entry as Python has it; a date or time beyond its years as a text, which is no value."""
+    """Return an entry as a Python object.
+
+    Dates out of range as a text, not a value.
+    """
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):
         return f"{scalar.type} {scalar.value}"
 
 
-def _as_text(value: Any) -> str:
-    """Return a value as a CSV file would hold it; whole numbers as such, also where they are stored as decimals."""
+def as_text(value: Any) -> str:
+    """Return a value as in a CSV file.
+
+    Whole numbers without a decimal point.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Estimates, diagnoses and estimates of groups as CSV for people, as JSON for machines, as GeoJSON for maps."""
+"""Estimates, diagnoses and groups as CSV, JSON and GeoJSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from confide.check.fit import Fit
 from confide.check.uniformity import Uniformity
 from confide.data.files.counts_files import CountsFile, Key, label_group
-from confide.data.files.rows import LIMITS
+from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import DataFileError
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer, told_in_words, verdict_in_words
@@ -37,13 +37,13 @@ class SurveyGroups(GroupEstimates):
     Attributes
     ----------
     survey
-        What was asked.
+        The survey.
     by
         The columns that name a group.
     origin
-        Where the noise of their reports comes from; the sum of what the counts know, if left out.
+        Origin of the noise of the reports; by default the sum over the groups.
     files
-        How many files of reports were counted together; one person may be in each of them.
+        Number of files of reports; one person may be in each.
     """
 
     survey: Survey
@@ -65,14 +65,14 @@ class SurveyGroups(GroupEstimates):
 
 @dataclass(frozen=True, eq=False)
 class GroupAnswers:
-    """Answers of all groups to questions beyond the distribution.
+    """Answers of all groups to questions, and intervals.
 
     Attributes
     ----------
     questions
-        The answers to each question, by group: mean and median where values are numbers, and queries.
+        The answers to each question, by group: mean and median if values are numbers, and queries.
     bands
-        An interval for every value of each group, where that was asked for.
+        An interval for every value of each group, if requested.
     """
 
     questions: Mapping[str, Mapping[Key, Interval]] = field(default_factory=dict)
@@ -80,13 +80,13 @@ class GroupAnswers:
 
     @property
     def ordered(self) -> list[str]:
-        """The questions, shares first: these were asked for by name."""
+        """The questions, shares first, which the user asked for."""
         asked = [name for name, found in self.questions.items() if next(iter(found.values())).is_share]
         return list(dict.fromkeys([*asked, *self.questions]))
 
     @property
     def main(self) -> str | None:
-        """The question to show first; None where there is none."""
+        """The question to show first, if any."""
         return next(iter(self.ordered), None)
 
 
@@ -97,7 +97,7 @@ def estimate_file(
     pools = counts.pools
     if not pools:
         raise DataFileError("The counts add up to 0; an estimate needs at least one report.")
-    # All groups in one go, which is faster than one by one.
+    # All groups at once, which is faster than one by one.
     found = recover_pools(pools, method, progress)
     return SurveyGroups(found.estimates, survey, counts.heading.by, counts.origin, counts.heading.files)
 
@@ -110,12 +110,12 @@ def ask_groups(
     quantiles: Sequence[float] = (),
     progress: Progress | None = None,
 ) -> dict[str, dict[Key, Interval]]:
-    """Ask all groups for mean, median and further quantiles, where values are numbers, and for queries; in one go."""
+    """Ask all groups for mean, quantiles and queries at once."""
     questions: dict[str, Question] = {}
     if groups.has_numbers:
         if groups.first.alphabet.has_mean:
             questions["mean"] = Question("mean")
-        # The median is always asked for; once, if somebody names it as well.
+        # Always include the median, and only once if the user names it too.
         for share in dict.fromkeys([0.5, *quantiles]):
             name = "median" if share == 0.5 else f"quantile {share:g}"
             questions[name] = Question("quantile", share=share)
@@ -126,7 +126,7 @@ def ask_groups(
 
 
 def plain(thing: Any) -> Any:
-    """Return a finding, a fit, an answer, an array or a tuple as JSON has it; numbers, texts and None stay."""
+    """Return a result, an array or a tuple as JSON values."""
     found = thing
     match thing:
         case float() | int() | str() | None:
@@ -138,7 +138,7 @@ def plain(thing: Any) -> Any:
         case Finding():
             found = _pick(thing, "verdict", "reason", "source") | {"numbers": dict(thing.numbers)}
         case Fit():
-            # The fields are what was measured; what they mean is computed from them.
+            # The fields are measured; verdict and words are computed from them.
             found = asdict(thing) | {"verdict": thing.verdict, "words": str(thing)}
         case Uniformity():
             found = {"words": str(thing)} | _pick(thing, *UNIFORMITY, "epsilon")
@@ -157,7 +157,7 @@ def plain(thing: Any) -> Any:
 
 
 UNIFORMITY = ("is_rejected", "is_weak", "p_value", "people")
-"""What every group says of it; the epsilon that would do takes a search."""
+"""Fields of a group's uniformity test, without the epsilon, which takes a search."""
 
 
 def _pick(thing: object, *names: str) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _pick(thing: object, *names: str) -> dict[str, Any]:
 
 
 def answer_record(answer: Interval) -> dict[str, Any]:
-    """Return an answer with its interval, ready for :func:`to_json`."""
+    """Return an answer with its interval as JSON values."""
     return {
         "query": answer.question,
         **_pick(answer, "estimate", "low", "high", "level", "rests_on", "together"),
@@ -177,14 +177,17 @@ def answer_record(answer: Interval) -> dict[str, Any]:
 
 
 def estimate_csv(survey: Survey, estimate: Estimate, band: Band | None = None) -> str:
-    """Return an estimate as CSV: each value, its probability and, with a band, its low and high end."""
+    """Return an estimate as CSV.
+
+    Values, probabilities and, with a band, their ends.
+    """
     columns = {"probability": estimate.distribution.tolist()}
     columns |= {} if band is None else {"low": band.low.tolist(), "high": band.high.tolist()}
     return _value_table(_value_names(survey, ("low", "high")), estimate.alphabet, columns)
 
 
 def margin_csv(name: str, estimate: Estimate, windows: Windows | None) -> str:
-    """Return the estimate of one attribute as CSV: each value, its probability, and the window it is in, with ends."""
+    """Return the estimate of one attribute as CSV, with windows."""
     alphabet, columns = estimate.alphabet, {"probability": estimate.distribution.tolist()}
     if windows is not None:
         where = windows.window_of.tolist()
@@ -195,39 +198,42 @@ def margin_csv(name: str, estimate: Estimate, windows: Windows | None) -> str:
 
 
 def cross_csv(table: CrossTable) -> str:
-    """Return a cross table as CSV, one row an entry: its values, its probability, its low and high end."""
+    """Return a cross table as CSV, one row per entry."""
     band = table.band
     columns = {"probability": band.estimate.tolist(), "low": band.low.tolist(), "high": band.high.tolist()}
     return _value_table(band.alphabet.field_names, band.alphabet, columns)
 
 
 def _value_table(names: Sequence[str], alphabet: Alphabet, columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return a row for each value: its parts, its label where it has one, and what the columns say of it."""
+    """Return CSV with a row per value.
+
+    Its parts, its label if any, and the columns.
+    """
     header = [*names, *(["label"] if alphabet.has_labels else []), *columns]
     rows = zip(shown_values(alphabet), *columns.values(), strict=True)
     return csv_text(map(as_shown, header), ([*value, *row] for value, *row in rows))
 
 
 def _value_names(survey: Survey, taken: Iterable[str]) -> tuple[str, ...]:
-    """Return what the columns of a value are called beside its label, its probability and other columns."""
+    """Return names for a value's columns that differ from all others."""
     others = ("probability", "reports", *(["label"] if survey.alphabet.has_labels else []), *taken)
     return column_names(survey.alphabet, survey.name if survey.name not in others else "value")
 
 
 def shown_values(alphabet: Alphabet) -> list[list[Any]]:
-    """Return all values for a spreadsheet, each with its label where it has one; numbers need no second look."""
+    """Return all values for a spreadsheet, with labels if any."""
     values = as_lists(alphabet.decode(np.arange(alphabet.size)))
     if alphabet.has_labels:
         values = [[*value, label] for value, label in zip(values, alphabet.labels(), strict=True)]
-    # Values are all of one kind, so that the first tells whether any is a text.
+    # All values have the same types, so the first shows whether there are texts; numbers need no escaping.
     has_texts = bool(values) and any(isinstance(part, str) for part in values[0])
     return [list(map(as_shown, value)) for value in values] if has_texts else values
 
 
 def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str:
-    """Return one tidy table: a row for each group and value, with its probability and the reports of the group.
+    """Return one tidy table with a row per group and value.
 
-    With bands there are columns low and high; whatever was asked of each group besides stands in every row of it.
+    With bands there are columns low and high. Answers of a group are repeated in each of its rows.
     """
     found, label = answers or GroupAnswers(), ["label"] if groups.survey.alphabet.has_labels else []
     ends = ("low", "high") if found.bands else ()
@@ -237,7 +243,7 @@ def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str
     rows: list[tuple[Any, ...]] = []
     for key, one in groups.estimates.items():
         values, band = shown_values(one.alphabet), found.bands.get(key)
-        # Reports may be fractions, as expectations are; 17 digits give each back exactly.
+        # Expected reports may be fractions; 17 digits restore each exactly.
         shown, reports = tuple(map(as_shown, key)), f"{groups.reports[key]:.17g}"
         answers_of = [by_group[key] for by_group in found.questions.values()]
         told = [number for each in answers_of for number in (each.estimate, each.low, each.high)]
@@ -249,7 +255,10 @@ def groups_csv(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str
 
 
 def _is_different(groups: SurveyGroups, key: Key) -> bool | None:
-    """Return whether a group differs from the others; None where there are no others."""
+    """Return whether a group differs from the others.
+
+    Return None if it is alone.
+    """
     return groups.differences[key].is_different if len(groups.estimates) > 1 else None
 
 
@@ -261,7 +270,7 @@ def estimate_record(
     answers: Sequence[Interval] = (),
     windows: Windows | None = None,
 ) -> dict[str, Any]:
-    """Return everything that is known about an estimate, ready for :func:`to_json`."""
+    """Return an estimate with all its results as JSON values."""
     answer, considered = outcome.estimate, outcome.estimate.considered
     known = None if considered is None else {"values": considered.alphabet.size, "of": repr(considered.whole)}
     return {
@@ -272,7 +281,7 @@ def estimate_record(
         "repeats": {"most_of_one_person": answer.repeats, "words": answer.dependence or None},
         "choices": [asdict(choice) for choice in answer.choices],
         **_pick(answer, "iterations", "seconds", "log_likelihood"),
-        # Only a maximum of the likelihood is certified; of other answers the number would mean nothing.
+        # Only a maximum of the likelihood has a certificate; for other methods the number means nothing.
         "certificate": answer.certificate if answer.method.seeks_maximum else None,
         **_pick(answer, "identification", "fit"),
         "shape": _shape_record(answer),
@@ -290,11 +299,11 @@ def estimate_record(
 
 
 def _head(survey: Survey, alphabet: dict[str, Any], reports: Counts | SurveyGroups, answer: Estimate) -> dict[str, Any]:
-    """Return what was asked, of how many, and by which method it was estimated."""
+    """Return survey, reports and method of an estimate."""
     origin = reports.origin
     return {
         **_survey_record(survey, alphabet),
-        # Simulated reports have no promise.
+        # Simulated reports have no guarantee.
         "guarantee": None if origin.is_simulated else str(survey.mechanism.guarantee),
         "reports": reports.total,
         "origin": origin.record,
@@ -309,7 +318,7 @@ def _survey_record(survey: Survey, alphabet: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shape_record(answer: Estimate) -> dict[str, Any] | None:
-    """Return the shape, whether a survey declared it, and how it fits."""
+    """Return the shape, whether the survey declared it, and its fit."""
     shape, found = answer.shape, answer.shape_fit
     if shape is None:
         return None
@@ -323,7 +332,7 @@ def _shape_record(answer: Estimate) -> dict[str, Any] | None:
 def tables_record(
     marginals: Mapping[str, tuple[Estimate, Windows | None]], crosses: Sequence[CrossTable]
 ) -> dict[str, Any]:
-    """Return what is known about single attributes, and about several together, ready for :func:`to_json`."""
+    """Return estimates of single attributes and cross tables as JSON values."""
 
     def total(band: Band) -> dict[str, Any]:
         return {**listed_values(band.alphabet), **_pick(band, "estimate"), **plain(band)}
@@ -345,9 +354,9 @@ def tables_record(
 
 
 def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> dict[str, Any]:
-    """Return everything that is known about the estimates, ready for :func:`confide.data.files.to_json`."""
+    """Return the estimates of groups with all results as JSON values."""
     survey, first = groups.survey, groups.first
-    # Without an end to the values, each group lists those that it considered.
+    # On an unbounded alphabet, each group lists the values that it considered.
     values = listed_values(first.alphabet) if survey.alphabet.is_finite else {"values": None}
     return {
         **_head(survey, alphabet_record(survey.alphabet) | values, groups, first),
@@ -389,7 +398,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
 
 
 def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any]:
-    """Return what the reports of groups tell before anything is estimated, ready for :func:`to_json`."""
+    """Return fit and differences of groups, before any estimate, as JSON values."""
     return {
         "by": list(by),
         "groups_fit": plain(seen.fits.together),
@@ -407,14 +416,14 @@ def group_reports_record(seen: GroupReports, by: Sequence[str]) -> dict[str, Any
 
 
 def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer] = ()) -> dict[str, Any]:
-    """Return everything that a diagnosis found, ready for :func:`confide.data.files.to_json`."""
+    """Return a diagnosis as JSON values."""
     counts, error = diagnosis.counts, diagnosis.inversion
     parts, best, partition, maximum, bound = diagnosis.partition, diagnosis.known_maximum, None, None, None
     if parts is not None:
         classes = None if parts.is_trivial else [parts.alphabet.decode(members).tolist() for members in parts.classes]
         told = {"classes": classes, "shares": plain(diagnosis.class_shares)}
         partition = _pick(parts, "size", "is_trivial") | told | _pick(parts, "identification")
-    # The bounds of every value, unless the estimate is unique without them, or there are no reports.
+    # List the bounds of every value, unless the estimate is unique or there are no reports.
     if best is not None:
         maximum = _pick(best, "dimension", "certificate", "point")
         if best.is_small:
@@ -451,12 +460,12 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
 
 
 def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
-    """Return what an alphabet is, ready for :func:`to_json`."""
-    # A class of one's own is named as names are written in a survey: bit-vectors for BitVectors.
+    """Return an alphabet as JSON values."""
+    # A user's own class is named in the style of surveys: bit-vectors for BitVectors.
     own = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in type(alphabet).__name__)
     return {
         "kind": vars(type(alphabet)).get("kind") or own.lstrip("-"),
-        # Readers of JSON hold whole numbers in 64 bits, and products of attributes outgrow them.
+        # JSON readers have 64-bit integers, and products of attributes can be larger.
         "size": alphabet.size if alphabet.is_finite and alphabet.size < 2**63 else None,
         "unit": alphabet.unit or None,
         "fields": list(alphabet.field_names),
@@ -465,13 +474,13 @@ def alphabet_record(alphabet: Alphabet) -> dict[str, Any]:
 
 
 def listed_values(alphabet: Alphabet) -> dict[str, Any]:
-    """Return all values as JSON has them, and beside them their labels where these are other texts."""
+    """Return all values as JSON values, and their labels if these differ."""
     values = {"values": alphabet.decode(np.arange(alphabet.size)).tolist()}
     return values | ({"labels": alphabet.labels()} if alphabet.has_labels else {})
 
 
 def to_json(record: dict[str, Any]) -> str:
-    """Return a record as strict JSON, where what is not a finite number is null.
+    """Return a record as strict JSON; nan and infinity become null.
 
     >>> to_json({"certificate": float("inf")})
     '{"certificate": null}'
@@ -494,12 +503,11 @@ def estimate_geojson(
     answers: Sequence[Interval] = (),
     windows: Windows | None = None,
 ) -> str:
-    """Return an estimate over places as a FeatureCollection: a polygon for each cell, with all that is known of it.
+    """Return an estimate over places as GeoJSON, with a polygon per cell.
 
     Cells have the properties `row`, `column`, `label` and `share`; with a band `low` and `high`; and with windows
-    `district`, the number of the district that they are in, whose share and interval are `district_share`,
-    `district_low` and `district_high`. Beside the features stand what was asked, the level, and the cells that are left
-    out where there are more than a hundred thousand.
+    `district`, the number of their district, with `district_share`, `district_low` and `district_high`. The collection
+    also has the queries, the level, and the number of cells left out above a hundred thousand.
     """
     estimate = outcome.estimate
     cells, left_out = np.arange(estimate.distribution.size), None
@@ -515,7 +523,7 @@ def estimate_geojson(
         columns |= {"low": band.low[cells].tolist(), "high": band.high[cells].tolist()}
     if windows is not None:
         columns |= district_columns(windows, cells)
-    # The outline of each cell, anticlockwise and closed, longitude first, to a thousandth of a cell.
+    # Outline each cell anticlockwise and closed, longitude first, to a thousandth of a cell.
     corners = estimate.alphabet.corners(cells)[..., ::-1]
     digits = max(6, 3 - math.floor(math.log10(float(np.ptp(corners, axis=1).min()))))
     rings = np.concatenate([corners, corners[:, :1]], axis=1).round(digits).tolist()
@@ -540,19 +548,19 @@ def estimate_geojson(
     return to_json(collection) + "\n"
 
 
-def describe_left_out(alphabet: Alphabet) -> str:
-    """Say which cells a file of features leaves out; nothing where it has all."""
-    if alphabet.size <= LIMITS.most_features:
-        return ""
-    fullest = f"{LIMITS.most_features:,} fullest of {alphabet.size:,} cells"
-    return f"It has the {fullest}, and says how many people the others hold."
-
-
 def district_columns(windows: Windows, cells: Indices) -> dict[str, list[Any]]:
-    """Return of each cell the number of its district, and the district's share and interval."""
+    """Return each cell's district, with the share and interval of that district."""
     district = windows.window_of[cells]
     columns = {"district": district.tolist()}
     for name, end in {"share": "estimate", "low": "low", "high": "high"}.items():
         ends = np.array([getattr(one, end) for one in windows.answers])
         columns[f"district_{name}"] = ends[district].tolist()
     return columns
+
+
+def describe_left_out(alphabet: Alphabet) -> str:
+    """Say which cells a GeoJSON file leaves out; empty if none."""
+    if alphabet.size <= LIMITS.most_features:
+        return ""
+    fullest = f"{LIMITS.most_features:,} fullest of {alphabet.size:,} cells"
+    return f"It has the {fullest}, and says how many people the others hold."

@@ -1,4 +1,7 @@
-"""Files opened, the columns that are asked for found in their headers, CSV rows handed out chunk by chunk."""
+"""Input files: rows and their account, columns, CSV and Parquet.
+
+Every row that we read is either accepted or rejected for a reason. `Account` adds these up.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,362 @@ import itertools
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 import numpy as np
 
-from confide.data.files.rows import LIMITS
-from confide.errors import DataFileError, MissingExtraError
-from confide.values import Alphabet, Indices
+from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
+from confide.evidence.counts import NO_WEIGHTS
+from confide.values import (
+    Alphabet,
+    Indices,
+    LatticeGeometry,
+    LineGeometry,
+    PlaneGeometry,
+    RingGeometry,
+    UnorderedGeometry,
+)
 from confide.values.base import find_columns
+from confide.values.checks import LARGEST_INTEGER
 from confide.values.metrics import Value
-from confide.values.wording import counted
+from confide.values.wording import counted, listed
+
+
+@dataclass(frozen=True)
+class FileLimits:
+    """Limits on how much of a file we hold, inspect or show.
+
+    Attributes
+    ----------
+    block
+        Characters or bytes read at a time: large enough to hide the cost of a call, far below memory.
+    parquet_rows, arrow_rows
+        Rows of a Parquet file read at a time, and rows of a batch from DuckDB.
+    shown_rejects, longest_shown
+        Rejected rows that a message lists, and characters of each. The file of rejects lists all.
+    largest_part
+        People that are blurred at a time.
+    fewest_rows
+        Fewest rows before a majority of bad rows stops the run: one person's high salary does not.
+    small_group
+        Groups with fewer people than this nearly identify their members.
+    most_groups
+        Most groups of kept columns that we count.
+    fewest_told, few_exceptions
+        A kept column reveals the values if it predicts this many people, with this fraction of errors at most. Chance
+        does so for twenty people less than once in a million times.
+    memory
+        Bytes of reports that the shuffler holds in memory; the rest goes to disk.
+    piece
+        Rows that the shuffler scatters and returns together: files are written in pieces of about this size.
+    smallest_split
+        Smallest bucket, in rows, that may be split again when it does not fit into memory.
+    text_bytes
+        Memory overhead of a text, in bytes.
+    small_range
+        Widest range of whole numbers whose texts we keep in a table.
+    most_features
+        Most cells in a GeoJSON file, the fullest ones: 30 MB, which map programs still open.
+    """
+
+    block: int = 2**22
+    parquet_rows: int = 2**20
+    arrow_rows: int = 100_000
+    shown_rejects: int = 10
+    longest_shown: int = 80
+    largest_part: int = 2**20
+    fewest_rows: int = 20
+    small_group: int = 10
+    most_groups: int = 2**18
+    fewest_told: int = 20
+    few_exceptions: float = 0.01
+    memory: int = 2**26
+    piece: int = 2**20
+    smallest_split: int = 2**12
+    text_bytes: int = 64
+    small_range: int = 2**16
+    most_features: int = 100_000
+
+
+LIMITS = FileLimits()
+
+
+class Reason(StrEnum):
+    """Why a row was rejected."""
+
+    MISSING = "missing"
+    NOT_A_NUMBER = "not a number"
+    NOT_WHOLE = "not a whole number"
+    OUTSIDE = "outside the alphabet"
+    BAD_COUNT = "bad count"
+    WEIGHT = "a weight, not a count"
+    MISSHAPEN = "wrong number of fields"
+    NOT_JSON = "not JSON"
+    NOT_FINITE = "not a finite number"
+    SEPARATED = "separators in a number"
+    SIGNED = "a sign or unit beside a number"
+    NOT_A_DATE = "not a date"
+    NOT_A_WEEKDAY = "not a weekday"
+    NO_SUCH_DATE = "no such date"
+    NOT_A_TIME = "not a time"
+    NO_SUCH_TIME = "no such time"
+    NOT_DEGREES = "not decimal degrees"
+    NOT_BITS = "not a text of 0 and 1 of the right length"
+    NOT_ON_EARTH = "no latitude and longitude"
+    SWAPPED = "latitude and longitude swapped"
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that was rejected.
+
+    Attributes
+    ----------
+    file
+        The file that contains it.
+    line
+        The line where it starts, or its number from 1 in formats without lines; None where rows have no order.
+    text
+        Its text in the columns that were read.
+    reason
+        What is wrong with it.
+    hint
+        The setting of the survey that would accept it, if there is one.
+    """
+
+    file: str
+    line: int | None
+    text: str
+    reason: Reason
+    hint: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line:,}"
+        text = self.text if len(self.text) <= LIMITS.longest_shown else f"{self.text[: LIMITS.longest_shown]}\u2026"
+        return f"{place}: {text!r} ({self.reason}{f'; {self.hint}' if self.hint else ''})"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Rows of a source, accepted or rejected. Accounts add up.
+
+    >>> print(Account(7, {Reason.MISSING: 1}) + Account(2))
+    10 rows read = 9 accepted + 1 rejected
+
+    Attributes
+    ----------
+    accepted
+        Number of accepted rows.
+    rejected
+        Number of rejected rows, by reason.
+    first
+        The first rejected rows, for messages.
+    source, columns
+        Where the rows come from, and their columns.
+    people
+        Number of people in the accepted rows: more than rows where rows have counts.
+    is_counted
+        Whether the rows have counts.
+    remarks
+        Number of accepted rows that were changed, by what was done: "folded", "counted as other".
+    """
+
+    accepted: int = 0
+    rejected: Mapping[Reason, int] = field(default_factory=dict)
+    first: tuple[Reject, ...] = field(default=(), compare=False)
+    source: str = field(default="The source", compare=False)
+    columns: tuple[str, ...] = field(default=(), compare=False)
+    people: int = field(default=0, compare=False)
+    is_counted: bool = field(default=False, compare=False)
+    remarks: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    @property
+    def read(self) -> int:
+        """The number of rows."""
+        return self.accepted + self.total_rejected
+
+    @property
+    def total_rejected(self) -> int:
+        """The number of rejected rows."""
+        return sum(self.rejected.values())
+
+    @property
+    def reasons(self) -> str:
+        """The reasons in words with their numbers of rows, most frequent first."""
+        return _most_frequent_first(self.rejected)
+
+    @property
+    def listing(self) -> str:
+        """The first rejected rows, one per line, and the number left."""
+        shown = [f"  {reject}" for reject in self.first]
+        left = self.total_rejected - len(shown)
+        return "\n".join([*shown, f"  ... and {left:,} more"] if left > 0 else shown)
+
+    @property
+    def description(self) -> str:
+        """The account in words."""
+        often = ", each as often as its count says" if self.is_counted else ""
+        outcome = str(self) if self.total_rejected else f"{counted(self.read, 'row')}, all accepted"
+        changed = f"; {self.changes}" if self.remarks else ""
+        return f"{self.source}, {name_columns(self.columns)}: {outcome}{often}{changed}"
+
+    @property
+    def changes(self) -> str:
+        """The changes to accepted rows in words, most frequent first."""
+        return _most_frequent_first(self.remarks)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The account, ready for JSON."""
+        return {
+            "source": self.source,
+            "columns": list(self.columns),
+            "is_counted": self.is_counted,
+            "read": self.read,
+            "accepted": self.accepted,
+            "rejected": self.total_rejected,
+            **({"remarks": dict(self.remarks)} if self.remarks else {}),
+        }
+
+    def require_rows(self) -> None:
+        """Refuse a source without rows."""
+        if not self.read:
+            raise DataFileError(f"{self.source} has no rows; it should hold one row a person.")
+        self._refuse_weights()
+
+    def _refuse_weights(self) -> None:
+        """Refuse fractional counts: leaving such rows out would change the answer."""
+        weights = self.rejected.get(Reason.WEIGHT, 0)
+        if weights:
+            rows = f"{weights:,} of {counted(self.read, 'row')} of {self.source}"
+            raise DataFileError(f"{rows} have a fraction for a count. {NO_WEIGHTS}")
+
+    def require_usable(self, cure: str = "Correct or remove them.") -> None:
+        """Raise if any row was rejected, with the first ten."""
+        self._refuse_weights()
+        if self.total_rejected:
+            rows = f"{self.total_rejected:,} of {counted(self.read, 'row')}"
+            raise DataFileError(f"{rows} of {self.source} cannot be used:\n{self.listing}\n{cure}")
+
+    def require_any(self, alphabet: Alphabet, what: str = "Reports") -> None:
+        """Raise if no row was accepted."""
+        self.require_rows()
+        if not self.accepted:
+            rows = f"None of the {self.read:,} rows of {self.source} can"
+            which = rows if self.read > 1 else f"The only row of {self.source} cannot"
+            listing = f":\n{self.listing}\n" if self.first else f" ({self.reasons}). "
+            raise DataFileError(
+                f"{which} be used{listing}Do the data and the survey belong together? {what} must lie in {alphabet!r}."
+            )
+
+    def __add__(self, other: Account) -> Account:
+        return Account(
+            self.accepted + other.accepted,
+            dict(Counter(self.rejected) + Counter(other.rejected)),
+            (*self.first, *other.first)[: LIMITS.shown_rejects],
+            # An account without rows is where a sum begins.
+            other.source if self.read == 0 else self.source,
+            other.columns or self.columns,
+            self.people + other.people,
+            self.is_counted or other.is_counted,
+            dict(Counter(self.remarks) + Counter(other.remarks)),
+        )
+
+    def __str__(self) -> str:
+        rows = counted(self.read, "row")
+        return f"{rows} read = {self.accepted:,} accepted + {self.total_rejected:,} rejected"
+
+
+def _most_frequent_first(numbers: Mapping[Any, int]) -> str:
+    # Ties are sorted by name, so that a message is the same on every run.
+    ordered = sorted(numbers.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{number:,} {what}" for what, number in ordered)
+
+
+def first_few(rejects: Iterable[Reject]) -> tuple[Reject, ...]:
+    """Return as many rejected rows as a message lists."""
+    return tuple(islice(rejects, LIMITS.shown_rejects))
+
+
+def name_columns(names: Iterable[str]) -> str:
+    """Return columns as a sentence names them.
+
+    >>> name_columns(["row", "column"])
+    'columns row and column'
+    """
+    named = list(names)
+    return f"{'column' if len(named) == 1 else 'columns'} {listed(named)}"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One part of a report, as SQL and Arrow see it.
+
+    Attributes
+    ----------
+    kind
+        A whole number, a real number on a fine lattice, or a text.
+    low, high
+        Range of a whole number.
+    members
+        The possible whole numbers or texts; None if all between low and high are possible.
+    resolution
+        Real numbers are multiples of 1 / resolution.
+    """
+
+    kind: Literal["whole", "real", "text"]
+    low: int = -LARGEST_INTEGER
+    high: int = LARGEST_INTEGER
+    members: tuple[int, ...] | tuple[str, ...] | None = None
+    resolution: int = 1
+
+
+def fields_of(alphabet: Alphabet) -> tuple[Field, ...]:
+    """Return the parts of a report of this alphabet.
+
+    >>> from confide import Grid
+    >>> fields_of(Grid(2, 3))[1].high
+    2
+    """
+    if alphabet.attributes is not None:
+        return tuple(field for one in alphabet.attributes.alphabets for field in fields_of(one))
+    geometry = alphabet.geometry
+    if isinstance(geometry, PlaneGeometry):
+        axes = ((geometry.first_row, geometry.rows), (geometry.first_column, geometry.columns))
+        return tuple(Field("whole", first, first + size - 1) for first, size in axes)
+    if isinstance(geometry, LatticeGeometry) and not geometry.is_whole:
+        return tuple(Field("real", resolution=one) for one in geometry.resolutions)
+    if alphabet.bits is not None:
+        # Bits are packed into words of 63: SQL has no whole numbers without a sign.
+        lengths = (min(63, alphabet.bits.length - start) for start in range(0, alphabet.bits.length, 63))
+        return tuple(Field("whole", 0, 2**length - 1) for length in lengths)
+    # All parts of any other report are alike.
+    if isinstance(geometry, LineGeometry) and alphabet.is_finite:
+        every = Field("whole", *alphabet.span)
+    elif isinstance(geometry, RingGeometry):
+        every = Field("whole", 0, alphabet.size - 1)
+    elif geometry.dimensions:
+        every = Field("whole")
+    elif isinstance(geometry, UnorderedGeometry):
+        members: Any = tuple(alphabet.decode(range(alphabet.size)).tolist())
+        every = Field("text" if isinstance(members[0], str) else "whole", members=members)
+    else:
+        raise InvalidParameterError(f"Reports of {alphabet!r} cannot be counted in SQL; tally them in Python.")
+    return (every,) * alphabet.parts
+
 
 REPORT_COLUMN = "report"
-"""Name of the column of a file of reports, unless a report has several parts."""
+"""Column of a file of reports, unless a report has several parts."""
 
 COUNT_COLUMN = "count"
-"""A column of this name says how often a row's value occurs."""
+"""Column that says how often a row's value occurs."""
 
 PARQUET = (".parquet", ".pq")
 """Suffixes of Parquet files."""
@@ -39,7 +378,7 @@ JSON_LINES = (".jsonl", ".ndjson")
 """Suffixes of files with one JSON object a line."""
 
 STANDARD_STREAM = "-"
-"""In place of a path: standard input, or standard output."""
+"""Path that stands for standard input or standard output."""
 
 COLUMN_CURE = "Name the one to read: privatize, count and send take --column."
 
@@ -48,27 +387,27 @@ KEEP_CURE = "Name the ones to carry along, with --keep on the command line."
 
 
 Key = str | tuple[str, ...]
-"""Content of a row in the columns asked for; a plain text where that is one column."""
+"""Texts of a row in the requested columns; a plain text for one column."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The columns to read, in every file: those of a value or report, those that name a group, and the count.
+    """The columns to read: value or report, groups, and count.
 
     Attributes
     ----------
     alphabet
         What a value or report may be.
     columns
-        The columns that a person named, if any.
+        The columns that the user named, if any.
     by
         The columns that name a group.
     name
-        What the column is called if nobody named one.
+        Name of the column if the user named none.
     keep
-        The columns to carry along, as they are.
+        The columns to copy unchanged.
     is_raw
-        Whether people's own values are read, which the alphabet may turn into coarser ones, rather than reports.
+        Whether to read people's own values, which the alphabet may coarsen, rather than reports.
     """
 
     alphabet: Alphabet
@@ -80,11 +419,11 @@ class Request:
 
     @property
     def names(self) -> tuple[tuple[str, ...], ...]:
-        """Names that the columns may have, the usual ones first."""
+        """Possible names of the columns, the usual ones first."""
         return self.alphabet.raw_names if self.is_raw else (self.alphabet.field_names,)
 
     def parse(self, fields: Sequence[str]) -> Value | None:
-        """Read one value or report from its texts, or None where they cannot be read."""
+        """Parse one value or report; None if the texts cannot be read."""
         return self.alphabet.read(fields) if self.is_raw else self.alphabet.parse(fields)
 
     def __post_init__(self) -> None:
@@ -97,13 +436,13 @@ class Request:
 
     @property
     def candidates(self) -> list[tuple[str, ...]]:
-        """The columns to try, one after the other."""
+        """The columns to try, in order."""
         if self.columns:
             return [self.columns]
         return [(self.name,), *self.names] if len(self.names[0]) == 1 else list(self.names)
 
     def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
-        """Find the columns in a header, or say which there are instead."""
+        """Find the columns in a header, or raise with its columns."""
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by_cure = "Name the ones that tell groups apart, with --by on the command line."
         by = tuple(_find(source, name, header, by_cure) for name in self.by)
@@ -155,10 +494,7 @@ class Request:
 
 @dataclass(frozen=True)
 class ColumnPlaces:
-    """Places of columns in a header.
-
-    Those of a value's parts, its group's names, its count if there is one, and what is carried along.
-    """
+    """Positions of columns in a header: value, groups, count, kept columns."""
 
     header: tuple[str, ...]
     parts: tuple[int, ...]
@@ -168,12 +504,15 @@ class ColumnPlaces:
 
     @property
     def entry(self) -> tuple[int, ...]:
-        """The parts of a value, and behind them the count: what decides whether a row is accepted."""
+        """The parts of a value, then the count.
+
+        These decide whether we accept a row.
+        """
         return (*self.parts, *self.counts)
 
     @property
     def all(self) -> tuple[int, ...]:
-        """All that is counted by, groups first and the count last, as the query has them."""
+        """Groups, value and count, in the order of the query."""
         return (*self.by, *self.entry)
 
     @property
@@ -183,12 +522,12 @@ class ColumnPlaces:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The columns that the file has besides."""
+        """The other columns of the file."""
         return tuple(name for place, name in enumerate(self.header) if place not in (*self.all, *self.kept))
 
 
 def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE) -> int:
-    # Which of the two is meant, nobody can tell.
+    # With two columns of this name we cannot know which one is meant.
     if list(header).count(name) > 1:
         raise DataFileError(f"{source} has several columns called {name!r}. Rename all but one.")
     if name not in header:
@@ -197,30 +536,30 @@ def _find(source: str, name: str, header: Sequence[str], cure: str = COLUMN_CURE
 
 
 def _no_column(source: str, header: Sequence[str], wanted: Sequence[tuple[str, ...]], cure: str = COLUMN_CURE) -> str:
-    told = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in wanted))
+    tried_names = " or ".join(dict.fromkeys(" and ".join(map(repr, names)) for names in wanted))
     # Capitals are a slip like any other: CITY is close to city.
     known = {one.lower(): one for one in reversed(header)}
     tried = [name.lower() for names in wanted for name in names]
     close = [known[one] for name in tried for one in difflib.get_close_matches(name, list(known), n=1)]
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"{source} has no column {told}{hint}. Its columns are {', '.join(map(repr, header))}. {cure}"
+    return f"{source} has no column {tried_names}{hint}. Its columns are {', '.join(map(repr, header))}. {cure}"
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows of a file, in order.
+    """Consecutive rows of a file.
 
     Attributes
     ----------
     keys
-        What each row says in the columns asked for.
+        The texts of each row in the requested columns.
     lines
-        Where each row starts.
+        The line where each row starts.
     strays
-        What is wrong with rows of too few or too many fields, by their places in `keys`, where they are empty; nothing
-        of blank ones. What they say is not kept: which of it is the value, and which a name, cannot be told.
+        What is wrong with rows of too few or too many fields, by their place in `keys`; an empty text for blank rows.
+        Their texts are not kept, because we cannot know which field is the value and which a name.
     kept
-        The columns that are carried along.
+        The kept columns.
     """
 
     keys: Sequence[Key]
@@ -231,18 +570,18 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class CsvSheet:
-    """A CSV file opened past its header.
+    """A CSV file, opened and read past its header.
 
     Attributes
     ----------
     header
         The names of its columns.
     delimiter
-        What stands between two fields.
+        The separator of fields.
     lines_above
-        How many lines the header and what stands above it take.
+        Number of lines up to the end of the header.
     blocks
-        The text below the header, each block ending with a line.
+        The text below the header, in blocks of whole lines.
     """
 
     header: list[str]
@@ -251,7 +590,7 @@ class CsvSheet:
     blocks: Iterator[str]
 
     def chunks(self, places: Sequence[int], kept: Sequence[int] = ()) -> Iterator[Chunk]:
-        """Hand out the rows, of each the fields at these places, and those that are carried along.
+        """Yield the rows: the fields at these places, and the kept ones.
 
         Blank lines at the end of a file are not rows; elsewhere they are rows without a field.
         """
@@ -265,7 +604,7 @@ class CsvSheet:
             filled = text.rstrip("\n")
             first = line - blank
             line = first + text.count("\n") + (not text.endswith("\n"))
-            # The first line end behind the last row is its own; the others are blank lines.
+            # The first line end after the last row ends that row; the others are blank lines.
             blank = max(0, len(text) - len(filled) - bool(filled))
             if filled:
                 yield self._gather(filled, first, places, kept)
@@ -273,7 +612,7 @@ class CsvSheet:
     def _gather(self, text: str, first: int, places: Sequence[int], kept: Sequence[int]) -> Chunk:
         width = len(self.header)
         if width > 1 and _is_rectangular(text, self.delimiter, width):
-            # One split for all rows: a list for each would cost more than everything else together.
+            # One split for all rows: a list per row would cost more than everything else together.
             fields = text.replace("\n", self.delimiter).split(self.delimiter)
             columns = [fields[place::width] for place in places]
             keys: Sequence[Key] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
@@ -304,17 +643,20 @@ class CsvSheet:
     def _quoted(
         self, blocks: Iterator[str], first: int, blank: int, places: Sequence[int], kept: Sequence[int]
     ) -> Iterator[Chunk]:
-        """Read with quotation marks, which may hold delimiters and line ends, from the first line that has one on."""
+        """Read the rest with the csv module.
+
+        Quotes may enclose delimiters and line ends.
+        """
         lines = itertools.chain.from_iterable(io.StringIO(block, newline="") for block in blocks)
-        # A strict reader refuses an open quotation mark, which would swallow every row after it.
+        # A strict reader rejects an unclosed quote, which would swallow every row after it.
         reader = csv.reader(itertools.chain(["\n"] * blank, lines), delimiter=self.delimiter, strict=True)
-        # The number of lines above each row is asked for before the row is read.
+        # zip asks for the number of lines above a row before it reads the row.
         numbered = zip(iter(lambda: int(reader.line_num), -1), reader, strict=False)
         held: list[tuple[int, list[str]]] = []
-        # With many more lists alive, Python keeps searching them.
+        # With many more lists alive, Python's garbage collector would scan them again and again.
         while batch := list(itertools.islice(numbered, 2**11)):
             held += batch
-            # Blank rows wait for one behind them.
+            # Hold blank rows back until a filled row follows: at the end of the file they do not count.
             filled = next((place for place in range(len(held), 0, -1) if held[place - 1][1]), 0)
             ready, held = held[:filled], held[filled:]
             if ready:
@@ -324,7 +666,7 @@ class CsvSheet:
 
 @contextlib.contextmanager
 def open_sheet(path: str) -> Iterator[CsvSheet]:
-    """Open a CSV file, ``.gz`` or not, or standard input, and read its header; failures are told in a sentence."""
+    """Open a CSV file or standard input, and read its header."""
     source = name_of(path)
     with explained(source), opened(path) as stream:
         above = 0
@@ -334,9 +676,9 @@ def open_sheet(path: str) -> Iterator[CsvSheet]:
             above += 1
         else:
             raise DataFileError(f"{source} is empty; it should hold a header line and one row a person.")
-        # Whichever stands in the header: a German spreadsheet writes semicolons.
+        # Take the delimiter from the header: a German spreadsheet writes semicolons.
         delimiter = next((mark for mark in ",;\t" if mark in first), ",")
-        # A name in quotation marks may go on in the next line; without any, the line is the header.
+        # A quoted name may continue on the next line; without quotes, the line is the header.
         lines = itertools.chain([first], iter(stream.readline, "") if '"' in first else ())
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(reader)]
@@ -344,15 +686,18 @@ def open_sheet(path: str) -> Iterator[CsvSheet]:
 
 
 def name_of(path: str) -> str:
-    """Return what a file is called in messages."""
+    """Return the name of a file for messages."""
     return "standard input" if path == STANDARD_STREAM else path
 
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[TextIO]:
-    """Open a file, compressed or not, or standard input; a byte order mark is dropped and line ends are left alone."""
+    """Open a text file or standard input, with its line ends.
+
+    A byte order mark is dropped.
+    """
     if path == STANDARD_STREAM:
-        # In UTF-8 as files are, whatever encoding the terminal has.
+        # Always UTF-8, as for files, whatever encoding the terminal has.
         stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
         try:
             yield stream
@@ -369,19 +714,20 @@ def opened(path: str) -> Iterator[TextIO]:
 
 
 def resolved(path: str | Path) -> Path:
-    """Return a path without links. Where links lead in a circle, Path.resolve ends in an error of its own kind."""
+    """Return a path without symbolic links."""
+    # Not Path.resolve, which raises an error of its own kind where links form a circle.
     return Path(os.path.realpath(path))
 
 
 @contextlib.contextmanager
 def explained(source: str) -> Iterator[None]:
-    """Turn what can go wrong with a file into one sentence."""
+    """Turn errors about a file into one sentence."""
     try:
         yield
     except FileNotFoundError:
         raise DataFileError(f"There is no file {source!r}.") from None
     except UnicodeDecodeError as error:
-        # Files that are taken for CSV by mistake, as from a pipe, which has no ending, by their first bytes.
+        # A pipe has no file ending, so other formats can end up here; their first bytes identify them.
         kinds = {
             b"PAR1": "a Parquet file, which cannot be read from a pipe here: name the file itself, ending in .parquet.",
             b"\x1f\x8b": "a gzip file: name a file that ends in .gz, or unpack it on the way, with gunzip -c.",
@@ -399,7 +745,7 @@ def explained(source: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def parquet_explained(path: str) -> Iterator[None]:
-    """Turn what can go wrong with a Parquet file into one sentence."""
+    """Turn errors about a Parquet file into one sentence."""
     arrow_error = require("pyarrow").ArrowException
     try:
         with explained(path):
@@ -410,7 +756,7 @@ def parquet_explained(path: str) -> Iterator[None]:
 
 
 def require(module: str, purpose: str = "Reading and counting such files", extra: str = "counting") -> Any:
-    """Return a module of an optional package, or say how to install it."""
+    """Import an optional package, or raise with how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -418,10 +764,10 @@ def require(module: str, purpose: str = "Reading and counting such files", extra
 
 
 def text_blocks(stream: TextIO) -> Iterator[str]:
-    """Read block by block, each cut behind a line end."""
+    """Read a text in blocks that end with a line."""
     parts: list[str] = []
     while text := stream.read(LIMITS.block):
-        # The two characters of a Windows line end must not fall apart.
+        # Keep the two characters of a Windows line end together.
         whole = text + stream.read(1) if text.endswith("\r") else text
         cut = max(whole.rfind("\n"), whole.rfind("\r")) + 1
         if cut:
@@ -433,7 +779,7 @@ def text_blocks(stream: TextIO) -> Iterator[str]:
 
 
 def describe_misfit(found: int, expected: int) -> str:
-    """Return what is wrong with a row, without a word of it.
+    """Describe a row of the wrong width without quoting it.
 
     >>> describe_misfit(3, 2)
     '(3 fields where 2 are expected)'
@@ -442,7 +788,8 @@ def describe_misfit(found: int, expected: int) -> str:
 
 
 def _is_rectangular(text: str, delimiter: str, width: int) -> bool:
-    """Whether every line has as many fields as the header: each run of delimiters ends with a line end, and in time."""
+    """Whether every line has as many fields as the header."""
+    # In a table of this width, exactly every width-th mark is a line end.
     marks = np.frombuffer((text + "\n").encode(), dtype=np.uint8)
     marks = marks[(marks == ord(delimiter)) | (marks == ord("\n"))]
     if marks.size % width:
