@@ -19,10 +19,6 @@ PAGES = [
 ]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 WAITING = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "vectors/README.md",
-    "reproduction/README.md",
     "docs/benchmarks.md",
     "docs/client.md",
     "docs/collector.md",
