@@ -27,7 +27,6 @@ WAITING = (
     "docs/fit.md",
     "docs/groups.md",
     "docs/mechanisms.md",
-    "docs/planning.md",
     "docs/repetition.md",
     "docs/reports.md",
     "docs/shapes.md",
