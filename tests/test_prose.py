@@ -22,7 +22,6 @@ WAITING = (
     "docs/benchmarks.md",
     "docs/client.md",
     "docs/collector.md",
-    "docs/counting.md",
     "docs/design.md",
     "docs/fit.md",
     "docs/groups.md",
