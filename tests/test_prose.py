@@ -19,7 +19,6 @@ PAGES = [
 ]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 WAITING = (
-    "docs/benchmarks.md",
     "docs/client.md",
     "docs/collector.md",
     "docs/design.md",
