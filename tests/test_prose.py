@@ -19,7 +19,6 @@ PAGES = [
 ]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 WAITING = (
-    "docs/client.md",
     "docs/collector.md",
     "docs/design.md",
     "docs/fit.md",
