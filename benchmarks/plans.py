@@ -107,16 +107,18 @@ def guesses() -> Iterator[tuple[str, cf.Mechanism, int, object, cf.Method]]:
         name = f"ages, {epsilon:g} per year{', IBU' * isinstance(method, cf.IBU)}"
         for guess in (UNIFORM, "adult_ages"):
             yield name, cf.TruncatedGeometric(ages, epsilon), 50_000, guess, method
-    for guess in (UNIFORM, np.arange(10, 0, -1) / 55):
-        yield "10 categories, epsilon 1", cf.RandomizedResponse(letters, 1.0), 20_000, guess, cf.Stacked()
+    falling: tuple[object, ...] = (UNIFORM, np.arange(10, 0, -1) / 55)
+    for shares in falling:
+        yield "10 categories, epsilon 1", cf.RandomizedResponse(letters, 1.0), 20_000, shares, cf.Stacked()
     for city, epsilon in (("manhattan", 0.5), ("san_francisco", 1.0)):
-        mechanism = cf.TruncatedTaxicab(cf.datasets.load(city).alphabet, epsilon)
+        grid = cf.datasets.load(city).alphabet
+        assert isinstance(grid, cf.Grid)
         for guess in (UNIFORM, city):
-            yield f"{city}, taxicab {epsilon:g} per km", mechanism, 50_000, guess, cf.Stacked()
+            yield f"{city}, taxicab {epsilon:g} per km", cf.TruncatedTaxicab(grid, epsilon), 50_000, guess, cf.Stacked()
 
 
 def compare_guesses() -> Iterator[list[str]]:
-    """Yield one row for each guess: its error beside the median of the family, and both at a quarter of epsilon."""
+    """Yield one row for each guess: its error relative to the family."""
     for name, mechanism, people, guess, method in guesses():
         stronger = mechanism.at(mechanism.epsilon / 4)  # type: ignore[attr-defined]  # all of these have one
         measure = Distance(mechanism.alphabet)
