@@ -2,6 +2,7 @@
 
     python -m benchmarks.plans                 # 30 fresh surveys a row: two to three minutes of one core
     python -m benchmarks.plans --repeats 8     # a minute
+    python -m benchmarks.plans --guesses       # which guesses flatter, and by how much
 
 A plan over the family of shapes is made for each mechanism, at one setting. Then truths that it knows nothing of (real
 data, a rough one drawn from a Dirichlet distribution, plateaus, a few points) are surveyed by the public road: people
@@ -15,14 +16,16 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.plans import SHAPE_REPEATS, Distance, Simulation
-from confide.plans.guesses import family_of
+from confide.plans import REPEATS, SHAPE_REPEATS, Distance, Simulation
+from confide.plans.guesses import UNIFORM, as_guess, family_of
+from confide.plans.simulations import FEWEST_REPEATS
 from confide.values.distances import has_emd
 
 FloatArray = NDArray[np.float64]
@@ -97,12 +100,56 @@ def measure(repeats: int) -> Iterator[list[str]]:
             ]
 
 
+def guesses() -> Iterator[tuple[str, cf.Mechanism, int, object, cf.Method]]:
+    """Yield surveys with a guess each: name, mechanism, people, guess and method."""
+    ages, letters = cf.Integers(0, 99, unit="year"), cf.Categories(list("abcdefghij"))
+    for epsilon, method in ((0.0125, cf.Stacked()), (0.05, cf.Stacked()), (1.0, cf.Stacked()), (0.05, cf.IBU())):
+        name = f"ages, {epsilon:g} per year{', IBU' * isinstance(method, cf.IBU)}"
+        for guess in (UNIFORM, "adult_ages"):
+            yield name, cf.TruncatedGeometric(ages, epsilon), 50_000, guess, method
+    falling: tuple[object, ...] = (UNIFORM, np.arange(10, 0, -1) / 55)
+    for shares in falling:
+        yield "10 categories, epsilon 1", cf.RandomizedResponse(letters, 1.0), 20_000, shares, cf.Stacked()
+    for city, epsilon in (("manhattan", 0.5), ("san_francisco", 1.0)):
+        grid = cf.datasets.load(city).alphabet
+        assert isinstance(grid, cf.Grid)
+        for guess in (UNIFORM, city):
+            yield f"{city}, taxicab {epsilon:g} per km", cf.TruncatedTaxicab(grid, epsilon), 50_000, guess, cf.Stacked()
+
+
+def compare_guesses() -> Iterator[list[str]]:
+    """Yield one row for each guess: its error relative to the family."""
+    for name, mechanism, people, guess, method in guesses():
+        stronger = mechanism.at(mechanism.epsilon / 4)  # type: ignore[attr-defined]  # all of these have one
+        measure = Distance(mechanism.alphabet)
+        own = Simulation(as_guess(guess, mechanism), measure, method, REPEATS, 0)
+        others = [
+            Simulation(one, measure, method, FEWEST_REPEATS, 0) for one in family_of(mechanism) if one.name != UNIFORM
+        ]
+        here, there = (median(one.predict(at, people).mean for one in others) for at in (mechanism, stronger))
+        mine, strong = own.predict(mechanism, people).mean, own.predict(stronger, people).mean
+        plan = cf.plan(mechanism, guess, people=people, method=method, repeats=REPEATS, cache=False)
+        yield [
+            name,
+            guess if isinstance(guess, str) else "evenly falling",
+            f"{mine / here:.2g}",
+            f"{strong / mine:.2g}",
+            f"{there / here:.2g}",
+            "no" if plan.flattery is None else "yes",
+        ]
+
+
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=30, help="fresh surveys a row (default: 30)")
+    parser.add_argument("--guesses", action="store_true", help="which guesses flatter, in place of fresh surveys")
     arguments = parser.parse_args()
     print(machine())
+    if arguments.guesses:
+        heads = ("survey", "guess", "error / median error", "factor at epsilon / 4", "median factor", "flatters?")
+        print_table("Guesses beside the family of shapes", heads, list(compare_guesses()))
+        return
     print_table("Plans against fresh surveys", HEADS, list(measure(arguments.repeats)))
 
 
