@@ -29,14 +29,21 @@ from confide.errors import (
     UniformReportsWarning,
 )
 from confide.estimates.inference.answers import Band, CrossTable, Interval, Prospect, level_of_each
-from confide.estimates.inference.bases import Basis, Likelihood
 from confide.estimates.inference.division import PROPORTION, Windows, divide, gather_reports
-from confide.estimates.inference.inference import Inference, Question, ask, check_level, look_ahead, surround
+from confide.estimates.inference.inference import (
+    Basis,
+    Inference,
+    Likelihood,
+    Question,
+    ask,
+    check_level,
+    look_ahead,
+    surround,
+)
 from confide.evidence.counts import Counts, describe_dependence
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
-from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.facts import Premise
+from confide.mechanisms.base import Mechanism, Premise, require_mechanism
 from confide.solve.methods import Choice, Method, Monitor, Solution, Stacked, Status
 from confide.solve.methods.shaped import Shaped, solve_in_shape, within_shape
 from confide.solve.methods.stacked import blocks_of, has_many_cells

@@ -19,13 +19,18 @@ from confide.evidence.counts import Counts, add_up
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import (
     LARGEST_TABLE,
+    POSITIVE_DEFINITE,
+    Bound,
+    Facts,
+    LatticeNoise,
     MetricMechanism,
+    Premise,
+    Proof,
     UnboundedMechanism,
     merge_weights,
     require_finite,
     settle_epsilon,
 )
-from confide.mechanisms.facts import POSITIVE_DEFINITE, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of
 from confide.values import Alphabet, Indices, Integers, Line, LineGeometry, RingGeometry
 from confide.values.limits import LARGEST_INTEGER

@@ -20,10 +20,17 @@ from confide.channels import BitChannel, Channel, RandomizedResponseChannel
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.base import Mechanism, require_alphabet, require_finite, settle_epsilon
-from confide.mechanisms.facts import Bound, Facts, Premise, Proof
-from confide.mechanisms.guarantees import LocalDP, check_epsilon
-from confide.mechanisms.promises import epsilon_above
+from confide.mechanisms.base import (
+    Bound,
+    Facts,
+    Mechanism,
+    Premise,
+    Proof,
+    require_alphabet,
+    require_finite,
+    settle_epsilon,
+)
+from confide.mechanisms.guarantees import LocalDP, check_epsilon, epsilon_above
 from confide.mechanisms.sampling import Bits, PowerCoin, WeightRows, log_of, ratio_above, uniform_below
 from confide.values import Alphabet, BitVectors, Indices
 from confide.values.checks import check_positive

@@ -9,11 +9,8 @@ from typing import Any
 
 from confide.check.shapes import bring
 from confide.data.files import alphabet_record, csv_text
-from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
-from confide.plans.measures import Measure, Prediction, QueryWidth
-from confide.plans.planning import Outlook, Plan
-from confide.plans.searches import Answer
-from confide.plans.settings import promise
+from confide.plans.planning import FARTHEST, Answer, Curve, Halving, Obstacle, Outlook, Plan
+from confide.plans.simulations import Measure, Prediction, QueryWidth, promise
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import remark_on
 from confide.values.wording import counted, listed, plural, with_unit
@@ -85,7 +82,7 @@ def expected(measure: Measure, prediction: Prediction) -> str:
     """Return an expected error with the plan's own margin.
 
     >>> from confide import Integers
-    >>> from confide.plans.measures import Distance
+    >>> from confide.plans.simulations import Distance
     >>> expected(Distance(Integers(0, 9, unit="year")), Prediction(0.5, 0.01, 25))
     '0.500 ± 0.021 years'
     """

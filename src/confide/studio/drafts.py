@@ -18,7 +18,7 @@ from confide.data.files.records import alphabet_record
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
-from confide.plans.settings import usual_mechanism
+from confide.plans.simulations import usual_mechanism
 from confide.solve.methods import METHODS
 from confide.surveys.declarations import declaration_of, json_of
 from confide.surveys.survey import Survey, build_survey, refuse_files

@@ -16,7 +16,7 @@ from confide.estimates.explanations import describe_mechanism, describe_repetiti
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.base import truncated
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
-from confide.plans.settings import epsilon_bounds, most_people, suiting
+from confide.plans.simulations import epsilon_bounds, most_people, suiting
 from confide.present.estimates import summarise_reports
 from confide.studio.drafts import Draft, distance_words, guesses_of, labels_of, python_text, read_draft, values_record
 from confide.surveys.declarations import toml_value

@@ -34,7 +34,7 @@ from confide.errors import ConfideError, InvalidParameterError, SurveyError, Too
 from confide.evidence.shapes import Shape
 from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
 from confide.mechanisms.base import WITHOUT_TABLES
-from confide.mechanisms.rounds import between_rounds
+from confide.mechanisms.combinations import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.surveys.declarations import (
     check_bits,
