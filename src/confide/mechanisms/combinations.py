@@ -89,21 +89,18 @@ epsilon = 1.0
 
     @property
     def lasting(self) -> ProductGuarantee | None:
-        """See :attr:`Mechanism.lasting`.
-
-        With a secret, all noise of a part without rounds is permanent.
-        """
+        # With a secret, all noise of a part without rounds is permanent.
         if all(part.lasting is None for part in self.mechanisms):
             return None
         return replace(self.guarantee, parts=tuple(part.lasting or part.guarantee for part in self.mechanisms))
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`; everything follows from the parts."""
+        # Everything follows from the parts.
         return Facts(parts=dict(zip(self.names, self.mechanisms, strict=True)))
 
     def part(self, *names: str) -> Mechanism:
-        """See :meth:`Mechanism.part`.
+        """Return the mechanism of some attributes alone.
 
         >>> from confide import Categories, RandomizedResponse
         >>> one = RandomizedResponse(Categories(["yes", "no"]), 1.0)
@@ -226,12 +223,12 @@ unit = "km"
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`; what is known follows from the original mechanism."""
+        # What is known follows from the original mechanism.
         return Facts(origin=(self.mechanism, self._remap))
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; the nearest output of each cell, without a mapping."""
+        # The nearest output of each cell, without a mapping.
         is_told = self.mapping is not None or isinstance(self.outputs.geometry, LineGeometry)
         return {} if is_told else {"nearest": self._remap.tolist()}
 
@@ -418,7 +415,7 @@ epsilon = 0.02
 
     @cached_property
     def channel(self) -> Channel:
-        """See :attr:`Mechanism.channel`; the product of both, without its matrix."""
+        # The product of both, without its matrix.
         return Composed(self.permanent.channel, self.fresh.channel) if self._whole is None else self._whole.channel
 
     def part(self, *names: str) -> Mechanism | None:
@@ -432,7 +429,7 @@ epsilon = 0.02
         return self._whole.observe(counts)
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`; sums over the permanent outputs."""
+        # Sums over the permanent outputs.
         if self._whole is not None:
             return self._whole.weights(index)
         own = self.permanent.weights(index)

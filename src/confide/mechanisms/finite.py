@@ -68,13 +68,10 @@ class Exponential(MetricMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`.
-
-        The normalizer N(x) depends on the value, so a nearer value need not make a report likelier: nothing is known
-        across the two sides of a report, or on a plane. On one side of a report z on a line it does. Moving outwards
-        from y to x, N shrinks by at most ``e^(-rate |x - y|)`` (triangle inequality), and the weight by exactly that.
-        Categories are all at distance 1, as in k-RR.
-        """
+        # The normalizer N(x) depends on the value, so a nearer value need not make a report likelier: nothing is known
+        # across the two sides of a report, or on a plane. On one side of a report z on a line it does. Moving outwards
+        # from y to x, N shrinks by at most e^(-rate |x - y|) (triangle inequality), and the weight by exactly that.
+        # Categories are all at distance 1, as in k-RR.
         rescaled = Proof(
             "Its matrix is that of e^(-c distance), which is positive definite, with rows rescaled.", POSITIVE_DEFINITE
         )
@@ -113,7 +110,7 @@ class Exponential(MetricMechanism):
         return channels.Dense(matrix / matrix.sum(axis=1, keepdims=True), layout)
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`; powers of one ratio for whole steps."""
+        # Powers of one ratio for whole steps.
         size = self.alphabet.size
         if self._is_line:
             return [power_weights(self._ratio, size)[abs(z - index)] for z in range(size)]
@@ -134,7 +131,7 @@ class Exponential(MetricMechanism):
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; displacements of cells, or all rows of weights."""
+        # Displacements of cells, or all rows of weights.
         if self.alphabet.grid is not None:
             require_tabled(self, self.alphabet.grid.rows * self.alphabet.grid.columns)
             return {"quadrant": self._quadrant.tolist()}
@@ -302,7 +299,7 @@ matrix = [                     # one row for each value, one column for each rep
         return Facts(is_rounded=True)
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`; floats are fractions over a common denominator."""
+        # Floats are fractions over a common denominator.
         return as_integers(self.matrix[index])
 
     def __hash__(self) -> int:

@@ -106,7 +106,7 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @property
     def facts(self) -> Facts:
-        """See :attr:`Mechanism.facts`; shared by all clamped noise on a plane."""
+        # Shared by all clamped noise on a plane.
         return Facts(is_positive=True, premise=Premise.COORDINATES)
 
     @property
@@ -121,23 +121,17 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; the output number of each cell of the box."""
+        # The output number of each cell of the box.
         require_tabled(self, 0 if self._is_plain else self._box.size)
         return {} if self._is_plain else {"nearest": self._remap.tolist()}
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """See :meth:`Mechanism.peaks`.
-
-        An output that replaces neighbouring holes is likely from all of them.
-        """
+        # An output that replaces neighbouring holes is likely from all of them.
         return self._cells_reported(counts)[0].astype(np.float64)
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`; uses a window around part and reports.
-
-        Noise is clamped to the window, so its rim collects what lies beyond. The window therefore includes one more row
-        or column where the box continues, which has no reports.
-        """
+        # Uses a window around part and reports. Noise is clamped to the window, so its rim collects what lies beyond.
+        # The window therefore includes one more row or column where the box continues, which has no reports.
         if part.grid is None:
             return super().observe_within(counts, part)
         cells, numbers = self._cells_reported(counts)
@@ -490,7 +484,7 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        """See :attr:`Mechanism.tables`; also displacements."""
+        # Also displacements.
         require_tabled(self, self._box.size)
         return {"quadrant": self._quadrant.tolist()} | super().tables
 
@@ -584,7 +578,7 @@ class PlanarLaplaceOnCells(TruncatedKernelMechanism):
 
     @property
     def fine_print(self) -> tuple[str, ...]:
-        """See :attr:`Mechanism.fine_print`; only the estimate has cells."""
+        # Only the estimate has cells.
         return (self.alphabet.fine_print[0], "The estimate assumes that people are spread evenly in each cell.")
 
     def _make_kernel(self, shape: tuple[int, int]) -> PlanarKernel:

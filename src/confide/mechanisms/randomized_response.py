@@ -208,10 +208,7 @@ class UnaryEncoding(LocalMechanism):
         )
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`.
-
-        Columns are 1 + (e^epsilon - 1) bit_x; the offset contains the rest.
-        """
+        # Columns are 1 + (e^epsilon - 1) bit_x; the offset contains the rest.
         self.refuse_strays(counts)
         size, reports = self.alphabet.size, counts.reports
         chunks = (self.report_alphabet.unpack(reports[rows]) for rows in self._slices(len(reports)))
@@ -228,7 +225,7 @@ class UnaryEncoding(LocalMechanism):
         return [slice(start, start + step) for start in range(0, max(1, count), step)]
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`; for bit vectors few enough to list."""
+        # For bit vectors few enough to list.
         self.report_alphabet.require_listable()
         own = (self.keep.denominator - self.keep.numerator, self.keep.numerator)
         set_, unset = self.flip.numerator, self.flip.denominator - self.flip.numerator
@@ -291,10 +288,7 @@ class Rappor(UnaryEncoding):
 
     @cached_property
     def keep(self) -> Fraction:
-        """See :attr:`UnaryEncoding.keep`.
-
-        (1 - p) / p is e^(-epsilon / 2), rounded up.
-        """
+        # (1 - p) / p is e^(-epsilon / 2), rounded up.
         return 1 / (1 + ratio_above(Fraction(self.epsilon) / 2))
 
     @property

@@ -101,7 +101,7 @@ class WidthPrediction(Prediction):
 
     @property
     def margin(self) -> float:
-        """See :attr:`Prediction.margin`; the larger of Student's and the upper side of chi-squared."""
+        # The larger of Student's and the upper side of chi-squared.
         from scipy.special import gammaincinv
 
         if not math.isfinite(self.degrees):
@@ -189,11 +189,11 @@ class QueryWidth(Measure):
         return f"95% half-width of {self.query}"
 
     def judge(self, estimate: Estimate, truth: FloatArray) -> float:
-        """See :meth:`Measure.judge`; with its sign."""
+        # With its sign.
         return float(self.weights @ (estimate.distribution - truth))
 
     def summarise(self, errors: FloatArray) -> Prediction:
-        """See :meth:`Measure.summarise`; the standard error is that of a root, by its slope."""
+        # The standard error is that of a root, by its slope.
         squares = errors**2
         root = math.sqrt(float(squares.mean()))
         spread = float(squares.std(ddof=1)) / math.sqrt(errors.size) / (2 * root) if root > 0 else 0.0
