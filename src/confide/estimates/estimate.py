@@ -335,7 +335,11 @@ class Estimate(Shown):
         >>> [f"{one.question}: {one.estimate:.0%}" for one in cf.estimate(counts, mechanism).windows().answers]
         ['value in 0..2: 1%', 'value == 3: 27%', 'value == 4: 46%', 'value == 5: 25%', 'value in 6..9: 2%']
         """
-        self._require_one_shape("Windows are")
+        if self.is_many_shapes:
+            raise InvalidParameterError(
+                f"Windows are not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
+                f"'one peak at 40'; or ask query(...)."
+            )
         gathered = self._gathered if basis is None else None
         if gathered is None:
             return divide(self._inference, error, level, basis, name)
@@ -429,13 +433,6 @@ class Estimate(Shown):
             now, low, high, exact = np.array([(one.estimate, one.low, one.high, one.exact_width) for one in found]).T
             totals[name] = Band(part, now, low, high, level, found[0].rests_on, exact_width=exact)
         return CrossTable(names, replace(entries, level=level), totals, whole.size if joint else 1)
-
-    def _require_one_shape(self, what: str) -> None:
-        if self.is_many_shapes:
-            raise InvalidParameterError(
-                f"{what} not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
-                f"'one peak at 40'; or ask query(...)."
-            )
 
     @property
     def is_many_shapes(self) -> bool:

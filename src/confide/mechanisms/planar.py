@@ -106,7 +106,6 @@ class TruncatedPlaneMechanism(PlaneMechanism):
 
     @property
     def facts(self) -> Facts:
-        # Shared by all clamped noise on a plane.
         return Facts(is_positive=True, premise=Premise.COORDINATES)
 
     @property
@@ -484,7 +483,6 @@ class TruncatedKernelMechanism(TruncatedPlaneMechanism):
 
     @property
     def tables(self) -> dict[str, list[Any]]:
-        # Also displacements.
         require_tabled(self, self._box.size)
         return {"quadrant": self._quadrant.tolist()} | super().tables
 

@@ -215,11 +215,6 @@ def _chord(x: float, left: Prediction, y: float, right: Prediction) -> float:
     return math.log(right.mean / left.mean) / math.log(y / x)
 
 
-LEAST_PEOPLE = 10
-USUAL_PEOPLE = 10_000.0
-"""Fewest people that a plan looks at, and the start of its search for their number."""
-
-
 CLOSE = 0.005
 """A simulated error this close to the target, relative to it, is the target; or within a quarter of its own error."""
 
@@ -404,13 +399,13 @@ class Goal:
     def bounds(self) -> tuple[float, float]:
         """Where to look at most."""
         if self.people is None:
-            return float(LEAST_PEOPLE), float(most_people(self.mechanism))
+            return 10.0, float(most_people(self.mechanism))  # fewer than ten people say nothing
         return epsilon_bounds(self.mechanism)
 
     @property
     def start(self) -> float:
         """Where to begin."""
-        return USUAL_PEOPLE if self.people is None else math.sqrt(math.prod(self.bounds))
+        return 10_000.0 if self.people is None else math.sqrt(math.prod(self.bounds))
 
     def predict(self, simulation: Simulation, place: float) -> Prediction:
         """Return the expected error at a place."""

@@ -15,9 +15,6 @@ from confide.theory.identification import pool_identification
 from confide.theory.verdicts import remark_on
 from confide.values.wording import counted, listed, plural, with_unit
 
-BROKEN = 0.001
-"""Share of people by which a guess may miss a shape before that is said."""
-
 OBSTACLES = {
     Obstacle.NO_ERROR: "nothing is left to halve",
     Obstacle.NOT_SIMULATED: "what it takes to halve it was not simulated",
@@ -71,7 +68,8 @@ def _shape(plan: Plan) -> str:
         words += ", and each shape of the truth was brought to the nearest one of this kind"
     else:
         off = float(abs(bring(plan.guess.vector, plan.shape, plan.mechanism.alphabet) - plan.guess.vector).sum()) / 2
-        words += f"; the guess is {off:.1%} of people away from that" if off > BROKEN else ", as the guess is"
+        # A tenth of a percent of people is rounding, not a different shape.
+        words += f"; the guess is {off:.1%} of people away from that" if off > 0.001 else ", as the guess is"
     if plan.interval_widths is not None:
         shaped, free = plan.interval_widths
         words += f". The interval of the answer, at 95%, will be about {shaped:.3f} wide in it, and {free:.3f} without"
@@ -210,13 +208,10 @@ def _own_error(plan: Plan) -> str:
     )
     if slope is None:
         return simulated
-    power = f"{_signed(slope.exponent)} (± {slope.margin:.2g})"
+    exponent = f"{slope.exponent:.2f}".replace("-", "\N{MINUS SIGN}")
+    power = f"{exponent} (± {slope.margin:.2g})"
     crowd = counted(plan.people, "person")
     return f"{simulated} Around {crowd} the error goes with people to the power {power}, as measured."
-
-
-def _signed(exponent: float) -> str:
-    return f"{exponent:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _by_epsilon(plan: Plan) -> str:

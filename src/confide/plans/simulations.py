@@ -189,11 +189,11 @@ class QueryWidth(Measure):
         return f"95% half-width of {self.query}"
 
     def judge(self, estimate: Estimate, truth: FloatArray) -> float:
-        # With its sign.
+        # The error keeps its sign, so that a bias is not taken for scatter.
         return float(self.weights @ (estimate.distribution - truth))
 
     def summarise(self, errors: FloatArray) -> Prediction:
-        # The standard error is that of a root, by its slope.
+        # The delta method: the standard error of a root is that of the mean square, over twice the root.
         squares = errors**2
         root = math.sqrt(float(squares.mean()))
         spread = float(squares.std(ddof=1)) / math.sqrt(errors.size) / (2 * root) if root > 0 else 0.0
