@@ -278,7 +278,7 @@ def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
 
 
 def has_matrix(mechanism: Mechanism) -> bool:
-    """Whether the mechanism's outputs are finitely many, and few enough to lay side by side."""
+    """Whether the outputs are few enough to list."""
     try:
         return bool(mechanism.has_channel and mechanism.channel.shape[1] > 0)
     except InvalidParameterError:
@@ -286,12 +286,12 @@ def has_matrix(mechanism: Mechanism) -> bool:
 
 
 def most_people(mechanism: Mechanism) -> int:
-    """Return up to how many people a plan looks on its own account: fewer where each report has to be drawn."""
+    """Return the most people that a plan tries; fewer if reports are drawn singly."""
     return MOST_PEOPLE if has_matrix(mechanism) else max(1000, MOST_DRAWN // mechanism.alphabet.size)
 
 
 def epsilon_of(mechanism: Mechanism) -> float | None:
-    """Return the mechanism's epsilon; None where it is made of others, or of a matrix."""
+    """Return the mechanism's epsilon; `None` if it has none."""
     return getattr(mechanism, "epsilon", None) if _has_field(mechanism, "epsilon") else None
 
 

@@ -676,7 +676,7 @@ class Inference:
         return any(is_complete(part) for part in self.parts)
 
     def usual_basis(self, level: float) -> Basis:
-        """Return what intervals of single values rest on unless told.
+        """Return the default basis for intervals of single values.
 
         The likelihood for a method that believes nothing, and under randomized response, which blurs no value into its
         neighbours: there it is as narrow, holds more often and has a closed form. Also where the level takes more
@@ -1009,14 +1009,14 @@ def first_places(is_so: Callable[[Indices, Indices], NDArray[np.bool_]], near: I
 
 
 def check_level(name: str, share: object) -> None:
-    """Refuse what is no share between nothing and all."""
+    """Reject anything but a number between 0 and 1."""
     is_number = isinstance(share, Real) and not isinstance(share, bool)
     if not is_number or not 0 < float(share) < 1 or math.isnan(float(share)):  # type: ignore[arg-type]
         raise InvalidParameterError(f"{name} must lie between 0 and 1, both excluded, such as 0.95; got {share!r}.")
 
 
 def check_basis(basis: object, usual: Basis) -> Basis:
-    """Return the basis that is asked for, or the usual one."""
+    """Return the requested basis, or the default."""
     if basis is None:
         return usual
     if not isinstance(basis, Basis):
@@ -1035,7 +1035,7 @@ def _limits(query: Query, weights: FloatArray, around: Surroundings, name: str |
 
 
 def _is_choice(weights: FloatArray) -> bool:
-    """Whether a query asks for some values and not for others."""
+    """Whether all weights are 0 or 1."""
     return bool(np.isin(weights, SHARES).all())
 
 
@@ -1065,7 +1065,7 @@ def _is_plainly_unique(evidence: Evidence, region: Region) -> bool:
 
 
 def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on each share among all best explanations that cost nothing.
+    """Return cheap bounds on each share among all best explanations.
 
     theta_x M_xz is part of the output z, which all best explanations share.
     """
@@ -1081,7 +1081,7 @@ def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, Fl
 
 
 def _explain_open(channel: Channel | None, weights: FloatArray, ends: tuple[float, float]) -> str:
-    """Say that an answer is open, between which ends, and whether more reports would settle it."""
+    """Say between which ends an answer is open, and whether reports settle it."""
     words = f"{MANY}, with answers from {ends[0]:.4g} to {ends[1]:.4g}"
     if channel is None:
         return words
