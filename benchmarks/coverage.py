@@ -34,8 +34,7 @@ from benchmarks.pratt import shortest_width
 from benchmarks.timing import machine, once, print_table, shown, verdict
 from confide.estimates.estimate import recover
 from confide.estimates.inference import Basis, Inference, Interval
-from confide.estimates.inference.bases import SHARES, allowed_fall
-from confide.estimates.inference.inference import Question, ask
+from confide.estimates.inference.inference import SHARES, Question, allowed_fall, ask
 from confide.estimates.inference.region import lowest
 
 FloatArray = NDArray[np.float64]

@@ -42,10 +42,8 @@ from confide import (
 from confide.channels import Channel
 from confide.errors import BrokenPromiseError, InvalidParameterError
 from confide.mechanisms import Facts
-from confide.mechanisms.audits import Extent
-from confide.mechanisms.draws import chi_square, count_draws
-from confide.mechanisms.guarantees import Guarantee
-from confide.mechanisms.promises import worst_ratio
+from confide.mechanisms.audits import Extent, chi_square, count_draws
+from confide.mechanisms.guarantees import Guarantee, worst_ratio
 from confide.mechanisms.sampling import Bits, GeometricNoise, PermanentBits, SecureBits, WeightRows, ratio_above
 from confide.values import Alphabet, Indices
 from confide.values.metrics import Discrete

@@ -13,7 +13,7 @@ from confide.channels.kernels import PlanarKernel, planar_laplace_kernel
 from confide.data.counting import count
 from confide.data.files import privatize_file, read_report_rows, read_values
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError
-from confide.mechanisms.draws import chi_square
+from confide.mechanisms.audits import chi_square
 
 BOX = (40.7044, -74.0205, 40.7942, -73.9374)
 COORDINATES = cf.Coordinates(*BOX)

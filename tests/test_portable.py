@@ -20,8 +20,8 @@ import pytest
 
 import confide as cf
 from confide.channels import kernels
+from confide.mechanisms.guarantees import epsilon_above
 from confide.mechanisms.planar import nearest_cells
-from confide.mechanisms.promises import epsilon_above
 from confide.mechanisms.sampling import log_of
 from confide.surveys.survey import parse_survey
 from confide.values.portable import cosine, exp_minus, length, one_minus_exp_minus, sine, total
@@ -190,7 +190,7 @@ def test_a_computed_epsilon_is_the_smallest_that_holds(monkeypatch: pytest.Monke
     found = [epsilon_above(ratio) for ratio in ratios]
     for step in (-math.inf, math.inf):  # whatever the library's logarithm rounds to
         moved = lambda ratio, step=step: math.nextafter(log_of(ratio), step)  # noqa: E731
-        monkeypatch.setattr("confide.mechanisms.promises.log_of", moved)
+        monkeypatch.setattr("confide.mechanisms.guarantees.log_of", moved)
         assert [epsilon_above(ratio) for ratio in ratios] == found
     for ratio, epsilon in zip(ratios, found, strict=True):
         low, high = (EXACT.exp(Decimal(one)) for one in (math.nextafter(epsilon, 0), epsilon))

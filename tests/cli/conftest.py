@@ -65,8 +65,8 @@ def call(folder: Path) -> Call:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an audit draw few reports, where a test looks at what is said of it."""
-    monkeypatch.setattr("confide.mechanisms.draws.MOST_DRAWN", 2**14)
-    monkeypatch.setattr("confide.mechanisms.draws.SINGLY", 10_000)
+    monkeypatch.setattr("confide.mechanisms.audits.MOST_DRAWN", 2**14)
+    monkeypatch.setattr("confide.mechanisms.audits.SINGLY", 10_000)
 
 
 def assert_refused(ending: Ending, code: int, *words: str) -> None:

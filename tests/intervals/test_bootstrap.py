@@ -27,7 +27,7 @@ from confide import (
 )
 from confide.channels import TwoSidedExponential
 from confide.channels.base import FloatArray
-from confide.estimates.inference.bases import Family, draw_family, is_complete
+from confide.estimates.inference.inference import Family, draw_family, is_complete
 from confide.evidence.evidence import Evidence
 from confide.solve.methods import Solution, Status
 

@@ -23,7 +23,7 @@ from confide import (
 )
 from confide.channels.base import FloatArray
 from confide.estimates.inference import Basis, Interval
-from confide.estimates.inference.bases import allowed_fall
+from confide.estimates.inference.inference import allowed_fall
 
 pytestmark = pytest.mark.slow
 

@@ -26,7 +26,7 @@ from confide import (
     tally,
 )
 from confide.channels.base import FloatArray
-from confide.estimates.inference.bases import allowed_fall
+from confide.estimates.inference.inference import allowed_fall
 from confide.values.queries import Query, as_weights
 
 

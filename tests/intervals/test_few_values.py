@@ -11,8 +11,7 @@ from confide import MLE, FromMatrix, Integers, TruncatedGeometric, estimate, tal
 from confide.channels import Dense
 from confide.estimates.estimate import recover
 from confide.estimates.inference import Inference
-from confide.estimates.inference.bases import allowed_fall, standard_errors
-from confide.estimates.inference.inference import Question, ask
+from confide.estimates.inference.inference import Question, allowed_fall, ask, standard_errors
 from confide.estimates.inference.region import FewValues, Region, lowest
 from confide.evidence import Evidence
 

@@ -29,8 +29,7 @@ from confide import (
 )
 from confide.errors import InvalidParameterError
 from confide.estimates.inference import percent
-from confide.estimates.inference.bases import allowed_fall, standard_errors
-from confide.estimates.inference.inference import bounded_shares
+from confide.estimates.inference.inference import allowed_fall, bounded_shares, standard_errors
 from confide.estimates.inference.region import Region, lowest
 from confide.theory.maximum_set import maximum_set
 

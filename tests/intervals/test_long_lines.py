@@ -21,7 +21,7 @@ from confide import (
 )
 from confide.channels import Dense, Rescaled, TwoSidedExponential
 from confide.channels.base import Indices
-from confide.estimates.inference import bases
+from confide.estimates.inference import inference as bases
 from confide.estimates.inference import region as module
 from confide.estimates.inference.inference import first_places
 from confide.estimates.inference.region import Region, maximise_nearby

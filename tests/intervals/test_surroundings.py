@@ -28,8 +28,7 @@ from confide import (
 )
 from confide.errors import InvalidParameterError
 from confide.estimates.inference import inference
-from confide.estimates.inference.bases import allowed_fall
-from confide.estimates.inference.inference import surround
+from confide.estimates.inference.inference import allowed_fall, surround
 from confide.values import Selection
 
 pytestmark = pytest.mark.slow

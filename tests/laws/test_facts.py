@@ -16,8 +16,8 @@ from tests.laws.examples import ALL_EXAMPLES, all_mechanisms, label
 from tests.theory.dense import matrix_of, some_reports
 
 import confide as cf
-from confide.mechanisms.exponential import is_positive_definite
-from confide.mechanisms.facts import Bound, Facts, Premise, Proof
+from confide.mechanisms.base import Bound, Facts, Premise, Proof
+from confide.mechanisms.finite import is_positive_definite
 from confide.theory.consistency import consistency, is_positive, log_smallest
 from confide.theory.inversion_error import inversion_error
 from confide.theory.verdicts import Verdict

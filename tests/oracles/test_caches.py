@@ -16,10 +16,9 @@ import confide as cf
 from confide.collector.stores import Store, open_store
 from confide.collector.wire import Wire
 from confide.evidence.shapes import Shape
-from confide.mechanisms.draws import _with_larger_epsilon
+from confide.mechanisms.audits import _with_larger_epsilon
 from confide.plans.guesses import Guess
-from confide.plans.measures import Distance, QueryWidth
-from confide.plans.simulations import Simulation
+from confide.plans.simulations import Distance, QueryWidth, Simulation
 from confide.studio import looks
 from confide.studio.looks import look
 from confide.studio.serving import _key

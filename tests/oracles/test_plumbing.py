@@ -48,7 +48,7 @@ from confide.data.files.sheets import LIMITS, Account
 from confide.errors import InvalidDistributionError
 from confide.evidence.shapes import Shape
 from confide.mechanisms.audits import audit
-from confide.plans.measures import choose_measure
+from confide.plans.simulations import choose_measure
 from confide.present import estimates as estimate_summaries
 from confide.present import groups as group_summaries
 from confide.present import pictures

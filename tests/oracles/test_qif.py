@@ -25,7 +25,7 @@ from confide import (
     estimate,
     tally,
 )
-from confide.mechanisms.promises import worst_ratio
+from confide.mechanisms.guarantees import worst_ratio
 
 qif = pytest.importorskip("qif", reason="qif, an oracle for mechanisms and IBU, is not installed: pip install qif")
 

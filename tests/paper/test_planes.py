@@ -23,7 +23,7 @@ from confide import (
     emd,
     estimate,
 )
-from confide.mechanisms.promises import worst_ratio
+from confide.mechanisms.guarantees import worst_ratio
 from confide.values.metrics import Manhattan
 
 # Equation truncatedTaxicab and proposition geoindTaxicab.

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.plans.curves import Curve, Obstacle, fit_slope
-from confide.plans.measures import Prediction, student
+from confide.plans.planning import Curve, Obstacle, fit_slope
 from confide.plans.records import headline
+from confide.plans.simulations import Prediction, student
 
 RESPONSE = cf.RandomizedResponse(cf.Categories(["a", "b"]), epsilon=1.0)
 

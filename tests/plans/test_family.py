@@ -15,10 +15,9 @@ import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import SHAPES, Curve, Distance, Plan, Simulation, as_guess
 from confide.plans.guesses import draw_shape, family, family_of
-from confide.plans.measures import Prediction
-from confide.plans.planning import expected_surveys, find_flattery
+from confide.plans.planning import Answer, Goal, Search, expected_surveys, find_flattery, solve
 from confide.plans.records import headline, plan_record, remarks
-from confide.plans.searches import Answer, Goal, Search, solve
+from confide.plans.simulations import Prediction
 
 LINE = cf.Integers(0, 9, unit="year")
 MECHANISM = cf.TruncatedGeometric(LINE, epsilon=0.5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from confide import Integers
-from confide.plans.measures import TWO_SIDED, Distance, QueryWidth
+from confide.plans.simulations import TWO_SIDED, Distance, QueryWidth
 
 WIDTH = QueryWidth("something", np.ones(1))
 

@@ -14,10 +14,8 @@ from tests.cases import each
 import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
-from confide.plans.measures import Distance, QueryWidth
 from confide.plans.records import headline, remarks
-from confide.plans.settings import epsilon_bounds
-from confide.plans.simulations import fingerprint
+from confide.plans.simulations import Distance, QueryWidth, epsilon_bounds, fingerprint
 
 LINE = cf.Integers(0, 9, unit="year")
 SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02])
@@ -326,7 +324,7 @@ def test_the_range_of_epsilon_goes_with_the_spacing() -> None:
 
 
 def test_the_trade_off_stops_where_reports_would_have_to_be_drawn_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.plans.settings.MOST_DRAWN", 2000 * LINE.size)
+    monkeypatch.setattr("confide.plans.simulations.MOST_DRAWN", 2000 * LINE.size)
     made = make(cf.Geometric(LINE, epsilon=0.5), people=600, repeats=4)
     assert made.by_people.places == (150.0, 600.0)
     assert make(people=600, repeats=4).by_people.places == (150.0, 600.0, 2400.0, 9600.0)

@@ -9,8 +9,8 @@ import pytest
 
 import confide as cf
 from confide.errors import UnreachableTargetError
-from confide.plans.measures import Prediction, student
-from confide.plans.searches import Search
+from confide.plans.planning import Search
+from confide.plans.simulations import Prediction, student
 
 
 def search(error: Callable[[float], float], target: float, scatter: float = 0.02) -> Search:

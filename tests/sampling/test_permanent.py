@@ -12,7 +12,7 @@ from tests.laws.examples import ALL_EXAMPLES, label
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.mechanisms.draws import chi_square
+from confide.mechanisms.audits import chi_square
 from confide.mechanisms.sampling import PermanentBits, as_permanents
 
 SECRET = bytes(range(16))

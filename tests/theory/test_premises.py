@@ -24,7 +24,7 @@ from confide import (
     TruncatedPlanarLaplace,
     tally,
 )
-from confide.mechanisms.facts import Premise
+from confide.mechanisms.base import Premise
 
 SMALL = [example for example in ALL_EXAMPLES if example.alphabet.size <= 300]
 ROUNDING = 1 + 1e-9

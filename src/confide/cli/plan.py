@@ -29,7 +29,7 @@ from confide.plans import SHAPES, Plan
 from confide.plans.planning import expected_surveys
 from confide.plans.planning import plan as make_plan
 from confide.plans.records import plan_csv, plan_record
-from confide.plans.settings import within
+from confide.plans.simulations import within
 from confide.present.surveys import summarise_plan
 from confide.present.terminal import show_summary
 from confide.surveys.survey import Survey, load_survey

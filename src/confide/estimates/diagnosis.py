@@ -28,8 +28,7 @@ from confide.estimates.inference import Interval, Windows, check_level
 from confide.estimates.inference.division import MOST_CELLS
 from confide.evidence.counts import Counts, require_counts
 from confide.evidence.shapes import Shape
-from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.facts import Bound
+from confide.mechanisms.base import Bound, Mechanism, require_mechanism
 from confide.theory import concavity as concave
 from confide.theory.concavity import Concavity
 from confide.theory.consistency import Consistency, consistency

@@ -29,14 +29,21 @@ from confide.errors import (
     UniformReportsWarning,
 )
 from confide.estimates.inference.answers import Band, CrossTable, Interval, Prospect, level_of_each
-from confide.estimates.inference.bases import Basis, Likelihood
 from confide.estimates.inference.division import PROPORTION, Windows, divide, gather_reports
-from confide.estimates.inference.inference import Inference, Question, ask, check_level, look_ahead, surround
+from confide.estimates.inference.inference import (
+    Basis,
+    Inference,
+    Likelihood,
+    Question,
+    ask,
+    check_level,
+    look_ahead,
+    surround,
+)
 from confide.evidence.counts import Counts, describe_dependence
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
-from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.facts import Premise
+from confide.mechanisms.base import Mechanism, Premise, require_mechanism
 from confide.solve.methods import Choice, Method, Monitor, Solution, Stacked, Status
 from confide.solve.methods.shaped import Shaped, solve_in_shape, within_shape
 from confide.solve.methods.stacked import blocks_of, has_many_cells
@@ -115,7 +122,7 @@ class Estimate(Shown):
 
     @property
     def shape(self) -> Shape | None:
-        """The shape that the answer was looked for in; None if in none."""
+        """The declared shape; `None` without one."""
         return None if self.shaped is None else self.shaped.shape
 
     @property
@@ -143,12 +150,12 @@ class Estimate(Shown):
 
     @property
     def dependence(self) -> str:
-        """Sentence on reports that are not independent, and how many people they stand for at least; empty if none."""
+        """Sentence on reports that are not independent; empty if all are."""
         return describe_dependence(self.repeats, sum(one.total for one in self.groups.values()))
 
     @property
     def is_told(self) -> bool:
-        """Whether the reports tell their people from a uniform population, as far as there is one."""
+        """Whether the reports reject a uniform population; true if it was not tested."""
         return self.uniformity is None or self.uniformity.is_rejected
 
     @cached_property
@@ -328,7 +335,11 @@ class Estimate(Shown):
         >>> [f"{one.question}: {one.estimate:.0%}" for one in cf.estimate(counts, mechanism).windows().answers]
         ['value in 0..2: 1%', 'value == 3: 27%', 'value == 4: 46%', 'value == 5: 25%', 'value in 6..9: 2%']
         """
-        self._require_one_shape("Windows are")
+        if self.is_many_shapes:
+            raise InvalidParameterError(
+                f"Windows are not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
+                f"'one peak at 40'; or ask query(...)."
+            )
         gathered = self._gathered if basis is None else None
         if gathered is None:
             return divide(self._inference, error, level, basis, name)
@@ -423,13 +434,6 @@ class Estimate(Shown):
             totals[name] = Band(part, now, low, high, level, found[0].rests_on, exact_width=exact)
         return CrossTable(names, replace(entries, level=level), totals, whole.size if joint else 1)
 
-    def _require_one_shape(self, what: str) -> None:
-        if self.is_many_shapes:
-            raise InvalidParameterError(
-                f"{what} not looked for under the shape {self.shape}, which is many shapes in one. Say where: "
-                f"'one peak at 40'; or ask query(...)."
-            )
-
     @property
     def is_many_shapes(self) -> bool:
         """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
@@ -495,7 +499,7 @@ class Estimate(Shown):
         return blocks_of(Evidence.pool(observe_groups(self.groups, None)))
 
     def _look_around(self, likely: Inference) -> Inference:
-        """Return the same with values around the likely ones: these explain the reports nearly as well."""
+        """Return the inference with the values around the likely ones."""
         decays = [one.facts.decay for one in self.groups]
         known = [decay for decay in decays if decay is not None]
         reports = sum(counts.reports.shape[0] for counts in self.groups.values())
@@ -546,7 +550,7 @@ Group = tuple[Counts, Mechanism]
 
 
 def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:
-    """Lay the counts of each group against its channel, for people who have one of the values in `part`, or any."""
+    """Return the evidence of each group, over all values or over `part`."""
     layout = Layout.of(next(iter(groups)).alphabet if part is None else part)
     observed = [
         one.observe(counts) if part is None else one.observe_within(counts, part) for one, counts in groups.items()
@@ -637,7 +641,7 @@ def recover(
     monitor: Monitor | None = None,
     shape: str | Sequence[str] | Shape | None = None,
 ) -> Estimate:
-    """Do as :func:`estimate_pool`, and leave it to the caller to say where the answer is one of many."""
+    """Estimate like :func:`estimate_pool`, without warnings."""
     check_groups(groups)
     merged, method = by_mechanism(groups), as_method(method)
     if shape is None:
@@ -651,7 +655,7 @@ def recover(
 
 
 def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Estimate:
-    """Do as :func:`recover` for counts that are merged by mechanism."""
+    """Estimate like :func:`recover`, from counts merged by mechanism."""
     subset = _choose_subset(groups, method)
     evidence = Evidence.pool(observe_groups(groups, None if subset is None else subset.alphabet))
     began = time.perf_counter()
@@ -665,7 +669,7 @@ def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Est
 
 
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
-    """Return among which values to look; None for all of them.
+    """Return the values to search; `None` for all of them.
 
     On an unbounded alphabet there is no other way. On a finite one only a method that reaches the maximum may leave
     values out: IBU's steps depend on all values that it starts from.
@@ -688,13 +692,13 @@ def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
 
 
 def warn_if_not_identified(answer: Estimate) -> None:
-    """Warn the caller's caller of an answer that is one of many, for the mechanism cannot tell them apart."""
+    """Warn the caller's caller that the distribution is not identifiable."""
     if answer.identification.is_no:
         warnings.warn(f"{remark_on(answer.identification)} {CURE}", NotIdentifiedWarning, stacklevel=3)
 
 
 def warn_if_poor_fit(answer: Estimate) -> None:
-    """Warn the caller's caller of reports that do not come from the mechanism.
+    """Warn the caller's caller of a poor fit to mechanism or shape.
 
     Screening, one maximum of the likelihood, decides whether the test itself is run: under 10 ms on a hundred values.
     """
@@ -710,16 +714,16 @@ def warn_if_poor_fit(answer: Estimate) -> None:
 
 
 def warn_if_uniform(answer: Estimate) -> None:
-    """Warn the caller's caller of reports too weak to tell their people from a uniform population.
+    """Warn the caller's caller of reports too few to reject a uniform population.
 
-    Not where the answer is one of many, of which there is a warning already.
+    Not if the distribution is not identifiable: another warning says so already.
     """
     if answer.uniformity is not None and answer.uniformity.is_weak and not answer.identification.is_no:
         warnings.warn(str(answer.uniformity), UniformReportsWarning, stacklevel=3)
 
 
 def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
-    """Merge the counts of groups that used the same mechanism, so that how a group was split changes nothing."""
+    """Merge the counts of groups that used the same mechanism."""
     merged: dict[Mechanism, Counts] = {}
     for counts, mechanism in groups:
         merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
@@ -728,7 +732,7 @@ def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
 
 
 def judge(groups: Groups, evidence: Evidence, solution: Solution, method: Method, seconds: float) -> Estimate:
-    """Return a solution as an estimate, with its likelihood and its certificate."""
+    """Return a solution as an estimate, with likelihood and certificate."""
     mechanisms = tuple(groups)
     is_distribution = bool((solution.distribution >= 0).all())
     return Estimate(
@@ -749,7 +753,7 @@ def judge(groups: Groups, evidence: Evidence, solution: Solution, method: Method
 
 
 def check_groups(groups: Sequence[Any]) -> None:
-    """Refuse what are no pairs of counts and mechanism over one alphabet."""
+    """Reject anything but pairs of counts and mechanism over one alphabet."""
     if not groups:
         raise InvalidParameterError("Give at least one pair of counts and mechanism.")
     for group in groups:
@@ -773,7 +777,7 @@ def check_groups(groups: Sequence[Any]) -> None:
 
 
 def as_method(method: object) -> Method:
-    """Return the method, or the usual one."""
+    """Return the method; the default if `None`."""
     if method is None:
         return Stacked()
     if not isinstance(method, Method):
@@ -843,7 +847,7 @@ def assess_pool(
 ) -> Outcome:
     """Assess one estimate from several pairs of counts and mechanism over one alphabet.
 
-    That it is one of many, where it is, is left to the caller to say.
+    It gives no warnings; the caller does.
     """
     alphabet = groups[0][1].alphabet
     if truth is not None and alphabet.is_finite:
@@ -864,7 +868,7 @@ def assess_pool(
 
 
 def _measure(answer: Estimate, truth: FloatArray) -> tuple[float | None, str]:
-    """Return the EMD from the truth; where the package for it is missing, why not: the estimate stands without it."""
+    """Return the EMD from the truth, or why it is missing."""
     if not has_emd(answer.alphabet):
         return None, ""
     try:

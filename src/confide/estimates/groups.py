@@ -47,7 +47,7 @@ SHAPES = ("lower", "higher"), ("less spread out", "more spread out"), ("skewed t
 
 @dataclass(frozen=True, eq=False)
 class GroupReports:
-    """What the reports of groups tell before anything is estimated: sizes, fits, and differences.
+    """Sizes, fits and differences of groups, before any estimate.
 
     Attributes
     ----------
@@ -74,9 +74,10 @@ class GroupReports:
 
     @cached_property
     def too_small(self) -> list[Any]:
-        """The groups that say next to nothing: a group with all its people at one end of the line would not stand out.
+        """Groups too small to differ visibly.
 
-        Off the line, those with fewer reports than can be split into folds.
+        On a line, even a group with all its people at one end would not differ. Elsewhere, groups with too few reports
+        for cross-validation.
         """
         alphabet = next(iter(self.pools.values()))[0][1].alphabet
         span = alphabet.span if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite else None
@@ -156,7 +157,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @property
     def least_identified(self) -> int:
-        """Of how many groups that is known."""
+        """Number of groups with the worst identification."""
         worst = self.identification.verdict
         return sum(one.identification.verdict is worst for one in self.estimates.values())
 
@@ -177,7 +178,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @cached_property
     def untold(self) -> list[Any]:
-        """The groups whose reports cannot be told from those of a uniform population, the largest first."""
+        """Groups whose reports do not reject a uniform population, largest first."""
         return [key for key in self.largest if not self.estimates[key].is_told]
 
     def describe_untold(self, name: Callable[[Any], str] = str) -> str:
@@ -283,7 +284,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         return f"no difference seen; a mean {found.visible:.2g} higher or lower would have shown"
 
     def _how(self, key: Any, found: Difference) -> str:
-        """Return in what a group differs: by the leading direction on a line, else by the largest change of a share."""
+        """Return how a group differs: its leading direction, or largest change."""
         if isinstance(self.first.alphabet.geometry, LineGeometry) or not self.first.alphabet.is_finite:
             strong = np.abs(found.scores[: len(SHAPES)])
             # The mean where it is anywhere near the strongest: it is what people ask for.
@@ -345,14 +346,14 @@ def recover_groups(
     method: Method | None = None,
     progress: Progress | None = None,
 ) -> GroupEstimates:
-    """Do as :func:`estimate_groups`, and leave it to the caller to say where the answers are some of many."""
+    """Estimate like :func:`estimate_groups`, without warnings."""
     return recover_pools({key: [(counts, mechanism)] for key, counts in groups.items()}, method, progress)
 
 
 def recover_pools(
     pools: Mapping[GroupKey, Sequence[Group]], method: Method | None = None, progress: Progress | None = None
 ) -> GroupEstimates:
-    """Do as :func:`recover_groups`, where the people of a group may have gone through several mechanisms."""
+    """Estimate like :func:`recover_groups`, with several mechanisms per group."""
     check_groups([part for pool in pools.values() for part in pool])
     method, merged = as_method(method), {key: by_mechanism(pool) for key, pool in pools.items()}
     found: dict[GroupKey, Estimate] = {}
@@ -372,7 +373,7 @@ def recover_pools(
 
 
 def _solve(groups: Sequence[Evidence], method: Method, progress: Progress | None) -> list[Solution]:
-    """Solve the groups that share a channel together; under RAPPOR each has one of its own, of the reports seen."""
+    """Solve groups that share a channel together (under RAPPOR none do)."""
     places: dict[Hashable, list[int]] = {}
     for place, group in enumerate(groups):
         places.setdefault(group.channel.identity, []).append(place)

@@ -3,13 +3,11 @@
 Add one of your own with ``confide.register``.
 """
 
-from confide.mechanisms.base import Mechanism, truncated
-from confide.mechanisms.combinations import Product, Remapped
-from confide.mechanisms.exponential import Exponential
-from confide.mechanisms.facts import Bound, Facts, LatticeNoise, Premise, Proof
-from confide.mechanisms.from_matrix import FromMatrix
+from confide.mechanisms.base import Bound, Facts, LatticeNoise, Mechanism, Premise, Proof, truncated
+from confide.mechanisms.combinations import Product, Remapped, TwoRounds
+from confide.mechanisms.finite import Exponential, FromMatrix
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
-from confide.mechanisms.planar_noise import (
+from confide.mechanisms.planar import (
     PlanarGeometric,
     PlanarLaplace,
     Taxicab,
@@ -18,7 +16,6 @@ from confide.mechanisms.planar_noise import (
     TruncatedTaxicab,
 )
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
-from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.square_wave import SquareWave
 from confide.values.base import Kinds
 

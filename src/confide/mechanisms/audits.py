@@ -4,31 +4,541 @@
 >>> result = audit(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0))
 >>> result.holds, round(result.worst.relative, 6), result.extent.value
 (True, 1.0, 'exact over all pairs')
+
+Reports come from :meth:`Mechanism.privatize` itself: in batches from seeded and from secure bits, one value at a time,
+and with permanent noise. There are three kinds of tests: chi-square tests of each value's reports; how often a report
+is the true value, for each value and for all together; and whether reports are shifted as under a larger or smaller
+epsilon. The result states the smallest departures that these tests detect.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.draws import SEED, Draws, count_draws, probed_values
-from confide.mechanisms.facts import LatticeNoise, Premise
-from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
-from confide.mechanisms.promises import MOST_BITS, WorstRatio, power_exceeds, worst_of_rows
-from confide.mechanisms.rounds import rounded_rows
-from confide.mechanisms.sampling import log_of
-from confide.values import Alphabet, Selection
+from confide.channels.kernels import planar_geometric_kernel
+from confide.errors import ConfideError, InvalidParameterError
+from confide.mechanisms.base import LatticeNoise, Mechanism, Premise, require_mechanism
+from confide.mechanisms.combinations import rounded_rows
+from confide.mechanisms.guarantees import MOST_BITS, LocalDP, MetricPrivacy, WorstRatio, power_exceeds, worst_of_rows
+from confide.mechanisms.sampling import Permanent, SecureBits, log_of
+from confide.values import Alphabet, Indices, Plane, Selection
 from confide.values.checks import check_count
 from confide.values.metrics import Bracket, Euclidean, Manhattan, Uneven
 from confide.values.wording import Shown, counted, label_value
+
+FloatArray = NDArray[np.float64]
+Reports = NDArray[Any]
+Part = tuple[str, ...]
+
+LEAST_EXPECTED = 100.0
+"""Least expected reports per cell; rarer cells are merged."""
+
+NOMINAL = 1e-12
+"""Nominal significance level of all tests together.
+
+Counts are skewed, so true tails are heavier than nominal. For a Poisson count around 100, the mildest case, the tail at
+1e-12 nominal is 1e-10. That leaves three orders of magnitude for the stated false alarm rate of 1e-9.
+"""
+
+STEP = 0.01
+"""Relative increase of epsilon for measuring its effect."""
+
+MISSED = 0.05
+"""Probability of missing a departure of the stated size."""
+
+SEED = 2026
+"""A fixed seed, so that an audit gives the same numbers twice. Secure bits differ each time."""
+
+MOST_DRAWN = 2**21
+"""Most words of all reports together: 100,000 vectors of 100,000 bits (1,588 words) took 273 s."""
+
+SINGLY = 500
+"""One report in this many is also drawn singly, which takes a hundred times as long, and one with permanent noise."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Smallest departures that an audit detects with 95% power; `inf` if none.
+
+    Attributes
+    ----------
+    epsilon
+        Relative excess of epsilon, for all values; `inf` if the mechanism has no epsilon.
+    truth
+        Share of reports that are the true value instead of a noisy one.
+    alone
+        The same for one value alone, the hardest of those drawn.
+    singly
+        The same for reports drawn one at a time, or with permanent noise.
+    """
+
+    epsilon: float
+    truth: float
+    alone: float
+    singly: float
+
+    def __str__(self) -> str:
+        epsilon = f"an epsilon {100 * self.epsilon:.2g}% too large" if self.epsilon <= 1 else ""
+        shares = {"reports": self.truth, "reports of one value alone": self.alone}
+        shares["reports drawn one at a time, or with permanent noise"] = self.singly
+        truth = ", ".join(f"1 of {math.floor(1 / share):,} {what}" for what, share in shares.items() if share <= 1)
+        found = [part for part in (epsilon, f"the true value in {truth}" if truth else "") if part]
+        return "; ".join(found) or "nothing: too few reports were drawn"
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Result of counting reports.
+
+    Attributes
+    ----------
+    reports
+        Number of reports drawn.
+    values
+        Number of values that they were drawn for.
+    p_value
+        The smallest p-value of all tests, times their number.
+    suspect
+        Number of the value with the smallest p-value.
+    sensitivity
+        The smallest departures that the tests detect.
+    """
+
+    reports: int
+    values: int
+    p_value: float
+    suspect: int
+    sensitivity: Sensitivity
+
+    @property
+    def agree(self) -> bool:
+        """Whether reports have the declared probabilities (false alarm rate below 1e-9)."""
+        return self.p_value >= NOMINAL
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Reports of one value, counted in cells.
+
+    Attributes
+    ----------
+    part
+        The attribute, if there are several.
+    counts, chances
+        Reports in each cell, and its declared probability.
+    scores
+        Derivative of each cell's log-probability by the logarithm of epsilon, up to a constant. Without an epsilon, the
+        log-probability itself.
+    own
+        Number of reports that are the true value, and the probability of that.
+    p_values
+        p-values of further tests.
+    is_epsilon
+        Whether scores are of epsilon.
+    """
+
+    part: Part
+    counts: NDArray[np.int64]
+    chances: FloatArray
+    scores: FloatArray
+    own: tuple[int, float]
+    p_values: tuple[float, ...] = ()
+    is_epsilon: bool = True
+
+    def tests(self) -> list[float]:
+        """Return the p-values of all tests of these reports."""
+        told = truth_tail(self.own[0], int(self.counts.sum()), self.own[1])
+        return [chi_square(self.counts, self.chances), told, *self.p_values]
+
+
+@dataclass
+class Pool:
+    """Reports of all values, drawn one way: true values and score sums."""
+
+    told: list[tuple[float, int, int]] = field(default_factory=list)
+    variance: float = 0.0
+    third: float = 0.0
+    excess: float = 0.0
+    is_epsilon: bool = True
+
+    def add(self, cells: Cells) -> None:
+        """Add the reports of one value."""
+        people = int(cells.counts.sum())
+        mean = float(cells.chances @ cells.scores)
+        centred = cells.scores - mean
+        self.is_epsilon &= cells.is_epsilon
+        self.told.append((cells.own[1], people, cells.own[0]))
+        squares = cells.chances * centred * centred
+        self.variance += people * float(squares.sum())
+        self.third += people * float(squares @ centred)
+        self.excess += float(cells.counts.astype(np.float64) @ centred)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the score sum is close enough to normal for a test."""
+        # Up to a skewness of 0.1 the normal distribution gives the tail at 7 standard deviations within a factor of
+        # e^(7^3 / 60). Below a variance of 64 not even a doubled epsilon would be found.
+        return self.variance > 64.0 and abs(self.third) <= 0.1 * self.variance**1.5
+
+    def p_values(self) -> list[float]:
+        """Return p-values of the true values and, if near normal, scores."""
+        chance, people, own = self.truths
+        told = truth_tail(own, people, chance)
+        return [told, math.erfc(abs(self.excess) / math.sqrt(2 * self.variance))] if self.is_tested else [told]
+
+    @property
+    def truths(self) -> tuple[float, int, int]:
+        """Mean chance of the true value, number of reports, and true values.
+
+        Values that are often reported unchanged would hide the others. So it takes values in the order of their
+        chances, as many as detect the smallest share of true values.
+        """
+        chances, people, own = np.array(sorted(self.told)).T
+        spread = np.sqrt(np.cumsum(people * chances * (1 - chances))) / np.maximum(np.cumsum(people * (1 - chances)), 1)
+        last = int(spread.argmin()) + 1 if spread.any() else people.size
+        reports = float(people[:last].sum())
+        return float(chances[:last] @ people[:last]) / reports, int(reports), int(own[:last].sum())
+
+
+Pools = dict[Part, Pool]
+"""Reports of all values, by attribute."""
+
+
+def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
+    """Draw reports in several ways and test them.
+
+    Half come from seeded and half from secure bits, plus a few drawn singly. Half are of `values`; the other values
+    that :func:`probed_values` names share the rest.
+
+    >>> import confide as cf
+    >>> count_draws(cf.TruncatedGeometric(cf.Integers(0, 9), 1.0), np.array([0, 5]), 20_000).agree
+    True
+    """
+    from scipy.special import ndtri
+
+    others = np.setdiff1d(probed_values(mechanism, values), values)
+    turns = [one for one in (values, others) if one.size]
+    most = min(reports, MOST_DRAWN // max(1, mechanism.report_alphabet.parts))
+    batch = np.concatenate([np.resize(one, max(one.size, most // 2 // len(turns))) for one in turns])
+    single = np.resize(np.concatenate(turns), max(1, min(most // 4, reports // SINGLY)))
+    found: list[tuple[float, int]] = []
+    pools: list[Pools] = []
+    for people, way in ((batch, SEED), (batch, SecureBits()), (single, None), (single, Permanent)):
+        drawn, is_sound = _draw(mechanism, people, way)
+        found += [] if is_sound else [(0.0, int(people[0]))]
+        pools.append({})
+        for value, cells in _counted(mechanism, people, drawn) if is_sound else ():
+            pools[-1].setdefault(cells.part, Pool()).add(cells)
+            if people is batch:
+                found += [(p_value, value) for p_value in cells.tests()]
+    if not any(pools) and not found:  # all values are near the ends of a huge alphabet
+        return Draws(0, 0, 1.0, 0, Sensitivity(*[math.inf] * 4))
+    found += [(p_value, int(values[0])) for each in pools for pool in each.values() for p_value in pool.p_values()]
+    worst, suspect = min(found)
+    people_drawn = 2 * (batch.size + single.size)
+    # Smallest departures that the tests detect, for the worst way of drawing.
+    level = NOMINAL / len(found)
+    batches, singles = ([pool for each in some for pool in each.values()] for some in (pools[:2], pools[2:]))
+
+    def truth(some: Iterable[tuple[float, int, int]]) -> float:
+        shares = {(people, chance) for chance, people, _ in some}
+        return max((smallest_truth(*one, level) for one in shares), default=math.inf)
+
+    # Under (1 + d) epsilon the mean score sum grows by d variances.
+    reach = float(ndtri(1 - MISSED) - ndtri(level / 2))
+    epsilons = [reach / math.sqrt(one.variance) if one.is_tested and one.is_epsilon else math.inf for one in batches]
+    sensitivity = Sensitivity(
+        max(epsilons, default=math.inf),
+        truth(pool.truths for pool in batches),
+        truth(one for pool in batches for one in pool.told),
+        truth(pool.truths for pool in singles),
+    )
+    return Draws(people_drawn, values.size + others.size, min(1.0, worst * len(found)), suspect, sensitivity)
+
+
+def probed_values(mechanism: Mechanism, first: Indices) -> Indices:
+    """Return the values to draw reports for.
+
+    All values if they are few, otherwise `first` and random others.
+    """
+    outputs = mechanism.report_alphabet
+    # Up to 1024 values with 2**20 outputs in all. Only 16 if outputs cannot be listed: the noise is then declared to be
+    # the same for every value.
+    most = max(first.size, min(1024, 2**20 // outputs.size) if outputs.is_listable else 16)
+    size = mechanism.alphabet.size if mechanism.alphabet.is_finite else 10**6
+    if size <= most:
+        return np.arange(size)
+    return np.unique(np.concatenate([first, np.random.default_rng(SEED).integers(0, size, most - first.size)]))
+
+
+def _draw(mechanism: Mechanism, people: Indices, way: Any) -> tuple[Reports, bool]:
+    """Draw a report each; return them, and whether they are sound.
+
+    Sound reports are all outputs, and permanent ones repeat.
+    """
+    outputs, values = mechanism.report_alphabet, mechanism.alphabet.decode(people)
+    is_same = True
+
+    def secret() -> Permanent | None:
+        return None if way is None and mechanism.lasting is None else Permanent(os.urandom(16), "audit")
+
+    if way is None:
+        each = [tuple(one) if isinstance(one, list) else one for one in values.tolist()]
+        drawn = outputs.as_array([mechanism.privatize(one, rng=secret(), taken=True) for one in each])
+    elif way is Permanent:
+        secrets = [secret() for _ in range(people.size)]
+        drawn = np.asarray(mechanism.privatize(values, rng=secrets, taken=True))
+        # Permanent noise must repeat. A hundred are enough, and each takes an HMAC.
+        again = mechanism.privatize(values[:100], rng=secrets[:100], taken=True)
+        is_same = mechanism.lasting is not None or np.array_equal(again, drawn[:100])
+    else:
+        drawn = np.asarray(mechanism.privatize(values, rng=way, taken=True))
+    return drawn, is_same and bool(outputs.contains(outputs.as_array(drawn)).all())
+
+
+def _counted(mechanism: Mechanism, people: Indices, drawn: Reports) -> Iterator[tuple[int, Cells]]:
+    """Count the reports of each value in cells."""
+    order = np.argsort(people, kind="stable")
+    values, starts = np.unique(people[order], return_index=True)
+    for value, places in zip(values.tolist(), np.split(order, starts[1:]), strict=True):
+        yield from ((value, cells) for cells in _cells(mechanism, value, drawn[places]))
+
+
+def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) -> Iterator[Cells]:
+    """Count the reports of one value in cells of known probability.
+
+    It yields one result per attribute, if the probabilities are known.
+    """
+    facts, outputs = mechanism.facts, mechanism.report_alphabet
+    if facts.bits is not None and outputs.bits is not None:
+        yield _count_bits(part, outputs.bits.unpack(reports), value, *map(float, facts.bits))
+    elif facts.parts is not None and mechanism.alphabet.attributes is not None and outputs.attributes is not None:
+        numbers, columns = mechanism.alphabet.attributes.split(value), outputs.attributes.columns(reports)
+        each = zip(facts.parts.items(), numbers, columns, strict=True)
+        for (name, one), number, column in each:
+            yield from _cells(one, int(number), column, (*part, name))
+    elif facts.noise is not None and not mechanism.has_channel:
+        places = outputs.steps(reports) if isinstance(outputs, Plane) else reports.reshape(len(reports), -1)
+        moves = places - mechanism.alphabet.points([value])
+        if not (facts.noise.is_clamped or facts.noise.is_redrawn) or _is_inside(mechanism, value, facts.noise):
+            yield _count_noise(part, facts.noise, np.rint(moves * facts.noise.resolution))
+    else:
+        chances = _row(mechanism, value)
+        counts = np.bincount(outputs.locate(reports), minlength=outputs.size)
+        own = _own_or_likeliest(mechanism, value, chances)
+        # Scores: growth of each output's log-probability with epsilon; without an epsilon, the log-probability.
+        larger = _with_larger_epsilon(mechanism)
+        rows = chances if larger is None else _row(larger, value)
+        logs = [np.log(np.where((chances > 0) & (rows > 0), row, 1.0)) for row in (chances, rows)]
+        scores, is_epsilon = (logs[0], False) if larger is None else ((logs[1] - logs[0]) / STEP, True)
+        yield Cells(part, counts, chances, scores, (int(counts[own]), float(chances[own])), is_epsilon=is_epsilon)
+
+
+@lru_cache(maxsize=8)
+def _with_larger_epsilon(mechanism: Mechanism) -> Mechanism | None:
+    """Return the mechanism with a slightly larger epsilon, or `None`.
+
+    `None` if it has no epsilon or its outputs change.
+    """
+    try:
+        larger = mechanism.at((1 + STEP) * getattr(mechanism, "epsilon", math.nan))
+    except ConfideError:
+        return None
+    return larger if larger.report_alphabet == mechanism.report_alphabet and larger.has_channel else None
+
+
+def _own_or_likeliest(mechanism: Mechanism, value: int, chances: FloatArray) -> int:
+    """Return the number of the report that is the value itself.
+
+    If reports are not values, the likeliest one.
+    """
+    outputs = mechanism.report_alphabet
+    if type(outputs) is not type(mechanism.alphabet):
+        return int(chances.argmax())
+    own = int(outputs.locate(outputs.as_array(mechanism.alphabet.decode([value])))[0])
+    return own if own >= 0 else int(chances.argmax())
+
+
+def truth_tail(own: int, reports: int, chance: float) -> float:
+    """Bound the probability of so many true values (Chernoff and Hoeffding).
+
+    It also holds if chances differ between reports; `chance` is then their mean.
+
+    >>> truth_tail(50, 100, 0.5), math.isclose(truth_tail(100, 100, 0.5), 0.5**100)
+    (1.0, True)
+    """
+    return math.exp(-reports * _divergence(own / reports, chance)) if own > reports * chance else 1.0
+
+
+def _divergence(share: float, chance: float) -> float:
+    """Return the Kullback-Leibler divergence of two coins."""
+    if chance <= 0 or (chance >= 1 and share < 1):
+        return math.inf if share > 0 else 0.0
+    told = share * math.log(share / chance) if share > 0 else 0.0
+    return told + ((1 - share) * math.log((1 - share) / (1 - chance)) if share < 1 else 0.0)
+
+
+def smallest_truth(reports: int, chance: float, level: float) -> float:
+    """Return the smallest share of true values that :func:`truth_tail` detects.
+
+    >>> f"{smallest_truth(100_000, 0.1, 1e-14):.4f}", smallest_truth(10, 0.5, 1e-14)
+    ('0.0104', inf)
+    """
+    from scipy.special import bdtri
+
+    if chance >= 1 or reports * _divergence(1.0, chance) < -math.log(level):
+        return math.inf
+    low, high = math.floor(reports * chance), reports  # bisect for the smallest count that is detected
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if truth_tail(middle, reports, chance) < level else (middle, high)
+    needed = float(bdtri(high - 1, reports, MISSED))
+    return (needed - chance) / (1 - chance)
+
+
+def _row(mechanism: Mechanism, value: int) -> FloatArray:
+    """Return P(output | value), from the channel or else the weights."""
+    if mechanism.has_channel:
+        row = mechanism.channel.select(np.array([value]))[0]
+    else:
+        weights = mechanism.weights(value)
+        row = np.array([weight / sum(weights) for weight in weights])
+    probabilities: FloatArray = row / row.sum()
+    return probabilities
+
+
+def _is_inside(mechanism: Mechanism, value: int, noise: LatticeNoise) -> bool:
+    """Whether noise added to a value practically never leaves the alphabet."""
+    reach = math.ceil(80 / -log_of(noise.ratio)) if noise.ratio is not None else 0
+    values, start = mechanism.alphabet, mechanism.alphabet.decode([value])
+    corners = (start - reach, start + reach)
+    return all(bool(values.contains(one).all() and mechanism.report_alphabet.contains(one).all()) for one in corners)
+
+
+def chi_square(counts: NDArray[np.int64], probabilities: FloatArray) -> float:
+    """Return the p-value of counts, merging rare cells from the rarest up.
+
+    >>> chi_square(np.array([498, 502]), np.array([0.5, 0.5])) > 0.5, chi_square(np.array([9, 1]), np.array([1.0, 0.0]))
+    (True, 0.0)
+    """
+    if counts[probabilities <= 0].any():
+        return 0.0
+    order = np.argsort(probabilities, kind="stable")
+    expected = np.cumsum(counts.sum() * probabilities[order])
+    # A cell ends once enough reports are expected since the last end; the remainder joins the last cell.
+    ends: list[int] = []
+    while (place := int(expected.searchsorted((expected[ends[-1]] if ends else 0.0) + LEAST_EXPECTED))) < counts.size:
+        ends.append(place)
+    if len(ends) < 2:
+        return 1.0
+    ends[-1] = counts.size - 1
+    foreseen = np.diff(expected[ends], prepend=0.0)
+    observed = np.diff(np.cumsum(counts[order])[ends], prepend=0)
+    return _tail(float(((observed - foreseen) ** 2 / foreseen).sum()), len(ends) - 1)
+
+
+def _tail(statistic: float, freedom: int) -> float:
+    """Return the probability that chi-square exceeds a statistic."""
+    from scipy.special import gammaincc
+
+    return float(gammaincc(freedom / 2, statistic / 2))
+
+
+def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip: float) -> Cells:
+    """Count bits set together, and test how often each is set.
+
+    Joint counts detect bits that depend on each other.
+    """
+    from scipy.special import gammaln
+
+    people, length = bits.shape
+    shares = np.full(length, flip)
+    shares[own] = keep
+    spread = people * shares * (1 - shares)
+    is_normal = spread >= LEAST_EXPECTED / 4  # a binomial count this wide is close to normal
+    deviations = (bits.sum(axis=0) - people * shares) ** 2 / np.maximum(spread, 1e-300)
+    single = _tail(float(deviations[is_normal].sum()), int(is_normal.sum())) if is_normal.any() else 1.0
+    others = bits.sum(axis=1) - bits[:, own]
+    counts = np.arange(length)
+    choices = gammaln(length) - gammaln(counts + 1) - gammaln(length - counts)
+    row = np.exp(choices + counts * math.log(flip) + (length - 1 - counts) * math.log1p(-flip))
+    both = np.concatenate([(1 - keep) * row, keep * row])
+    seen = np.bincount(others + length * bits[:, own], minlength=both.size)
+    both /= both.sum()
+    scores = np.add.outer([0.0, math.log(keep / (1 - keep))], counts * math.log(flip / (1 - flip))).reshape(-1)
+    return Cells(part, seen, both, scores, (int(seen[length]), float(both[length])), (single,))
+
+
+def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
+    """Count displacements in lattice points, one row per report."""
+    if noise.ratio is not None:
+        return _count_axes(part, -log_of(noise.ratio), noise.stay, moves)
+    # Planar noise: rings times quadrants. Quarter turns map the lattice onto itself, so quadrants are equally likely.
+    decay = float(noise.rate or 0)
+    from scipy.special import gammainc, gammaincinv
+
+    radii = np.hypot(moves[:, 0], moves[:, 1])
+    rings = 24
+    edges = gammaincinv(2, np.arange(1, rings) / rings) / decay
+    # Below a decay of 0.02 per lattice point, the radius is compared with its continuous limit, Gamma(2): the number of
+    # lattice points within a radius then differs from its area by less than 1% (Gauss's circle problem), a third of
+    # the counts' spread. Above it the lattice is summed up.
+    if decay < 0.02:
+        row = np.diff(gammainc(2, decay * edges), prepend=0.0, append=1.0)
+        origin = decay**2 / (2 * math.pi)  # the density there
+    else:
+        reach = math.ceil(edges[-1]) + 1
+        cells = planar_geometric_kernel((reach, reach), decay).cells
+        distance = np.hypot(np.arange(reach)[:, None], np.arange(reach))
+        copies = np.outer(1 + (np.arange(reach) > 0), 1 + (np.arange(reach) > 0))
+        inside = np.histogram(distance, [-1.0, *edges], weights=cells * copies)[0]
+        origin = float(cells[0, 0])
+        row = np.append(inside, 1 - inside.sum())
+    row[0] -= origin
+    quadrant = (np.floor(np.arctan2(moves[:, 0], moves[:, 1]) / (math.pi / 2)).astype(np.int64)) % 4
+    ring = np.searchsorted(edges, radii, side="left")
+    numbers = np.where(radii == 0, 4 * rings, 4 * ring + quadrant)
+    chances = np.maximum(np.append(np.repeat(row / 4, 4), origin), 0.0)
+    # The mean distance of a ring under Gamma(2), in units of the noise's scale.
+    ends = np.concatenate([[0.0], decay * edges, [math.inf]])
+    distances = 2 * np.diff(gammainc(3, ends)) / np.diff(gammainc(2, ends))
+    scores = -np.append(np.repeat(distances, 4), 0.0)
+    counts = np.bincount(numbers, minlength=chances.size)
+    return Cells(part, counts, chances / chances.sum(), scores, (int(counts[-1]), float(chances[-1])))
+
+
+def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArray) -> Cells:
+    """Count two-sided geometric noise on each axis, and jointly."""
+    # Bins of an eighth of the noise's scale. Each side has half of what does not stay, and P(move < m) falls from
+    # there by e^-decay per point: half e^(decay m) for m <= 0. For geometric noise, half is e^-decay / (1 + e^-decay).
+    half = math.exp(-decay) / (1 + math.exp(-decay)) if stay is None else float(1 - stay) / 2
+    width, reach = max(1, int(0.125 / decay)), 64
+    edges = np.arange(-reach, reach + 1) * width
+    below = half * np.exp(-decay * np.where(edges <= 0, -edges, edges - 1))
+    cumulative = np.where(edges <= 0, below, 1 - below)
+    row = np.diff(cumulative, prepend=0.0, append=1.0)
+    places = np.searchsorted(edges, moves, side="right")
+    # Score of a bin: minus the distance of its middle, in units of the noise's scale.
+    scores = -decay * np.abs(np.append(edges - width, edges[-1]) + (width - 1) / 2)
+    own = int((moves == 0).all(axis=1).sum()), (1 - 2 * half) ** moves.shape[1]
+    singles = [np.bincount(one, minlength=row.size) for one in places.T]
+    if moves.shape[1] == 1:
+        return Cells(part, singles[0], row, scores, own)
+    joint = np.bincount(places[:, 0] * row.size + places[:, 1], minlength=row.size**2)
+    each = tuple(chi_square(one, row) for one in singles)
+    return Cells(part, joint, np.outer(row, row).reshape(-1), np.add.outer(scores, scores).reshape(-1), own, each)
+
 
 LARGEST_BITS = 2**31
 """Most bits of all weights for which every row is made: 300 values of geometric noise, one second."""

@@ -19,13 +19,18 @@ from confide.evidence.counts import Counts, add_up
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import (
     LARGEST_TABLE,
+    POSITIVE_DEFINITE,
+    Bound,
+    Facts,
+    LatticeNoise,
     MetricMechanism,
+    Premise,
+    Proof,
     UnboundedMechanism,
     merge_weights,
     require_finite,
     settle_epsilon,
 )
-from confide.mechanisms.facts import POSITIVE_DEFINITE, Bound, Facts, LatticeNoise, Premise, Proof
 from confide.mechanisms.sampling import Bits, GeometricNoise, LaplaceCellNoise, log_of
 from confide.values import Alphabet, Indices, Integers, Line, LineGeometry, RingGeometry
 from confide.values.checks import LARGEST_INTEGER
@@ -132,10 +137,7 @@ class TruncatedLineMechanism(LineMechanism):
         return first <= low and high <= last
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """See :meth:`Mechanism.peaks`.
-
-        An end output collects everything beyond it, so it is likeliest from the alphabet's end.
-        """
+        # An end output collects everything beyond it, so it is likeliest from the alphabet's end.
         self.refuse_strays(counts)
         if self._is_uneven:
             # A report is likeliest from the value nearest to the middle of its cells, except at the two ends.
@@ -149,10 +151,7 @@ class TruncatedLineMechanism(LineMechanism):
         return places[:, None]
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`.
-
-        If a range contains all reports, its channel is a piece of the whole one.
-        """
+        # If a range contains all reports, its channel is a piece of the whole one.
         if not self._is_plain or not isinstance(part.geometry, LineGeometry):
             return super().observe_within(counts, part)
         self.refuse_strays(counts)
@@ -166,10 +165,7 @@ class TruncatedLineMechanism(LineMechanism):
 
     @cached_property
     def channel(self) -> Channel:
-        """See :attr:`Mechanism.channel`.
-
-        Uneven values have a dense one while its exact rows are quick to make.
-        """
+        # Uneven values have a dense one while its exact rows are quick to make.
         if self._is_plain:
             return self._box_channel
         # Exact rows take powers of integers, with 64 bits per lattice point: half a second at 2**21.
@@ -178,10 +174,7 @@ class TruncatedLineMechanism(LineMechanism):
         return Embedded(self._box_channel, self._values, self._remap, self.report_alphabet.size)
 
     def weights(self, index: int) -> Sequence[int]:
-        """See :meth:`Mechanism.weights`.
-
-        For uneven values, differences of tails at the ends of each interval.
-        """
+        # For uneven values, differences of tails at the ends of each interval.
         self._box.require_listable()
         place = int(self._values[index])
         if self._is_uneven:
@@ -403,10 +396,7 @@ class UnboundedLineMechanism(UnboundedMechanism, LineMechanism):
         return math.log(float((1 - self._ratio) / (1 + self._ratio)))
 
     def observe_within(self, counts: Counts, part: Alphabet) -> Evidence:
-        """See :meth:`Mechanism.observe_within`.
-
-        Here P(report | value) does not depend on which other values exist.
-        """
+        # Here P(report | value) does not depend on which other values exist.
         if isinstance(part.geometry, LineGeometry):
             mine: LineMechanism = replace(self, alphabet=part)  # type: ignore[type-var]  # it is a dataclass
             return mine.observe(counts)
@@ -454,11 +444,8 @@ class Geometric(UnboundedLineMechanism):
         return Proof(reason, "corollary consistency2", {"lambda times spacing": rate, "-log a": constant})
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`.
-
-        The column of a report beyond the alphabet is the border's column times a constant, at any distance. So the
-        report is counted at the border, and the constant goes into the offset.
-        """
+        # The column of a report beyond the alphabet is the border's column times a constant, at any distance. So the
+        # report is counted at the border, and the constant goes into the offset.
         low, high = self.alphabet.span
         self.refuse_strays(counts)
         clamped = add_up(np.clip(counts.reports, low, high), counts.counts)
@@ -521,7 +508,7 @@ class Laplace(UnboundedLineMechanism):
         return Line(self.alphabet.spacing, self.alphabet.unit)
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`; reports beyond the alphabet count at the border."""
+        # Reports beyond the alphabet count at the border.
         self.alphabet.require_listable()
         low, high = self.alphabet.span
         self.refuse_strays(counts)
@@ -582,7 +569,7 @@ class WrappedGeometric(MetricMechanism):
         return WrappedExponential(size, float(ratio), float(1 - ratio), around)
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`: alpha^d + alpha^(size - d), over a common denominator."""
+        # alpha^d + alpha^(size - d), over a common denominator.
         powers, size = power_weights(self._ratio, self.alphabet.size + 1), self.alphabet.size
         row = [powers[steps] + powers[size - steps] for steps in range(size)]
         # A circle looks the same from every value: all rows are rotations of the first.

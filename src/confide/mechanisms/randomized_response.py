@@ -20,10 +20,17 @@ from confide.channels import BitChannel, Channel, RandomizedResponseChannel
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.base import Mechanism, require_alphabet, require_finite, settle_epsilon
-from confide.mechanisms.facts import Bound, Facts, Premise, Proof
-from confide.mechanisms.guarantees import LocalDP, check_epsilon
-from confide.mechanisms.promises import epsilon_above
+from confide.mechanisms.base import (
+    Bound,
+    Facts,
+    Mechanism,
+    Premise,
+    Proof,
+    require_alphabet,
+    require_finite,
+    settle_epsilon,
+)
+from confide.mechanisms.guarantees import LocalDP, check_epsilon, epsilon_above
 from confide.mechanisms.sampling import Bits, PowerCoin, WeightRows, log_of, ratio_above, uniform_below
 from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry
 from confide.values.checks import check_positive
@@ -230,10 +237,7 @@ class UnaryEncoding(LocalMechanism):
         )
 
     def observe(self, counts: Counts) -> Evidence:
-        """See :meth:`Mechanism.observe`.
-
-        Columns are 1 + (e^epsilon - 1) bit_x; the offset contains the rest.
-        """
+        # Columns are 1 + (e^epsilon - 1) bit_x; the offset contains the rest.
         self.refuse_strays(counts)
         size, reports = self.alphabet.size, counts.reports
         chunks = (self.report_alphabet.unpack(reports[rows]) for rows in self._slices(len(reports)))
@@ -250,7 +254,7 @@ class UnaryEncoding(LocalMechanism):
         return [slice(start, start + step) for start in range(0, max(1, count), step)]
 
     def weights(self, index: int) -> list[int]:
-        """See :meth:`Mechanism.weights`; for bit vectors few enough to list."""
+        # For bit vectors few enough to list.
         self.report_alphabet.require_listable()
         own = (self.keep.denominator - self.keep.numerator, self.keep.numerator)
         set_, unset = self.flip.numerator, self.flip.denominator - self.flip.numerator
@@ -313,10 +317,7 @@ class Rappor(UnaryEncoding):
 
     @cached_property
     def keep(self) -> Fraction:
-        """See :attr:`UnaryEncoding.keep`.
-
-        (1 - p) / p is e^(-epsilon / 2), rounded up.
-        """
+        # (1 - p) / p is e^(-epsilon / 2), rounded up.
         return 1 / (1 + ratio_above(Fraction(self.epsilon) / 2))
 
     @property

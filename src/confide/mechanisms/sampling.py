@@ -163,7 +163,7 @@ class SeededBits(Bits):
     generator: np.random.Generator
 
     def octets(self, count: int) -> Octets:
-        """See :meth:`Bits.octets`; the rest of the last word is dropped."""
+        # The rest of the last word is dropped.
         words = self.generator.integers(0, 2**64, size=-(-count // 8), dtype=np.uint64)
         return words.astype("<u8", copy=False).view(np.uint8)[:count]
 
@@ -794,7 +794,7 @@ class PermanentBits(Bits):
 
     @property
     def fresh(self) -> Bits:
-        """See :attr:`Bits.fresh`: the operating system's secure generator."""
+        # The operating system's secure generator.
         return SecureBits()
 
 

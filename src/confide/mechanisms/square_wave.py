@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from confide.channels.windows import SquareWaveChannel
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
-from confide.mechanisms.base import require_alphabet, require_finite, settle_epsilon
-from confide.mechanisms.facts import Facts, Premise, Proof
+from confide.mechanisms.base import Facts, Premise, Proof, require_alphabet, require_finite, settle_epsilon
 from confide.mechanisms.randomized_response import LocalMechanism
 from confide.mechanisms.sampling import Bits, WeightRows, ratio_above, uniform_below
 from confide.values import Alphabet, Indices, LineGeometry, RingGeometry

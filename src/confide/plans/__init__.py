@@ -7,12 +7,22 @@
 True
 """
 
-from confide.plans.curves import Curve, Halving, Obstacle, Slope
 from confide.plans.guesses import SHAPES, Guess, as_guess
-from confide.plans.measures import Distance, Measure, Prediction, QueryWidth
-from confide.plans.planning import METHOD, REPEATS, SHAPE_REPEATS, Flattery, Outlook, Plan, plan
-from confide.plans.searches import Answer
-from confide.plans.simulations import Cache, Simulation, usual_cache
+from confide.plans.planning import (
+    METHOD,
+    REPEATS,
+    SHAPE_REPEATS,
+    Answer,
+    Curve,
+    Flattery,
+    Halving,
+    Obstacle,
+    Outlook,
+    Plan,
+    Slope,
+    plan,
+)
+from confide.plans.simulations import Cache, Distance, Measure, Prediction, QueryWidth, Simulation, usual_cache
 
 __all__ = [
     "METHOD",

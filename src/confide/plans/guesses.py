@@ -128,14 +128,8 @@ def _by_rank(name: str, size: int) -> FloatArray:
     return np.asarray(np.where(ranks <= leading, share / leading, (1 - share) / max(1, size - leading)))
 
 
-CURE = "Correct these rows; in Python, rejects=... sets them aside."
-
-
 PROBABILITY = "probability"
 """The column of a file that `confide estimate -o estimate.csv` writes."""
-
-ESTIMATE_COLUMNS = ((PROBABILITY,), (PROBABILITY, "low", "high"))
-"""Columns of such a file behind the value: without --interval, and with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +189,8 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
     'adult_ages'
     """
     alphabet = _listable(mechanism)
-    if rejects is not None and not _is_table(guess):
+    is_file = isinstance(guess, str | Path) and Path(guess).is_file()
+    if rejects is not None and not (is_file and Path(guess).suffix.lower() != ".json"):
         raise InvalidParameterError(
             f"rejects is for a guess that is a file of values, one row a person; got {guess!r}. Leave it out."
         )
@@ -233,10 +228,6 @@ def _listable(mechanism: Mechanism) -> Alphabet:
         )
     alphabet.require_listable()
     return alphabet
-
-
-def _is_table(guess: object) -> bool:
-    return isinstance(guess, str | Path) and Path(guess).is_file() and Path(guess).suffix.lower() != ".json"
 
 
 def _from_word(word: str, mechanism: Mechanism, name: str, rejects: str | Path | None) -> Guess:
@@ -328,7 +319,7 @@ def _from_values(path: Path, survey: Survey, rejects: str | Path | None) -> Gues
                 keep(rows.rejected)
     account.require_rows()
     if rejects is None:
-        account.require_usable(CURE)
+        account.require_usable("Correct these rows; in Python, rejects=... sets them aside.")
     account.require_any(survey.alphabet, "Values")
     if not account.people:
         raise DataFileError(f"The counts of {path} add up to 0; a distribution needs at least one person.")
@@ -353,7 +344,8 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
     with open_sheet(str(path)) as sheet:
         header = sheet.header
-    if tuple(header[_value_width(alphabet) :]) in ESTIMATE_COLUMNS:
+    # What stands behind the value in such a file: without --interval, and with it.
+    if tuple(header[_value_width(alphabet) :]) in ((PROBABILITY,), (PROBABILITY, "low", "high")):
         return True
     if PROBABILITY in header and name != PROBABILITY:
         raise DataFileError(

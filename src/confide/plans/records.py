@@ -9,17 +9,11 @@ from typing import Any
 
 from confide.check.shapes import bring
 from confide.data.files import alphabet_record, csv_text
-from confide.plans.curves import FARTHEST, Curve, Halving, Obstacle
-from confide.plans.measures import Measure, Prediction, QueryWidth
-from confide.plans.planning import Outlook, Plan
-from confide.plans.searches import Answer
-from confide.plans.settings import promise
+from confide.plans.planning import FARTHEST, Answer, Curve, Halving, Obstacle, Outlook, Plan
+from confide.plans.simulations import Measure, Prediction, QueryWidth, promise
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import remark_on
 from confide.values.wording import counted, listed, plural, with_unit
-
-BROKEN = 0.001
-"""Share of people by which a guess may miss a shape before that is said."""
 
 OBSTACLES = {
     Obstacle.NO_ERROR: "nothing is left to halve",
@@ -74,7 +68,8 @@ def _shape(plan: Plan) -> str:
         words += ", and each shape of the truth was brought to the nearest one of this kind"
     else:
         off = float(abs(bring(plan.guess.vector, plan.shape, plan.mechanism.alphabet) - plan.guess.vector).sum()) / 2
-        words += f"; the guess is {off:.1%} of people away from that" if off > BROKEN else ", as the guess is"
+        # A tenth of a percent of people is rounding, not a different shape.
+        words += f"; the guess is {off:.1%} of people away from that" if off > 0.001 else ", as the guess is"
     if plan.interval_widths is not None:
         shaped, free = plan.interval_widths
         words += f". The interval of the answer, at 95%, will be about {shaped:.3f} wide in it, and {free:.3f} without"
@@ -85,7 +80,7 @@ def expected(measure: Measure, prediction: Prediction) -> str:
     """Return an expected error with the plan's own margin.
 
     >>> from confide import Integers
-    >>> from confide.plans.measures import Distance
+    >>> from confide.plans.simulations import Distance
     >>> expected(Distance(Integers(0, 9, unit="year")), Prediction(0.5, 0.01, 25))
     '0.500 ± 0.021 years'
     """
@@ -213,13 +208,10 @@ def _own_error(plan: Plan) -> str:
     )
     if slope is None:
         return simulated
-    power = f"{_signed(slope.exponent)} (± {slope.margin:.2g})"
+    exponent = f"{slope.exponent:.2f}".replace("-", "\N{MINUS SIGN}")
+    power = f"{exponent} (± {slope.margin:.2g})"
     crowd = counted(plan.people, "person")
     return f"{simulated} Around {crowd} the error goes with people to the power {power}, as measured."
-
-
-def _signed(exponent: float) -> str:
-    return f"{exponent:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _by_epsilon(plan: Plan) -> str:

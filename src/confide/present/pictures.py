@@ -8,11 +8,9 @@ import numpy as np
 
 from confide.estimates.explanations import describe_value
 from confide.estimates.inference import Windows, percent
-from confide.plans.curves import Curve
-from confide.plans.measures import Prediction
-from confide.plans.planning import Plan
+from confide.plans.planning import Curve, Plan
 from confide.plans.records import expected
-from confide.plans.settings import promise
+from confide.plans.simulations import Prediction, promise
 from confide.present.figures import Panel, Role, draw_windows, style
 from confide.present.figures.panels import FloatArray
 from confide.present.summary import Listing, Part, Picture, Section

@@ -19,9 +19,8 @@ from confide.estimates.explanations import (
 from confide.mechanisms.audits import Audit
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import records as words_of
-from confide.plans.measures import Prediction
 from confide.plans.planning import Plan
-from confide.plans.settings import promise
+from confide.plans.simulations import Prediction, promise
 from confide.present import summary as say
 from confide.present.figures import draw_tradeoff
 from confide.present.pictures import tell_tradeoff

@@ -26,11 +26,9 @@ from confide.evidence.counts import Counts
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.sampling import Permanent
 from confide.plans import METHOD, Answer, Curve, Plan, Simulation, as_guess
-from confide.plans.measures import Measure, choose_measure, ignorance
-from confide.plans.planning import refuse_idle_target
+from confide.plans.planning import Goal, refuse_idle_target
 from confide.plans.records import answer_in_words, remarks
-from confide.plans.searches import Goal
-from confide.plans.settings import MOST_DRAWN, epsilon_of, has_matrix
+from confide.plans.simulations import MOST_DRAWN, Measure, choose_measure, epsilon_of, has_matrix, ignorance
 from confide.present.estimates import describe_seconds, summarise_reports
 from confide.present.figures.style import METHODS as COLOURS
 from confide.solve.methods import METHODS, Stacked

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.errors import NotInvertibleError
-from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.facts import Bound
+from confide.mechanisms.base import Bound, Mechanism, require_mechanism
 from confide.values.checks import as_distribution, check_positive
 
 

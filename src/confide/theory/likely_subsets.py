@@ -49,8 +49,7 @@ from numpy.typing import NDArray
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.evidence.counts import Counts, add_up, require_counts
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.base import Mechanism, require_mechanism
-from confide.mechanisms.facts import Premise
+from confide.mechanisms.base import Mechanism, Premise, require_mechanism
 from confide.theory.spectra import LIMITS
 from confide.values import Alphabet, Grid, Indices, LineGeometry, Selection, Values
 from confide.values.geometry import LARGEST_LATTICE

@@ -8,9 +8,8 @@ likelihood is enough.
 """
 
 from confide.estimates.inference.answers import Band, CrossTable, Interval, Parts, Prospect, level_of_each, percent
-from confide.estimates.inference.bases import Basis, Bootstrap, Likelihood
 from confide.estimates.inference.division import PROPORTION, Windows
-from confide.estimates.inference.inference import Inference, check_level
+from confide.estimates.inference.inference import Basis, Bootstrap, Inference, Likelihood, check_level
 
 __all__ = [
     "PROPORTION",

@@ -18,8 +18,7 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.estimates.inference.answers import Interval, error_of, in_words, percent
-from confide.estimates.inference.bases import Basis, Likelihood
-from confide.estimates.inference.inference import Inference, Question, ask, check_basis, check_level
+from confide.estimates.inference.inference import Basis, Inference, Likelihood, Question, ask, check_basis, check_level
 from confide.evidence.evidence import Evidence
 from confide.values import Alphabet, Grid, Indices, LineGeometry, PlaneGeometry, RingGeometry
 from confide.values.queries import Query

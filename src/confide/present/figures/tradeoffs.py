@@ -9,9 +9,8 @@ import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.mechanisms.guarantees import MetricPrivacy
-from confide.plans.curves import Curve
-from confide.plans.measures import Prediction
-from confide.plans.planning import Plan
+from confide.plans.planning import Curve, Plan
+from confide.plans.simulations import Prediction
 from confide.present.figures import style
 from confide.present.figures.panels import FloatArray
 from confide.present.figures.style import colors_of, mark_decades
