@@ -7,9 +7,13 @@ import pytest
 
 import confide as cf
 from confide.channels.base import FloatArray
-from confide.channels.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
-from confide.channels.mixed import Blocks
-from confide.channels.planar import ClampedPlanarConvolution
+from confide.channels.composed import Blocks
+from confide.channels.planar import (
+    ClampedPlanarConvolution,
+    PlanarKernel,
+    planar_geometric_kernel,
+    planar_laplace_kernel,
+)
 from confide.errors import TooLargeError
 from confide.solve.methods import stacked as module
 

@@ -310,8 +310,7 @@ class _Layer:
     @cached_property
     def covariance(self) -> FloatArray:
         """The covariance of the scores of one report."""
-        inner: FloatArray = (self.scores.T * self.counts) @ self.scores / max(self.total - 1, 1.0)
-        return inner
+        return (self.scores.T * self.counts) @ self.scores / max(self.total - 1, 1.0)
 
     def spread(self, size: float) -> float:
         """Return the factor that makes of it the covariance of the sum over a group, drawn without replacement."""
@@ -328,8 +327,7 @@ class _Layer:
             whole = np.rint(self.counts).astype(np.int64)
             size = min(size, int(whole.sum()))
             drawn = generator.multivariate_hypergeometric(whole, size, number, method="marginals")
-            exact: FloatArray = drawn @ self.scores
-            return exact
+            return drawn @ self.scores
         sums = np.empty((number, self.scores.shape[1]))
         rows = max(1, CHUNK // size)
         for begin in range(0, number, rows):
@@ -351,8 +349,7 @@ class _Layer:
         """The cell of each report; of evenly spaced ones where there are very many."""
         total = round(self.total)
         places = np.arange(total) if total <= MOST_NUMBERED else np.linspace(0, total - 1, MOST_NUMBERED)
-        cells: Indices = np.searchsorted(np.cumsum(self.counts), places + 0.5).clip(0, self.counts.size - 1)
-        return cells
+        return np.searchsorted(np.cumsum(self.counts), places + 0.5).clip(0, self.counts.size - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,8 +410,7 @@ class _Comparison:
     def _statistic(self, sums: FloatArray, law: FloatArray) -> FloatArray:
         """Return the weighted sum of squares of each row of sums, relative to its mean under the law."""
         mean = float(np.einsum("i,ij,jk,ik->", self.weights, self.whitening, law, self.whitening))
-        found: FloatArray = ((sums @ self.whitening.T) ** 2) @ self.weights / max(mean, 1e-300)
-        return found
+        return ((sums @ self.whitening.T) ** 2) @ self.weights / max(mean, 1e-300)
 
     def _chance(self, statistic: float, sizes: tuple[int, ...]) -> float:
         """Return the p-value: the rank among simulated groups or, beyond them all, their tail."""

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
-from confide.check.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Power, listed, rarity
-from confide.check.fit.bits import has_bits
-from confide.check.fit.tables import CellTable
+from confide.check.answers import CHANCE, LEVEL, SURE, FitVerdict, Power, listed, rarity
+from confide.check.cells import CellTable
+from confide.check.fit import has_bits
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence

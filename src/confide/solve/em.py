@@ -160,8 +160,7 @@ class RowStack:
         logs = np.log(outputs)
         # A vector by BLAS's dot, as Evidence has it; einsum takes six times as long there.
         means = self.frequencies @ logs if logs.ndim == 1 else np.einsum("ij,ij->i", self.frequencies, logs)
-        likelihoods: Numbers = self.totals * means + self.offsets
-        return likelihoods
+        return self.totals * means + self.offsets
 
     def certificates(self, gain: FloatArray) -> Numbers:
         """Return the certificate of each row; see :meth:`Evidence.certificate_of`."""

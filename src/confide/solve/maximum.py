@@ -19,8 +19,20 @@ from confide.channels import Channel, Dense, TwoSidedExponential
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve.em import RowStack, normalised, take_steps, uniform
-from confide.solve.search import FAIR_SHARE, LITTLE_OVERLAP, Clock, Found, Progress, curvature_of, longest_step, overlap
-from confide.solve.support_newton import MOST_FIRST_ATOMS, can_run_newton_cg, newton_cg, support_newton
+from confide.solve.support_newton import (
+    FAIR_SHARE,
+    LITTLE_OVERLAP,
+    MOST_FIRST_ATOMS,
+    Clock,
+    Found,
+    Progress,
+    can_run_newton_cg,
+    curvature_of,
+    longest_step,
+    newton_cg,
+    overlap,
+    support_newton,
+)
 
 Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
 Mask = NDArray[np.bool_]

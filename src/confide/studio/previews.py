@@ -21,7 +21,7 @@ from confide.present.estimates import summarise_reports
 from confide.studio.drafts import Draft, distance_words, guesses_of, labels_of, python_text, read_draft, values_record
 from confide.surveys.declarations import toml_value
 from confide.surveys.survey import Survey
-from confide.theory.consistency import largest_bound
+from confide.theory.identification import largest_bound
 from confide.values import Alphabet, PlaneGeometry
 from confide.values.wording import counted
 

@@ -14,8 +14,7 @@ from confide.errors import InvalidParameterError
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
 from confide.solve.em import Monitor, RowStack, take_steps, uniform
-from confide.solve.methods.base import Method, Progress, Solution
-from confide.solve.methods.mle import MLE
+from confide.solve.methods.base import MLE, Method, Progress, Solution
 from confide.values import Alphabet
 
 ROUGHLY = MLE(tolerance=0.01)
@@ -144,8 +143,7 @@ class Projected(Method):
 
     def _free(self, shares: FloatArray) -> FloatArray:
         """Return shares of components as shares of possible values."""
-        free: FloatArray = self.support.gather(self.mixture.spread(shares))
-        return free
+        return self.support.gather(self.mixture.spread(shares))
 
     def _nearest(self, distributions: FloatArray, total: float) -> FloatArray:
         """Return the component shares nearest to each distribution."""

@@ -553,8 +553,7 @@ def tail_of_ratio(ratio: FloatArray, expected: FloatArray, rank: int) -> FloatAr
     mean = means.sum(axis=-1) - rank
     safe = np.maximum(mean, 0.5)
     variance = np.maximum(variances.sum(axis=-1) - 2 * rank, safe)
-    tail: FloatArray = np.where(mean < 0.5, 1.0, gammaincc(safe**2 / variance, ratio * safe / variance))
-    return tail
+    return np.where(mean < 0.5, 1.0, gammaincc(safe**2 / variance, ratio * safe / variance))
 
 
 def deviance_moments(expected: FloatArray) -> tuple[FloatArray, FloatArray]:
