@@ -6,7 +6,8 @@ These are a stored matrix, k-RR in O(k), and unary encoding over the bit vectors
 (*flip*). RAPPOR has q = 1 - p, optimized unary encoding p = 1/2. The probability of a bit vector depends on x only
 through its bit x (paper, lemma probrappor, for RAPPOR). So a column of the channel, rescaled, is 1 + lift bit_x with 1
 + lift = p (1 - q) / (q (1 - p)). Sums over the bits of a vector use lookup tables: for each byte position, 256 partial
-sums made once per product."""
+sums made once per product.
+"""
 
 from __future__ import annotations
 

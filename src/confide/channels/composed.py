@@ -2,7 +2,8 @@
 
 **Mixtures.** A declared shape is a set of mixtures: theta = phi G, where phi is any distribution over the rows of G,
 and the rows are distributions over the values. Through a channel M, phi goes through G M. So all estimates, proofs and
-bounds for theta apply to phi, and thus to the distributions of that shape."""
+bounds for theta apply to phi, and thus to the distributions of that shape.
+"""
 
 from __future__ import annotations
 

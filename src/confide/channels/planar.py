@@ -34,7 +34,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from types import ModuleType
 from typing import Any
 
 import numpy as np

@@ -506,11 +506,6 @@ class Statistics:
         return np.array([self.p_value, self.residuals.max(), -self.residuals.min(), *self.scores])
 
 
-def solve(channel: Channel, counts: FloatArray) -> FloatArray:
-    """Return the maximum of the likelihood."""
-    return MLE(TOLERANCE, time_limit=60.0).solve(Evidence(channel, counts)).distribution
-
-
 def bounds_of(rows: FloatArray, among: FloatArray, room: float = 1.0) -> FloatArray:
     """Return the weighted Bonferroni bound of each row of statistics.
 

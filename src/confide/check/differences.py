@@ -118,10 +118,6 @@ FEWEST, RESOLUTION = 2000, 20
 MOST_DRAWN, ALL_DRAWN, CHUNK = 10_000_000, 120_000_000, 300_000
 """Reports that are drawn for groups of one size, at most; for all sizes together; and at a time."""
 
-MOST_NUMBERED = 4_000_000
-"""Reports that are numbered to be drawn from: of more, that many stand for all."""
-
-
 LARGE = 20_000
 """Reports past which means of scores, all of them bounded, are normal as far as anyone can tell."""
 
@@ -348,7 +344,9 @@ class _Layer:
     def _cells(self) -> Indices:
         """The cell of each report; of evenly spaced ones where there are very many."""
         total = round(self.total)
-        places = np.arange(total) if total <= MOST_NUMBERED else np.linspace(0, total - 1, MOST_NUMBERED)
+        # Of more reports than are numbered to be drawn from, that many stand for all.
+        most = 4_000_000
+        places = np.arange(total) if total <= most else np.linspace(0, total - 1, most)
         return np.searchsorted(np.cumsum(self.counts), places + 0.5).clip(0, self.counts.size - 1)
 
 

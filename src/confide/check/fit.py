@@ -41,6 +41,7 @@ from confide.check.cells import (
     HONEST,
     LARGEST_TESTED,
     LOUD,
+    TOLERANCE,
     TWICE,
     WEIGHTS,
     Group,
@@ -51,7 +52,6 @@ from confide.check.cells import (
     name_of,
     noncentral_power,
     scaled,
-    solve,
     tail_of_ratio,
 )
 from confide.errors import InvalidCountsError, InvalidParameterError
@@ -59,6 +59,7 @@ from confide.evidence.counts import Counts, merge, require_counts
 from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
 from confide.solve.em import RowStack, normalised, take_steps, uniform
+from confide.solve.methods import MLE
 from confide.values import Alphabet, Integers, LineGeometry
 from confide.values.checks import require_kinds
 from confide.values.wording import counted
@@ -621,7 +622,8 @@ def _between(tables: Tables, wrong: float, right: float) -> float:
 
 
 def _chance_at(tables: Tables, channel: Channel) -> float:
-    return Statistics(tables, tables.counts, solve(channel, tables.counts), channel).p_value
+    best = MLE(TOLERANCE, time_limit=60.0).solve(Evidence(channel, tables.counts)).distribution
+    return Statistics(tables, tables.counts, best, channel).p_value
 
 
 REPLICATES = 999

@@ -26,7 +26,7 @@ from confide.solve.support_newton import (
     Clock,
     Found,
     Progress,
-    can_run_newton_cg,
+    StationaryPlane,
     curvature_of,
     longest_step,
     newton_cg,
@@ -92,12 +92,12 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
         yield follow_path
         return
     is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and overlap(channel) < LITTLE_OVERLAP
-    if is_sharp and can_run_newton_cg(evidence):
+    if is_sharp and StationaryPlane.of(channel) is not None:
         yield newton_cg
     yield support_newton
     if can_follow_path(evidence):
         yield follow_path
-    if not is_sharp and can_run_newton_cg(evidence):
+    if not is_sharp and StationaryPlane.of(channel) is not None:
         yield newton_cg
 
 

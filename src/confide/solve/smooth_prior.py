@@ -51,9 +51,6 @@ from confide.evidence.evidence import Evidence
 from confide.solve.support_newton import NonnegativeProgramme
 from confide.values.checks import read_only
 
-STENCILS = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}
-"""Differences of the first, second and third order."""
-
 
 @dataclass(frozen=True, eq=False)
 class Knots:
@@ -125,10 +122,11 @@ def roughness(layout: Layout, size: int, order: int) -> FloatArray:
     box[slice(None) if layout.places is None else layout.places] = np.arange(size)
     box = box.reshape(layout.shape)
     penalty = np.zeros((size, size))
+    stencils = {1: (-1.0, 1.0), 2: (1.0, -2.0, 1.0), 3: (-1.0, 3.0, -3.0, 1.0)}  # differences, by their order
     for axis in range(box.ndim):
         if box.shape[axis] > order:
             runs = np.lib.stride_tricks.sliding_window_view(box, order + 1, axis=axis)
-            _add(penalty, runs.reshape(-1, order + 1), STENCILS[order])
+            _add(penalty, runs.reshape(-1, order + 1), stencils[order])
     if box.ndim == 2 and order == 2:
         corners = np.stack([box[:-1, :-1], box[:-1, 1:], box[1:, :-1], box[1:, 1:]], axis=-1)
         # The mixed second difference over the four corners of a square.
@@ -623,9 +621,6 @@ def _likelihood(problem: Problem, theta: FloatArray, outputs: FloatArray) -> flo
     return problem.evidence.total * (float(shares @ np.log(outputs)) - float(theta.sum()) - problem.spiked_share)
 
 
-SHORTER = 0.3
-"""Factor on the length of a row's steps once one of them has not lifted it."""
-
 LEAST = 1e-300
 
 
@@ -754,7 +749,8 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
         tried = hill.stand(now.counts, now.heights + step)
         better = tried.height >= now.height
         before, now = now, now.taking(better, tried)
-        lengths = np.where(better, np.minimum(1.0, lengths / SHORTER), lengths * SHORTER)
+        # Steps get shorter once one of them has not lifted a row, and longer again after one that has.
+        lengths = np.where(better, np.minimum(1.0, lengths / 0.3), lengths * 0.3)
         # The next direction, by Polak and Ribiere's rule; where that does not lead up, the plain one.
         kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, LEAST), 0.0)
         conjugate = now.solved + kept[:, None] * direction

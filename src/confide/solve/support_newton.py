@@ -18,7 +18,8 @@ gradients with products through push and pull.
 Below stand the parts of every search for a maximum: limits, the best point so far, accelerated EM to begin with, where
 to look next, the quadratic programme that gives a Newton step on non-negative weights, the line search along it, and
 the Hessian: from whole rows of the atoms, or on large planes from a model of it. The atoms are one composite, a whole
-distribution that moves as one, and single values."""
+distribution that moves as one, and single values.
+"""
 
 from __future__ import annotations
 
@@ -157,7 +158,9 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
         if number - found.iteration > 6 and not support.curvature.is_exact and entries <= LARGEST_ROWS:
             support.curvature = FromRows(support.composite_outputs)
             support.curvature.grow(evidence, support.values)
-        support.grow(evidence, _missing(evidence, gain, support.most_new_atoms))
+        # The values that promise the most are local maxima of the gain above one.
+        missing = peaks(gain, evidence.channel.layout)
+        support.grow(evidence, highest(missing[gain[missing] > 1], gain, support.most_new_atoms))
         if support.is_too_wide(evidence):
             break
         if not _newton(evidence, support, outputs, gain, clock):
@@ -171,12 +174,6 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
         found = found.better_of(support.distribution(), evidence.certificate_of(gain), number)
         progress(number, outputs)
     return found
-
-
-def _missing(evidence: Evidence, gain: FloatArray, count: int) -> Indices:
-    """Return the values that promise the most: local maxima of the gain above one."""
-    found = peaks(gain, evidence.channel.layout)
-    return highest(found[gain[found] > 1], gain, count)
 
 
 def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray, clock: Clock) -> bool:
@@ -241,11 +238,6 @@ def _corrected_step(
 
 LOOSEST, TIGHTEST = 0.1, 1e-4
 """The residual at which conjugate gradients end, relative to the slope: loose while steps are long."""
-
-
-def can_run_newton_cg(evidence: Evidence) -> bool:
-    """Whether the channel is a plane whose diagonal of the curvature is known."""
-    return StationaryPlane.of(evidence.channel) is not None
 
 
 def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:

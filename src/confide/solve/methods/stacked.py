@@ -42,8 +42,6 @@ LARGEST_ANSWERED = 3000
 STEPS_TO_REPORTERS = 4
 """EM steps from the population that the prior describes towards those who reported: measured, not derived."""
 
-ORDINALS = {1: "first", 2: "second", 3: "third"}
-
 UNIFORM_BEFOREHAND = {(0, False): 0.5, (1, True): 0.05, (1, False): 0.1, (2, True): 0.005, (2, False): 0.8}
 """Prior probability of the uniform distribution, by how many axes the values have, and whether the
 mechanism blurs a value into its neighbours; the others share the rest. Measured, not derived.
@@ -231,7 +229,7 @@ def _explain_average(fits: Sequence[PriorFit], shares: FloatArray) -> str:
     kind = (
         "a pull towards the uniform distribution"
         if best.order == 0
-        else f"a prior on {ORDINALS[best.order]} differences"
+        else f"a prior on {('first', 'second', 'third')[best.order - 1]} differences"
     )
     return f"averaged over {len(fits)} priors by their evidence; the likeliest is {kind} of weight {best.weight:.2g}"
 
