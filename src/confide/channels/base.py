@@ -439,7 +439,7 @@ class RandomizedResponseChannel(Channel):
         return (self.keep - self.other) * distribution + self.other * total
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`; the matrix is symmetric."""
+        # The matrix is symmetric.
         self.check_length(weights, 1)
         return self.push(weights)
 
@@ -451,10 +451,7 @@ class RandomizedResponseChannel(Channel):
         return np.where(values[:, None] == np.arange(self.size), self.keep, self.other)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`.
-
-        Solves (keep - other) w + other sum(w) = q, where sum(w) = sum(q).
-        """
+        # Solves (keep - other) w + other sum(w) = q, where sum(w) = sum(q).
         total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
         return (frequencies - self.other * total) / (self.keep - self.other)
 
@@ -510,7 +507,7 @@ class BitChannel(Channel):
         return self.packed if self.lift else None
 
     def unbit(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unbit`; P(bit x) = q + (p - q) theta_x."""
+        # P(bit x) = q + (p - q) theta_x.
         if not self.lift:
             raise NotInvertibleError(
                 f"Bits are set with probability {float(self.keep):g} whatever the value, so they say nothing."

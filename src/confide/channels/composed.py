@@ -55,7 +55,7 @@ class Composed(Channel):
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`; an entry is a sum over intermediate outputs."""
+        # An entry is a sum over intermediate outputs.
         return self.first.entry_error + self.second.entry_error + (self.first.shape[1] + 3) * UNIT
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
@@ -212,7 +212,7 @@ class Kronecker(Channel):
         return self._along(1, frequencies, is_inverse=True)
 
     def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`; the inverse is a Kronecker product too."""
+        # The inverse is a Kronecker product too.
         require_square(self.shape)
         lengths: FloatArray = np.ones(1)
         for part in self.parts:
@@ -475,7 +475,7 @@ class Runs:
         return np.cumsum(weights, axis=-1) / self._lengths
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:
-        """See :meth:`Block.nearest`; pools adjacent violators."""
+        # Pools adjacent violators.
         falling = shares[..., ::-1] if self.is_rising else shares
         rows = np.array([_pooled(row) for row in falling])
         # The share of a run is its length times the step down after it; after the last one comes nothing.
@@ -527,7 +527,7 @@ class Table:
         return weights @ self.matrix.T
 
     def nearest(self, shares: FloatArray) -> FloatArray | None:  # noqa: ARG002 (one contract)
-        """See :meth:`Block.nearest`: there is no closed form."""
+        # There is no closed form.
         return None
 
 
@@ -573,7 +573,7 @@ class Blocks:
         return np.asarray(self.nearest(weights) / self._sizes)
 
     def nearest(self, shares: FloatArray) -> FloatArray:
-        """See :meth:`Block.nearest`: the sum over each block."""
+        # The sum over each block.
         tables = shares.reshape(*shares.shape[:-1], *self.shape)
         for axis in (-2, -1):
             tables = np.add.reduceat(tables, np.arange(0, tables.shape[axis], self.side), axis=axis)
@@ -708,7 +708,7 @@ class Mixed(Channel):
 
     @property
     def entry_error(self) -> float:
-        """See :attr:`Channel.entry_error`; an entry is a sum over values."""
+        # An entry is a sum over values.
         return self.base.entry_error + (self.base.shape[0] + 3) * UNIT
 
     @property

@@ -133,23 +133,18 @@ class TwoSidedExponential(Channel):
 
     @property
     def line(self) -> TwoSidedExponential | None:
-        """See :attr:`Channel.line`; itself if T^-1 gives M without cancellation.
-
-        A diagonal is then a small correction to that of T; for a tiny alpha it would be huge.
-        """
+        # Itself if T^-1 gives M without cancellation.
+        # A diagonal is then a small correction to that of T; for a tiny alpha it would be huge.
         # e^-12: the smallest ratio for which a diagonal of its own is a correction of less than 1,000 times itself.
         return self if self.diagonal is None or self.ratio > math.exp(-12) else None
 
     def rescaled(self, factors: FloatArray) -> TwoSidedExponential:
-        """See :meth:`Channel.rescaled`; a line stays a line, which solves fast."""
+        # A line stays a line, which solves fast.
         rows = factors if self.rows is None else self.rows * factors
         return replace(self, rows=rows, diagonal=None if self.diagonal is None else self.diagonal * factors)
 
     def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`.
-
-        Row z of the inverse has entries only at z - 1, z and z + 1.
-        """
+        # Row z of the inverse has entries only at z - 1, z and z + 1.
         if self.diagonal is not None:
             return super().inverse_lengths()
         size = self.shape[0]
@@ -185,11 +180,8 @@ class TwoSidedExponential(Channel):
         return (self.diagonal if self.rows is None else self.diagonal / self.rows) - self.columns
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`.
-
-        With E = extra and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which is
-        tridiagonal; without an extra it is diagonal.
-        """
+        # With E = extra and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which is
+        # tridiagonal; without an extra it is diagonal.
         if self.line is None:
             return super().unpush(frequencies)
         size = self.columns.size
@@ -455,7 +447,7 @@ class WrappedExponential(Channel):
         return self._peak * self._smear(distribution)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`; the matrix is symmetric."""
+        # The matrix is symmetric.
         self.check_length(weights, 1)
         return self._peak * self._smear(weights)
 

@@ -320,17 +320,17 @@ class MatrixPerRow(Channel):
         return self.matrices.shape[1], self.matrices.shape[2]
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`; one row a matrix."""
+        # One row a matrix.
         pushed: FloatArray = np.matmul(distribution[:, None, :], self.matrices)[:, 0]
         return pushed
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`; one row a matrix."""
+        # One row a matrix.
         pulled: FloatArray = np.matmul(self.matrices, weights[:, :, None])[:, :, 0]
         return pulled
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`; these rows of every matrix."""
+        # These rows of every matrix.
         return self.matrices[:, values]
 
 
@@ -382,7 +382,7 @@ class GoodCertificate(StoppingRule):
         return step.certificates <= self.tolerance
 
     def confirm(self, step: Step, row: int) -> bool:
-        """See :meth:`StoppingRule.confirm`; proves the certificate despite rounding of g."""
+        # Proves the certificate despite rounding of g.
         total = float(np.atleast_1d(step.rows.totals)[row])
         highest = float(np.atleast_2d(step.gain)[row].max())
         if certificate_bound(highest, total, ROUNDING * total) + ROUNDING * total <= self.tolerance:

@@ -27,7 +27,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from confide.channels.base import Channel, FloatArray, Indices, Layout
+from confide.channels.planar import fft_module
 from confide.evidence.evidence import Evidence
 from confide.solve.em import RowStack, Step
 from confide.values.limits import MOST_STORED
@@ -695,8 +696,8 @@ class StationaryPlane:
         if not bool(np.allclose(picture, moved, rtol=1e-6, atol=1e-12 * float(picture.max()))):
             return None
         # The autocorrelation of an even kernel, known in one quadrant, at the displacements of that quadrant.
-        wide = (_fft().next_fast_len(3 * shape[0]), _fft().next_fast_len(3 * shape[1], real=True))
-        table = _fft().irfft2(_spectrum(kernel, wide) ** 2, wide)[: shape[0], : shape[1]]
+        wide = (fft_module().next_fast_len(3 * shape[0]), fft_module().next_fast_len(3 * shape[1], real=True))
+        table = fft_module().irfft2(_spectrum(kernel, wide) ** 2, wide)[: shape[0], : shape[1]]
         correlation, padded = table / table[0, 0], _padded(shape)
         groups = _rim(shape, correlation)
         # What each row is, times the kernel: from the share of it that stays inside the rim.
@@ -733,9 +734,9 @@ class StationaryPlane:
 def _laid_over(weights: FloatArray, spectrum: FloatArray, shape: tuple[int, int]) -> FloatArray:
     """Return the convolution of weights with a table whose transform is given."""
     padded = _padded(shape)
-    transformed = _fft().rfft2(weights.reshape(shape), padded)
+    transformed = fft_module().rfft2(weights.reshape(shape), padded)
     transformed *= spectrum
-    laid: FloatArray = _fft().irfft2(transformed, padded)[: shape[0], : shape[1]].reshape(-1)
+    laid: FloatArray = fft_module().irfft2(transformed, padded)[: shape[0], : shape[1]].reshape(-1)
     return laid
 
 
@@ -744,12 +745,12 @@ def _spectrum(quadrant: FloatArray, padded: tuple[int, int]) -> FloatArray:
     rows, columns = (np.arange(1 - length, length) for length in quadrant.shape)
     circle = np.zeros(padded)
     circle[np.ix_(rows % padded[0], columns % padded[1])] = quadrant[np.ix_(np.abs(rows), np.abs(columns))]
-    spectrum: FloatArray = _fft().rfft2(circle).real
+    spectrum: FloatArray = fft_module().rfft2(circle).real
     return spectrum
 
 
 def _padded(shape: tuple[int, ...]) -> tuple[int, int]:
-    return _fft().next_fast_len(2 * shape[0] - 1), _fft().next_fast_len(2 * shape[1] - 1, real=True)
+    return fft_module().next_fast_len(2 * shape[0] - 1), fft_module().next_fast_len(2 * shape[1] - 1, real=True)
 
 
 def _rim(shape: tuple[int, int], correlation: FloatArray) -> list[Indices]:
@@ -763,13 +764,6 @@ def _rim(shape: tuple[int, int], correlation: FloatArray) -> list[Indices]:
     for edge in (cells[0, 1:-1], cells[-1, 1:-1], cells[1:-1, 0], cells[1:-1, -1]):
         groups += np.split(edge, range(side, edge.size, side))
     return groups
-
-
-def _fft() -> Any:
-    # scipy.fft takes a while to import, and only planes need it.
-    import scipy.fft
-
-    return scipy.fft
 
 
 @dataclass

@@ -277,7 +277,7 @@ class IBU(EMMethod):
 
     @property
     def seeks_maximum(self) -> bool:
-        """See :attr:`Method.seeks_maximum`; held-out reports stop it elsewhere on purpose."""
+        # Held-out reports stop it elsewhere on purpose.
         return self.stop != "held-out"
 
     @property
@@ -296,10 +296,8 @@ class IBU(EMMethod):
     def solve_many(
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`; held-out replicates take as many steps as the pilot.
-
-        To hold out anew from each replicate would take many times as long, and the number of steps varies little.
-        """
+        # Held-out replicates take as many steps as the pilot.
+        # To hold out anew from each replicate would take many times as long, and the number of steps varies little.
         is_apart = self.stop == "held-out" and pilot is None  # each group has folds, and a number of steps, of its own
         solve_many = Method.solve_many if is_apart else EMMethod.solve_many
         return solve_many(self, evidence, counts, pilot=pilot, progress=progress)
@@ -519,7 +517,7 @@ class MLE(Method):
         pilot: Solution | None = None,  # noqa: ARG002 (nothing to keep of it)
         progress: Progress | None = None,
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`; rows over a small channel are solved side by side."""
+        # Rows over a small channel are solved side by side.
         from confide.solve.maximum import can_solve_together, maxima
 
         channel = evidence.channel

@@ -108,7 +108,7 @@ class Smooth(Method):
     def solve_many(
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`; fits of the mean move to each replicate."""
+        # Fits of the mean move to each replicate.
         if pilot is None:
             return super().solve_many(evidence, counts, progress=progress)
         mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
@@ -340,7 +340,7 @@ class Stacked(Method):
         check_count("seed", self.seed, 0)
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
-        """See :meth:`Method.solve`; the monitor follows a candidate solved alone."""
+        # The monitor follows a candidate solved alone.
         reason, blocks = why_not_hold_out(evidence, self.folds), blocks_of(evidence)
         solved = None if blocks is None else solve_in_blocks(evidence, self, blocks)
         if solved is not None:
@@ -361,11 +361,9 @@ class Stacked(Method):
     def solve_many(
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
-        """See :meth:`Method.solve_many`; most replicates borrow shares from a few.
-
-        To weigh them anew for each would take many times as long. Where the reports themselves could not be split into
-        folds, or there are very many values, the shares of the pilot serve all.
-        """
+        # Most replicates borrow shares from a few.
+        # To weigh them anew for each would take many times as long. Where the reports themselves could not be split
+        # into folds, or there are very many values, the shares of the pilot serve all.
         if pilot is None:
             return self._solve_rows(evidence, counts, progress)
         is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
