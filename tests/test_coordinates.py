@@ -9,7 +9,7 @@ import pytest
 
 import confide as cf
 from confide.channels import kernel_in_blocks
-from confide.channels.planar import PlanarKernel, planar_laplace_kernel
+from confide.channels.kernels import PlanarKernel, planar_laplace_kernel
 from confide.data.counting import count
 from confide.data.files import privatize_file, read_report_rows, read_values
 from confide.errors import InvalidParameterError, ValueOutsideAlphabetError

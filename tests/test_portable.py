@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.channels import planar
+from confide.channels import kernels
 from confide.mechanisms.planar import nearest_cells
 from confide.mechanisms.promises import epsilon_above
 from confide.mechanisms.sampling import log_of
@@ -34,7 +34,7 @@ PATTERNS = (
     "values/*.py",
     "surveys/survey.py",
     "surveys/declarations.py",
-    "channels/planar.py",
+    "channels/kernels.py",
     "mechanisms/exponential.py",
     "mechanisms/from_matrix.py",
     "mechanisms/planar.py",
@@ -154,7 +154,7 @@ NUDGED = (
 
 def test_an_ulp_in_any_function_of_the_library_changes_no_document(monkeypatch: pytest.MonkeyPatch) -> None:
     before = sound_digest()
-    for cached in (planar.sum_rule, planar._unit_rule):
+    for cached in (kernels.sum_rule, kernels._unit_rule):
         cached.cache_clear()
     for module in (math, np):
         for name in NUDGED:

@@ -40,7 +40,7 @@ from confide.channels import (
     TwoSidedExponential,
     VerticalStack,
 )
-from confide.channels.planar import planar_geometric_kernel
+from confide.channels.kernels import planar_geometric_kernel
 from confide.errors import NotInvertibleError
 
 FloatArray = NDArray[np.float64]

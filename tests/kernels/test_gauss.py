@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 from tests.cases import each
 
-from confide.channels.planar import NODES, interval_rule, sum_rule, tail_rule
+from confide.channels.kernels import NODES, interval_rule, sum_rule, tail_rule
 
 
 @each("nodes", [1, 2, 6, 10, 24])

@@ -14,7 +14,7 @@ from tests.laws.exact import assert_promise_kept
 from tests.laws.formulas import lattice_sum
 
 from confide import Grid, TruncatedPlanarGeometric, TruncatedPlanarLaplace, audit
-from confide.channels.planar import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
+from confide.channels.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 
 Make = Callable[[tuple[int, int], float], PlanarKernel]
 

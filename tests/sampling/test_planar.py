@@ -16,7 +16,7 @@ from tests.laws.formulas import lattice_sum
 from tests.sampling.scripted import LARGEST_WORD, ScriptedBits
 
 from confide import Grid, PlanarGeometric, TruncatedPlanarGeometric
-from confide.channels.planar import planar_geometric_kernel
+from confide.channels.kernels import planar_geometric_kernel
 from confide.mechanisms import sampling
 from confide.mechanisms.sampling import PlanarGeometricNoise, ProductNoise, TableNoise, as_bits
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels.planar import planar_geometric_kernel
+from confide.channels.kernels import planar_geometric_kernel
 from confide.errors import ConfideError
 from confide.mechanisms.base import Mechanism
 from confide.mechanisms.facts import LatticeNoise

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide import channels
-from confide.channels.planar import DEEPEST, planar_geometric_kernel
+from confide.channels.kernels import DEEPEST, planar_geometric_kernel
 from confide.errors import InvalidParameterError
 from confide.mechanisms.base import LARGEST_TABLE, MetricMechanism, require_finite, require_tabled, settle_epsilon
 from confide.mechanisms.facts import POSITIVE_DEFINITE, Facts, LatticeNoise, Premise, Proof

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from confide import channels
 from confide.channels import Dense, Embedded, Kronecker
-from confide.channels.planar import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
+from confide.channels.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts, add_up
 from confide.evidence.evidence import Evidence
