@@ -31,7 +31,7 @@ ROOMS = {
     "solve": 2_860,
     "collector": 2_720,
     "check": 1_830,
-    "channels": 1_510,
+    "channels": 1_520,
     "plans": 1_530,
     "theory": 1_325,
     "studio": 1_450,

@@ -151,11 +151,6 @@ class CellTable:
         summed = np.bincount(layout.cells[reachable], per_output[reachable], layout.size).astype(np.float64)
         return cls(layout, summed, per_output[reachable])
 
-    @property
-    def channel(self) -> Channel:
-        """P(cell | value)."""
-        return self.layout.channel
-
     @cached_property
     def total(self) -> float:
         """Number of reports."""
@@ -311,7 +306,7 @@ class Tables:
     @cached_property
     def channel(self) -> Channel:
         """P(cell | value), the parts side by side."""
-        channels = tuple(part.channel for part in self.parts)
+        channels = tuple(part.layout.channel for part in self.parts)
         return channels[0] if len(channels) == 1 else ColumnStack(channels)
 
     @property

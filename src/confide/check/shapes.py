@@ -159,7 +159,7 @@ def _listed_part(counts: Counts, mechanism: Mechanism) -> Evidence:
     table = CellTable.of(counts, mechanism, None, is_alone=False)
     if table.layout.has_blocks:
         return mechanism.observe(counts)
-    return Evidence(table.channel, table.counts)
+    return Evidence(table.layout.channel, table.counts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,18 +30,9 @@ from confide.evidence.counts import Counts, require_counts
 from confide.evidence.shapes import Shape
 from confide.mechanisms.base import Mechanism, require_mechanism
 from confide.mechanisms.facts import Bound
+from confide.theory import identification as theory
 from confide.theory import maximum_set as concave
-from confide.theory.identification import (
-    Consistency,
-    Identification,
-    InversionError,
-    Partition,
-    consistency,
-    identification,
-    inversion_error,
-    partition,
-    query_identification,
-)
+from confide.theory.identification import Identification, Partition, identification, partition, query_identification
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.maximum_set import Concavity, MaximumSet, maximum_set, maximum_set_of
 from confide.theory.spectra import LIMITS
@@ -184,9 +175,9 @@ class Diagnosis(Shown):
     mechanism: Mechanism
     counts: Counts | None
     identification: Identification
-    consistency: Consistency
+    consistency: theory.Consistency
     partition: Partition | None
-    inversion: InversionError
+    inversion: theory.InversionError
     concavity: Concavity | None = None
     uniqueness: Finding | None = None
     chance: ConcavityChance | None = None
@@ -372,9 +363,9 @@ def diagnose(
         mechanism=mechanism,
         counts=counts,
         identification=known,
-        consistency=consistency(mechanism, known),
+        consistency=theory.consistency(mechanism, known),
         partition=partition(mechanism, known) if mechanism.alphabet.is_finite else None,
-        inversion=inversion_error(mechanism, None if counts is None else counts.total),
+        inversion=theory.inversion_error(mechanism, None if counts is None else counts.total),
         concavity=concavity,
         uniqueness=unique,
         chance=chance,

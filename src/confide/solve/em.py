@@ -280,10 +280,6 @@ class EM(Iterator[Step]):
         self.step = self.step.following(self._adjust)
         return self.step
 
-    def keep(self, places: Indices) -> None:
-        """Go on with some of the rows alone."""
-        self.step = self.step.only(places)
-
 
 def take_steps(rows: RowStack, start: FloatArray, number: int, adjust: Adjust | None = None) -> Step:
     """Return the last of a fixed number of EM steps.
@@ -461,6 +457,6 @@ def climb(
         if not left.size:
             break
         if SET_ASIDE * (is_open.size - left.size) >= is_open.size:
-            em.keep(left)
+            em.step = step.only(left)
             places, is_open = places[left], is_open[left]
     return [endings[place] for place in range(len(rows))]

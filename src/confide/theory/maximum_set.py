@@ -201,11 +201,6 @@ class MaximumSet:
         return int(self.flat.basis.shape[0])
 
     @property
-    def spectrum(self) -> Spectrum:
-        """The singular values behind the directions."""
-        return self.flat.spectrum
-
-    @property
     def is_settled(self) -> bool:
         """Whether the directions are beyond doubt; if not, there may be fewer."""
         return self.flat.spectrum.is_sharp

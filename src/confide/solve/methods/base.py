@@ -366,7 +366,7 @@ def best_numbers_of_steps(
             if not left.size:
                 break
             if left.size < len(step.rows):
-                em.keep(left)
+                em.step = step.only(left)
     return race.earliest()
 
 

@@ -559,7 +559,7 @@ def _after(em: EM, steps: Indices) -> FloatArray:
             left = np.flatnonzero(~is_done)
             if not left.size:
                 break
-            em.keep(left)
+            em.step = step.only(left)
             places = places[left]
     return theta
 
