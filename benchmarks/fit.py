@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 import confide as cf
 from benchmarks.timing import machine, print_table, verdict
-from confide.check.fit import FitVerdict, fit, fit_groups, fit_pool
+from confide.check.answers import FitVerdict
+from confide.check.fit import fit, fit_groups, fit_pool
 
 FloatArray = NDArray[np.float64]
 Survey = Callable[[np.random.Generator], tuple[bool, str]]

@@ -159,7 +159,7 @@ def test_products_of_long_lines_are_those_of_short_ones(monkeypatch: pytest.Monk
     """Past the size at which the matrix is stored, products go through G and M one after the other."""
     base, mixture = Dense(np.random.default_rng(4).dirichlet(np.ones(13), size=10)), _mixture("rising to 6")
     stored = Mixed(base, mixture).dense()
-    monkeypatch.setattr("confide.channels.mixed.SMALL", 1)
+    monkeypatch.setattr("confide.channels.composed.SMALL", 1)
     channel, shares = Mixed(base, mixture), np.random.default_rng(5).dirichlet(np.ones(10))
     weights = np.arange(13.0)
     np.testing.assert_allclose(channel.dense(), stored, rtol=1e-13)

@@ -53,7 +53,7 @@ BOUND_COLUMNS = {
 
 def compute_bounds() -> dict[str, Table]:
     """Return bound, exact mean squared error and mean over drawn populations, each times n."""
-    from confide.theory.inversion_error import inversion_error
+    from confide.theory.identification import inversion_error
 
     rows = []
     for data, blur, printed in CASES:

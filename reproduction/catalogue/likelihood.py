@@ -84,8 +84,7 @@ def _heights(name: str) -> Iterator[dict[str, Any]]:
 
 def _facts(name: str) -> dict[str, Any]:
     """Return the verdicts of theory, and the two ends of the set of maxima."""
-    from confide.theory.concavity import strict_concavity, uniqueness
-    from confide.theory.maximum_set import maximum_set
+    from confide.theory.maximum_set import maximum_set, strict_concavity, uniqueness
 
     matrix, reports = CASES[name]
     mechanism, counts = FromMatrix(THREE_VALUES, matrix), tally(list(reports))
@@ -169,7 +168,7 @@ CONCAVITY_COLUMNS = {
 
 def compute_concavity() -> dict[str, Table]:
     """Return the bound for each number of people, and the share of drawn populations with a strictly concave L."""
-    from confide.theory.concavity import concavity_chance
+    from confide.theory.maximum_set import concavity_chance
 
     rows = []
     for epsilon in LEVELS:

@@ -7,8 +7,8 @@ import pytest
 
 import confide as cf
 from confide.channels.base import FloatArray
+from confide.channels.composed import Blocks
 from confide.channels.kernels import PlanarKernel, planar_geometric_kernel, planar_laplace_kernel
-from confide.channels.mixed import Blocks
 from confide.channels.planar import ClampedPlanarConvolution
 from confide.errors import TooLargeError
 from confide.solve.methods import stacked as module

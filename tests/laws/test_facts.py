@@ -18,8 +18,7 @@ from tests.theory.dense import matrix_of, some_reports
 import confide as cf
 from confide.mechanisms.base import Bound, Facts, Premise, Proof
 from confide.mechanisms.finite import is_positive_definite
-from confide.theory.consistency import consistency, is_positive, log_smallest
-from confide.theory.inversion_error import inversion_error
+from confide.theory.identification import consistency, inversion_error, is_positive, log_smallest
 from confide.theory.verdicts import Verdict
 from confide.values.metrics import SumMetric
 

@@ -23,10 +23,9 @@ from confide.errors import DataFileError, InvalidParameterError, NotInvertibleEr
 from confide.estimates.explanations import describe_mechanism
 from confide.mechanisms.sampling import ratio_above
 from confide.present.pages import diagnosis_page, estimate_page
-from confide.solve.search import Clock
-from confide.solve.support_newton import support_newton
-from confide.theory.concavity import concavity_chance, strict_concavity
-from confide.theory.consistency import is_positive, log_smallest
+from confide.solve.support_newton import Clock, support_newton
+from confide.theory.identification import is_positive, log_smallest
+from confide.theory.maximum_set import concavity_chance, strict_concavity
 from confide.theory.verdicts import Verdict
 
 Array = NDArray[np.float64]

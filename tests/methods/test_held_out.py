@@ -23,7 +23,7 @@ from confide import (
 from confide.channels import Dense
 from confide.errors import InvalidCountsError
 from confide.evidence.evidence import Evidence
-from confide.solve.methods.ibu import Folds, best_numbers_of_steps
+from confide.solve.methods.base import Folds, best_numbers_of_steps
 
 HELD_OUT = IBU(stop="held-out")
 

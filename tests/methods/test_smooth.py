@@ -8,7 +8,7 @@ import pytest
 import confide as cf
 from confide.errors import SolverError
 from confide.estimates.estimate import recover
-from confide.solve.methods.smooth import believe, fit_all, mix
+from confide.solve.methods.stacked import believe, fit_all, mix
 
 
 def errors(mechanism: cf.Mechanism, histogram: object, methods: list[cf.Method], seeds: range) -> list[float]:

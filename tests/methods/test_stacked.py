@@ -13,7 +13,7 @@ from confide.channels.base import FloatArray
 from confide.estimates.estimate import recover
 from confide.evidence.evidence import Evidence
 from confide.solve.methods import stacked
-from confide.solve.methods.ibu import Folds
+from confide.solve.methods.base import Folds
 from confide.solve.methods.stacked import FAR_BEHIND, HEAD_START, Candidate, _main_shares, weigh
 
 AGES = cf.Integers(0, 99, unit="year")

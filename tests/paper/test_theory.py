@@ -27,7 +27,7 @@ from confide import (
 )
 from confide.estimates.diagnosis import describe_bound
 from confide.mechanisms.randomized_response import krr_bound
-from confide.theory.concavity import concavity_chance
+from confide.theory.maximum_set import concavity_chance
 from confide.theory.verdicts import Verdict
 
 ALPHABET = Categories([1, 2, 3])

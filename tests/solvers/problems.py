@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 from confide.channels import Channel, Dense
 from confide.evidence.evidence import Evidence
 from confide.solve.maximum import Solver
-from confide.solve.search import Clock, Found
+from confide.solve.support_newton import Clock, Found
 
 Array = NDArray[np.float64]
 

@@ -27,8 +27,7 @@ from confide import (
 from confide.channels import Dense, TwoSidedExponential
 from confide.evidence.evidence import Evidence
 from confide.solve.maximum import SOLVERS, DenseSystem, LineSystem, Solver, follow_path, interior_point, is_line
-from confide.solve.search import Clock
-from confide.solve.support_newton import support_newton
+from confide.solve.support_newton import Clock, support_newton
 
 Build = Callable[[int, float], Mechanism]
 

@@ -9,7 +9,7 @@ from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence.evidence import Evidence
 from confide.solve import maximum
-from confide.solve.search import Clock, Found, Progress
+from confide.solve.support_newton import Clock, Found, Progress
 
 
 def test_another_solver_goes_on_from_where_one_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,9 @@ from tests.solvers.problems import run, uniform
 
 from confide import MLE, Exponential, Integers, Mechanism, Rappor, TruncatedGeometric, TruncatedLaplace, tally
 from confide.evidence.evidence import Evidence
-from confide.solve import search
+from confide.solve import support_newton as newton
 from confide.solve.maximum import follow_path, solve_where_reported
-from confide.solve.search import FromRows, choose_curvature
-from confide.solve.support_newton import support_newton
+from confide.solve.support_newton import FromRows, choose_curvature, support_newton
 
 
 def bit_reports(people: int, size: int = 40) -> Evidence:
@@ -23,7 +22,7 @@ def bit_reports(people: int, size: int = 40) -> Evidence:
 
 def test_blocks_of_entries_give_the_hessian_of_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = bit_reports(700)
-    monkeypatch.setattr(search, "BLOCK_OF_OUTPUTS", 97)
+    monkeypatch.setattr(newton, "BLOCK_OF_OUTPUTS", 97)
     theta = uniform(evidence)
     outputs = evidence.channel.push(theta)
     blocks, rows = FromRows(outputs, is_kept=False), FromRows(outputs)
@@ -36,7 +35,7 @@ def test_blocks_of_entries_give_the_hessian_of_whole_rows(monkeypatch: pytest.Mo
 def test_many_bit_vectors_are_solved_without_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = bit_reports(3000)
     stored = run(support_newton, evidence, 1e-6)
-    monkeypatch.setattr(search, "MOST_STORED", 0)
+    monkeypatch.setattr(newton, "MOST_STORED", 0)
     chosen = choose_curvature(evidence, uniform(evidence), evidence.channel.push(uniform(evidence)))
     assert isinstance(chosen, FromRows)
     assert not chosen.is_kept
@@ -54,7 +53,7 @@ def test_a_maximum_of_many_bit_vectors_takes_little_memory() -> None:
     words = np.random.default_rng(1).integers(0, 2**11, (50_000, 4)).astype(np.int64)
     counts = tally(words)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "MOST_STORED", 0)
+        patch.setattr(newton, "MOST_STORED", 0)
         patch.setattr("confide.mechanisms.randomized_response.CHUNK", 2**18)
         tracemalloc.start()
         evidence = mechanism.observe(counts)

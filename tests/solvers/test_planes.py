@@ -21,20 +21,24 @@ from confide.mechanisms import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
-from confide.solve import maximum, search
+from confide.solve import maximum
+from confide.solve import support_newton as newton
 from confide.solve.methods import MLE
-from confide.solve.search import (
+from confide.solve.support_newton import (
     Clock,
     FromPlane,
     FromRows,
     NonnegativeProgramme,
     StationaryPlane,
+    Support,
+    _corrected_step,
     choose_curvature,
     climb,
     curvature_of,
+    newton_cg,
     overlap,
+    support_newton,
 )
-from confide.solve.support_newton import Support, _corrected_step, newton_cg, support_newton
 from confide.values import Grid, Integers
 
 PLANES: dict[str, Mechanism] = {
@@ -51,7 +55,7 @@ every_plane = pytest.mark.parametrize("mechanism", PLANES.values(), ids=PLANES.k
 
 @pytest.fixture(autouse=True)
 def _small_planes_count_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "LARGE_PLANE", 100)
+    monkeypatch.setattr(newton, "LARGE_PLANE", 100)
 
 
 def hills(shape: tuple[int, int]) -> Array:
@@ -97,7 +101,7 @@ def test_the_model_is_exact_where_nothing_varies() -> None:
     np.testing.assert_allclose(model, rows @ rows.T, rtol=1e-9)
     spread = np.zeros(61 * 61)
     spread[values] = [0.1, 0.2, 0.3, 0.4]
-    smeared = search._laid_over(spread, plane.correlation_spectrum, plane.shape)
+    smeared = newton._laid_over(spread, plane.correlation_spectrum, plane.shape)
     np.testing.assert_allclose(smeared[values], plane.correlations(values, values) @ spread[values])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.solvers.problems import Array
 
-from confide.solve.search import NonnegativeProgramme, follow_central_path
+from confide.solve.support_newton import NonnegativeProgramme, follow_central_path
 
 
 def value(hessian: Array, slope: Array, step: Array) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confide.channels.base import Layout
-from confide.solve.search import MOST_WITHOUT_NEIGHBOURS, highest, peaks
+from confide.solve.support_newton import MOST_WITHOUT_NEIGHBOURS, highest, peaks
 
 
 def test_on_a_line() -> None:

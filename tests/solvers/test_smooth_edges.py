@@ -12,12 +12,15 @@ import confide as cf
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Layout
 from confide.evidence.evidence import Evidence
-from confide.solve import smooth_features
-from confide.solve.smooth_features import EDGE_DOUBT, EDGE_DOUBT_OF_RESPONSE, FEWEST, add_edges
+from confide.solve import smooth_prior
 from confide.solve.smooth_prior import (
+    EDGE_DOUBT,
+    EDGE_DOUBT_OF_RESPONSE,
+    FEWEST,
     PriorFamily,
     PriorFit,
     Problem,
+    add_edges,
     follow_path,
     refit,
     refit_replicates,
@@ -117,11 +120,11 @@ def test_other_shares_and_replicates_move_the_fit_within_its_edges() -> None:
 
 @pytest.mark.parametrize("most", [59, FEWEST])
 def test_a_long_line_a_plane_and_uniform_reports_are_left_alone(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smooth_features, "MOST_VALUES", most)
+    monkeypatch.setattr(smooth_prior, "MOST_EDGE_VALUES", most)
     one = problem_of(FALLING)
     assert add_edges(one, fits_of(one), ignore) == []
     monkeypatch.undo()
-    monkeypatch.setattr(smooth_features, "MOST_ENTRIES", 59 * 60)
+    monkeypatch.setattr(smooth_prior, "MOST_EDGE_ENTRIES", 59 * 60)
     assert add_edges(one, fits_of(one), ignore) == []
     monkeypatch.undo()
     plane = problem_of(np.where(VALUES >= 20, 1.0, 0.0), cf.TruncatedTaxicab(cf.Grid(6, 10), 1.0))

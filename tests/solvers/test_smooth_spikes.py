@@ -11,11 +11,14 @@ import pytest
 import confide as cf
 from confide.channels.base import Layout
 from confide.evidence.evidence import Evidence
-from confide.solve.smooth_features import SPIKE_DOUBT, add_spikes, cost_of, find_spikes
 from confide.solve.smooth_prior import (
+    SPIKE_DOUBT,
     BandedCurvature,
     DenseCurvature,
     Problem,
+    add_spikes,
+    cost_of,
+    find_spikes,
     follow_path,
     free_spikes,
     penalty_of,

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from confide import Counts, Mechanism, tally
 from confide.evidence.evidence import Evidence
 from confide.solve.maximum import DenseSystem, interior_point
-from confide.solve.search import Clock
-from confide.solve.support_newton import support_newton
+from confide.solve.support_newton import Clock, support_newton
 
 Array = NDArray[np.float64]
 

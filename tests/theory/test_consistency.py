@@ -10,7 +10,7 @@ from tests.cases import each
 from tests.cli.surveys import FINITE, UNBOUNDED, survey
 
 import confide as cf
-from confide.theory.consistency import consistency, is_positive, largest_bound, log_smallest
+from confide.theory.identification import consistency, is_positive, largest_bound, log_smallest
 from confide.theory.verdicts import Verdict
 from confide.values.base import as_value
 

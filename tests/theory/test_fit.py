@@ -11,10 +11,22 @@ import pytest
 from scipy.special import bdtr, chdtrc
 
 import confide as cf
-from confide.check.fit import LEVEL, Fit, FitVerdict, Outlier, examine, fit, fit_groups, fit_pool, testing
-from confide.check.fit.bits import ones_law, rates_of
-from confide.check.fit.tables import Statistics, deviance_moments, tail_of_ratio
-from confide.check.fit.testing import GroupExamination, _calibrate, _calibrated, holm, outliers_of
+from confide.check import fit as testing
+from confide.check.answers import LEVEL, Fit, FitVerdict, Outlier
+from confide.check.cells import Statistics, deviance_moments, tail_of_ratio
+from confide.check.fit import (
+    GroupExamination,
+    _calibrate,
+    _calibrated,
+    examine,
+    fit,
+    fit_groups,
+    fit_pool,
+    holm,
+    ones_law,
+    outliers_of,
+    rates_of,
+)
 from confide.errors import ImpossibleReportError, InvalidCountsError
 from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism

@@ -11,7 +11,7 @@ import confide as cf
 from confide.errors import InvalidParameterError
 from confide.mechanisms.line import geometric_bound
 from confide.mechanisms.planar import taxicab_bound
-from confide.theory.inversion_error import inversion_error
+from confide.theory.identification import inversion_error
 
 SQUARE = [
     cf.RandomizedResponse(cf.Integers(0, 9), 0.7),

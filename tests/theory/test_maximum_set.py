@@ -13,15 +13,15 @@ from scipy.optimize import linprog
 import confide as cf
 from confide.channels.base import FloatArray
 from confide.errors import ImpossibleReportError, InvalidCountsError, InvalidParameterError
-from confide.theory.concavity import (
+from confide.theory.identification import identification, partition
+from confide.theory.maximum_set import (
     binary_rank,
     concavity_chance,
+    maximum_set,
     people_for_concavity,
     strict_concavity,
     uniqueness,
 )
-from confide.theory.identification import identification, partition
-from confide.theory.maximum_set import maximum_set
 from confide.theory.verdicts import Verdict
 
 

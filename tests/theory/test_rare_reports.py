@@ -12,8 +12,7 @@ from confide.errors import SolverError
 from confide.estimates import diagnosis as diagnosis_module
 from confide.evidence.evidence import Evidence
 from confide.theory import maximum_set as maximum_set_module
-from confide.theory.concavity import uniqueness
-from confide.theory.maximum_set import MaximumSet, flat_directions, is_trusted, maximum_set
+from confide.theory.maximum_set import MaximumSet, flat_directions, is_trusted, maximum_set, uniqueness
 from confide.theory.spectra import Spectrum
 from confide.theory.verdicts import Verdict
 from confide.values import Alphabet

@@ -10,9 +10,8 @@ from confide.errors import InvalidParameterError
 from confide.estimates.diagnosis import _number, describe_bound, evidence_in_words, verdict_in_words
 from confide.mechanisms.line import geometric_bound
 from confide.mechanisms.randomized_response import krr_bound
-from confide.theory.concavity import concavity_chance, people_for_concavity
-from confide.theory.consistency import column_ends, consistency, is_positive
-from confide.theory.inversion_error import inversion_error
+from confide.theory.identification import column_ends, consistency, inversion_error, is_positive
+from confide.theory.maximum_set import concavity_chance, people_for_concavity
 from confide.theory.spectra import LIMITS, Limits, Spectrum, ends_of
 from confide.theory.verdicts import NAMES, Verdict, labels_in, without_labels
 
@@ -37,7 +36,7 @@ def test_a_large_matrix_is_checked_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     matrix = np.random.default_rng(0).uniform(1, 2, (2100, 7))
     matrix /= matrix.sum(axis=1, keepdims=True)
     mechanism = cf.FromMatrix(cf.Integers(1, 2100), matrix)
-    monkeypatch.setattr("confide.theory.consistency.LIMITS", Limits(compared=1000))
+    monkeypatch.setattr("confide.theory.identification.LIMITS", Limits(compared=1000))
     ends = column_ends(mechanism.channel)
     assert ends is not None
     np.testing.assert_array_equal(ends, [mechanism.matrix.min(axis=0), mechanism.matrix.max(axis=0)])
@@ -50,7 +49,7 @@ def test_a_large_matrix_is_checked_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_matrix_too_large_to_check_is_not_said_to_have_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.theory.consistency.LIMITS", Limits(entries=3))
+    monkeypatch.setattr("confide.theory.identification.LIMITS", Limits(entries=3))
     mechanism = cf.FromMatrix(cf.Integers(1, 2), [[0.7, 0.3], [0.3, 0.7]])
     assert is_positive(mechanism) is None
     assert is_positive(cf.Product(first=mechanism, second=mechanism)) is None

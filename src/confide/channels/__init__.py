@@ -1,10 +1,16 @@
 """P(report | value) as an operator: push, pull, dense."""
 
-from confide.channels.base import Channel, FloatArray, Indices, Layout, Rescaled
-from confide.channels.bits import BitChannel
-from confide.channels.composed import ColumnStack, Composed, Embedded, Kronecker, VerticalStack
-from confide.channels.dense import Dense, RandomizedResponseChannel
-from confide.channels.mixed import Margins, Mixed, Mixture
+from confide.channels.base import (
+    BitChannel,
+    Channel,
+    Dense,
+    FloatArray,
+    Indices,
+    Layout,
+    RandomizedResponseChannel,
+    Rescaled,
+)
+from confide.channels.composed import ColumnStack, Composed, Embedded, Kronecker, Margins, Mixed, Mixture, VerticalStack
 from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution, kernel_in_blocks
 from confide.channels.two_sided_exponential import ScatteredExponential, TwoSidedExponential, WrappedExponential
 

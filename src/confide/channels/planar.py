@@ -16,7 +16,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -292,7 +291,7 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return drop_signs(self._back(spectra), weights).reshape(weights.shape)
 
     def in_blocks(self, side: int) -> ClampedPlanarConvolution:
-        """See :meth:`Channel.in_blocks`; partial blocks at far rims count as whole."""
+        # Partial blocks at far rims count as whole.
         return ClampedPlanarConvolution(kernel_in_blocks(self.kernel, side))
 
     def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
@@ -315,10 +314,7 @@ class ClampedPlanarConvolution(PlaneConvolution):
         return error.reshape(rest.shape)
 
     def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
-        """See :meth:`Channel.weighted_push_error`.
-
-        By Cauchy-Schwarz, because the errors of transforms are bounded in norm.
-        """
+        # By Cauchy-Schwarz, because the errors of transforms are bounded in norm.
         atoms, rest = self._split(distribution)
         one_by_one = (atoms.size + 4) * UNIT * float(weights @ pushed)
         if rest is None:
@@ -535,5 +531,4 @@ def fft_module() -> Any:
     """Return scipy.fft, imported late: it is slow, and only planes need it."""
     import scipy.fft
 
-    module: ModuleType = scipy.fft
-    return module
+    return scipy.fft

@@ -133,23 +133,18 @@ class TwoSidedExponential(Channel):
 
     @property
     def line(self) -> TwoSidedExponential | None:
-        """See :attr:`Channel.line`; itself if T^-1 gives M without cancellation.
-
-        A diagonal is then a small correction to that of T; for a tiny alpha it would be huge.
-        """
+        # Itself if T^-1 gives M without cancellation.
+        # A diagonal is then a small correction to that of T; for a tiny alpha it would be huge.
         # e^-12: the smallest ratio for which a diagonal of its own is a correction of less than 1,000 times itself.
         return self if self.diagonal is None or self.ratio > math.exp(-12) else None
 
     def rescaled(self, factors: FloatArray) -> TwoSidedExponential:
-        """See :meth:`Channel.rescaled`; a line stays a line, which solves fast."""
+        # A line stays a line, which solves fast.
         rows = factors if self.rows is None else self.rows * factors
         return replace(self, rows=rows, diagonal=None if self.diagonal is None else self.diagonal * factors)
 
     def inverse_lengths(self) -> FloatArray:
-        """See :meth:`Channel.inverse_lengths`.
-
-        Row z of the inverse has entries only at z - 1, z and z + 1.
-        """
+        # Row z of the inverse has entries only at z - 1, z and z + 1.
         if self.diagonal is not None:
             return super().inverse_lengths()
         size = self.shape[0]
@@ -185,11 +180,8 @@ class TwoSidedExponential(Channel):
         return (self.diagonal if self.rows is None else self.diagonal / self.rows) - self.columns
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        """See :meth:`Channel.unpush`.
-
-        With E = extra and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which is
-        tridiagonal; without an extra it is diagonal.
-        """
+        # With E = extra and v = (w rows) T, the equation w M = q reads v (diag(columns) + T^-1 diag(E)) = q, which is
+        # tridiagonal; without an extra it is diagonal.
         if self.line is None:
             return super().unpush(frequencies)
         size = self.columns.size
@@ -350,8 +342,7 @@ class ScatteredExponential(Channel):
     @cached_property
     def _from_left(self) -> FloatArray:
         """Decay alpha^(z - f) from the last value f before z."""
-        faded: FloatArray = np.exp(-self.decay * (self.positions - self._place_of(self._floor)))
-        return faded
+        return np.exp(-self.decay * (self.positions - self._place_of(self._floor)))
 
     @cached_property
     def _from_right(self) -> FloatArray:
@@ -366,8 +357,7 @@ class ScatteredExponential(Channel):
     def push(self, distribution: FloatArray) -> FloatArray:
         self.check_length(distribution, 0)
         left, right = self._sums_from_left(distribution), self._sums_from_right(distribution)
-        pushed: FloatArray = left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
-        return pushed
+        return left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
 
     def pull(self, weights: FloatArray) -> FloatArray:
         self.check_length(weights, 1)
@@ -394,20 +384,17 @@ class ScatteredExponential(Channel):
         return UNIT * (units_a_step * (steps + 3 * product) + together * product)
 
     def select(self, values: Indices) -> FloatArray:
-        selected: FloatArray = np.exp(-self.decay * np.abs(self._place_of(values)[:, None] - self.positions))
-        return selected
+        return np.exp(-self.decay * np.abs(self._place_of(values)[:, None] - self.positions))
 
     def _place_of(self, values: Indices) -> FloatArray:
-        placed: FloatArray = values.astype(np.float64) if self.places is None else self.places[values]
-        return placed
+        return values.astype(np.float64) if self.places is None else self.places[values]
 
     @cached_property
     def _ratios(self) -> float | FloatArray:
         """Decay of a sum from each value to the next."""
         if self.places is None:
             return math.exp(-self.decay)
-        ratios: FloatArray = np.exp(-self.decay * np.diff(self.places))
-        return ratios
+        return np.exp(-self.decay * np.diff(self.places))
 
     def _sums_from_left(self, vectors: FloatArray) -> FloatArray:
         return running_sums(vectors, self._ratios)
@@ -460,7 +447,7 @@ class WrappedExponential(Channel):
         return self._peak * self._smear(distribution)
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`; the matrix is symmetric."""
+        # The matrix is symmetric.
         self.check_length(weights, 1)
         return self._peak * self._smear(weights)
 
@@ -469,8 +456,7 @@ class WrappedExponential(Channel):
         # direction. The power and the division of what comes back around add 8 units of it, the rest a few more.
         forward, backward = self._fading(given), self._fading(given[..., ::-1])[..., ::-1]
         both = self._fading(forward) + self._fading(backward[..., ::-1])[..., ::-1]
-        error: FloatArray = UNIT * (3 * self._peak * both + 16 * product)
-        return error
+        return UNIT * (3 * self._peak * both + 16 * product)
 
     def select(self, values: Indices) -> FloatArray:
         steps = (np.arange(self.size) - values[:, None]) % self.size
@@ -486,8 +472,7 @@ class WrappedExponential(Channel):
                 f"themselves. Use IBU() or MLE(), or a larger epsilon."
             )
         beside = np.roll(frequencies, 1, axis=-1) + np.roll(frequencies, -1, axis=-1)
-        solved: FloatArray = ((1 + self.ratio**2) * frequencies - self.ratio * beside) / self.complement**2
-        return solved
+        return ((1 + self.ratio**2) * frequencies - self.ratio * beside) / self.complement**2
 
     @property
     def _peak(self) -> float:

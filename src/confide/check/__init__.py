@@ -1,7 +1,7 @@
 """Checks of reports, shapes and groups."""
 
+from confide.check.answers import Fit, FitVerdict, GroupFits
 from confide.check.differences import Difference, Differences
-from confide.check.fit import Fit, FitVerdict, GroupFits
 from confide.check.shapes import ShapeFit, smoothness_of
 from confide.check.uniformity import Uniformity
 

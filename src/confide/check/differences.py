@@ -118,10 +118,6 @@ FEWEST, RESOLUTION = 2000, 20
 MOST_DRAWN, ALL_DRAWN, CHUNK = 10_000_000, 120_000_000, 300_000
 """Reports that are drawn for groups of one size, at most; for all sizes together; and at a time."""
 
-MOST_NUMBERED = 4_000_000
-"""Reports that are numbered to be drawn from: of more, that many stand for all."""
-
-
 LARGE = 20_000
 """Reports past which means of scores, all of them bounded, are normal as far as anyone can tell."""
 
@@ -310,8 +306,7 @@ class _Layer:
     @cached_property
     def covariance(self) -> FloatArray:
         """The covariance of the scores of one report."""
-        inner: FloatArray = (self.scores.T * self.counts) @ self.scores / max(self.total - 1, 1.0)
-        return inner
+        return (self.scores.T * self.counts) @ self.scores / max(self.total - 1, 1.0)
 
     def spread(self, size: float) -> float:
         """Return the factor that makes of it the covariance of the sum over a group, drawn without replacement."""
@@ -328,8 +323,7 @@ class _Layer:
             whole = np.rint(self.counts).astype(np.int64)
             size = min(size, int(whole.sum()))
             drawn = generator.multivariate_hypergeometric(whole, size, number, method="marginals")
-            exact: FloatArray = drawn @ self.scores
-            return exact
+            return drawn @ self.scores
         sums = np.empty((number, self.scores.shape[1]))
         rows = max(1, CHUNK // size)
         for begin in range(0, number, rows):
@@ -350,9 +344,10 @@ class _Layer:
     def _cells(self) -> Indices:
         """The cell of each report; of evenly spaced ones where there are very many."""
         total = round(self.total)
-        places = np.arange(total) if total <= MOST_NUMBERED else np.linspace(0, total - 1, MOST_NUMBERED)
-        cells: Indices = np.searchsorted(np.cumsum(self.counts), places + 0.5).clip(0, self.counts.size - 1)
-        return cells
+        # Of more reports than are numbered to be drawn from, that many stand for all.
+        most = 4_000_000
+        places = np.arange(total) if total <= most else np.linspace(0, total - 1, most)
+        return np.searchsorted(np.cumsum(self.counts), places + 0.5).clip(0, self.counts.size - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,8 +408,7 @@ class _Comparison:
     def _statistic(self, sums: FloatArray, law: FloatArray) -> FloatArray:
         """Return the weighted sum of squares of each row of sums, relative to its mean under the law."""
         mean = float(np.einsum("i,ij,jk,ik->", self.weights, self.whitening, law, self.whitening))
-        found: FloatArray = ((sums @ self.whitening.T) ** 2) @ self.weights / max(mean, 1e-300)
-        return found
+        return ((sums @ self.whitening.T) ** 2) @ self.weights / max(mean, 1e-300)
 
     def _chance(self, statistic: float, sizes: tuple[int, ...]) -> float:
         """Return the p-value: the rank among simulated groups or, beyond them all, their tail."""

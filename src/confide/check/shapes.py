@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
-from confide.check.fit.answers import CHANCE, LEVEL, SURE, FitVerdict, Power, listed, rarity
-from confide.check.fit.bits import has_bits
-from confide.check.fit.tables import CellTable
+from confide.check.answers import CHANCE, LEVEL, SURE, FitVerdict, Power, listed, rarity
+from confide.check.cells import CellTable
+from confide.check.fit import has_bits
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
@@ -54,10 +54,6 @@ Others could only bring the best of the shape nearer, so that the test errs to t
 """
 
 ROUGHLY = MLE(tolerance=0.02, time_limit=60.0)
-
-
-WIDTHS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 50.0)
-"""Widths of bumps that past data are tried with, in steps of the values."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +159,7 @@ def _listed_part(counts: Counts, mechanism: Mechanism) -> Evidence:
     table = CellTable.of(counts, mechanism, None, is_alone=False)
     if table.layout.has_blocks:
         return mechanism.observe(counts)
-    return Evidence(table.channel, table.counts)
+    return Evidence(table.layout.channel, table.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +345,8 @@ def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.
         )
     evidence, widest = Evidence(Dense(np.eye(alphabet.size)), counts), 0.0
     allowed, spacing = error + 1 / np.sqrt(counts.sum()), float(getattr(alphabet, "spacing", 1.0))
-    for steps in WIDTHS:
+    # Widths of bumps to try, in steps of the values.
+    for steps in (0.5, 0.7, 1.0, 1.4, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 50.0):
         mixture = Shape.of(f"smooth = {steps * spacing}").mixtures(alphabet)[0]
         shares = ROUGHLY.solve(evidence.mixed(mixture)).distribution
         if _distance(mixture.spread(shares) - evidence.frequencies, alphabet) > allowed:

@@ -38,9 +38,6 @@ SURELY = 1.2816
 ENOUGH = 20
 """Reports per wave at which the chi-squared law is good enough: with five, 8 waves rejected ten times too often."""
 
-NOTHING = 1e-150
-"""Traces up to this carry no information: their square underflows in float64."""
-
 
 @dataclass(frozen=True)
 class UniformityTest:
@@ -237,7 +234,8 @@ def _test_values(evidence: Evidence, level: float) -> UniformityTest:
     from scipy.special import chdtrc
 
     gains, n = _Gains.of(evidence), evidence.total
-    if gains is None or not gains.trace > NOTHING:
+    # Smaller traces carry no information: their square underflows in float64.
+    if gains is None or not gains.trace > 1e-150:
         return UniformityTest(1.0, math.inf)
     up = np.maximum(gains.gain, 0.0)
     bernstein = n * up**2 / (2 * (gains.spread + gains.most * up / 3) + 1e-300)
@@ -298,7 +296,9 @@ class Uniformity:
         mechanism = self.mechanism
         if mechanism is None or not self.is_weak or not _can_vary(mechanism):
             return None
-        low, high = math.log(mechanism.epsilon), math.log(_largest_epsilon(mechanism))  # type: ignore[attr-defined]
+        # At the largest epsilon tried hardly any noise is left.
+        largest = (10.0 + math.log(mechanism.alphabet.size)) / float(getattr(mechanism.alphabet, "spacing", 1.0))
+        low, high = math.log(mechanism.epsilon), math.log(largest)  # type: ignore[attr-defined]
         if high <= low or self._needed_at(math.exp(high)) > self.reports:
             return None
         # 9: steps of that search, which halve the range of log epsilon: two digits are shown.
@@ -366,11 +366,6 @@ def _can_vary(mechanism: Mechanism) -> bool:
     is_made_so = is_dataclass(mechanism) and any(one.name == "epsilon" for one in fields(mechanism))
     # 2000: values up to which it is looked for which epsilon would do: a second on a plane.
     return is_made_so and mechanism.alphabet.size <= 2000 and mechanism.has_channel
-
-
-def _largest_epsilon(mechanism: Mechanism) -> float:
-    """Return an epsilon with hardly any noise left."""
-    return (10.0 + math.log(mechanism.alphabet.size)) / float(getattr(mechanism.alphabet, "spacing", 1.0))
 
 
 def _up(amount: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from confide.check.fit import GroupFits
+from confide.check.answers import GroupFits
 from confide.cli.terminal import console, progress, progress_bar, say, say_exactly, show_json, warn
 from confide.cli.usage import (
     USUAL_LEVEL,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.check.fit import Fit, GroupFits
+from confide.check.answers import Fit, GroupFits
 from confide.check.shapes import ShapeFit
 from confide.cli.failures import ExitCode
 from confide.cli.terminal import warn

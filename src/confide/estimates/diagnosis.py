@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from confide.channels.base import FloatArray
-from confide.check.fit import Examination, Fit, examine
-from confide.check.fit.bits import has_bits
+from confide.check.answers import Fit
+from confide.check.fit import Examination, examine, has_bits
 from confide.check.shapes import AFTERWARDS, ShapeFit
 from confide.errors import InvalidParameterError, SolverError
 from confide.estimates.estimate import Estimate, recover
@@ -29,13 +29,17 @@ from confide.estimates.inference.division import MOST_CELLS
 from confide.evidence.counts import Counts, require_counts
 from confide.evidence.shapes import Shape
 from confide.mechanisms.base import Bound, Mechanism, require_mechanism
-from confide.theory import concavity as concave
-from confide.theory.concavity import Concavity
-from confide.theory.consistency import Consistency, consistency
-from confide.theory.identification import Identification, Partition, identification, partition, query_identification
-from confide.theory.inversion_error import InversionError, inversion_error
+from confide.theory import identification as theory
+from confide.theory import maximum_set as concave
+from confide.theory.identification import (
+    Identification,
+    Partition,
+    identification,
+    partition,
+    query_identification,
+)
 from confide.theory.likely_subsets import LikelySubset, likely_subset
-from confide.theory.maximum_set import MaximumSet, maximum_set, maximum_set_of
+from confide.theory.maximum_set import Concavity, MaximumSet, maximum_set, maximum_set_of
 from confide.theory.spectra import LIMITS
 from confide.theory.verdicts import Finding, Verdict
 from confide.values import Alphabet, LineGeometry, PlaneGeometry
@@ -176,9 +180,9 @@ class Diagnosis(Shown):
     mechanism: Mechanism
     counts: Counts | None
     identification: Identification
-    consistency: Consistency
+    consistency: theory.Consistency
     partition: Partition | None
-    inversion: InversionError
+    inversion: theory.InversionError
     concavity: Concavity | None = None
     uniqueness: Finding | None = None
     chance: ConcavityChance | None = None
@@ -364,9 +368,9 @@ def diagnose(
         mechanism=mechanism,
         counts=counts,
         identification=known,
-        consistency=consistency(mechanism, known),
+        consistency=theory.consistency(mechanism, known),
         partition=partition(mechanism, known) if mechanism.alphabet.is_finite else None,
-        inversion=inversion_error(mechanism, None if counts is None else counts.total),
+        inversion=theory.inversion_error(mechanism, None if counts is None else counts.total),
         concavity=concavity,
         uniqueness=unique,
         chance=chance,

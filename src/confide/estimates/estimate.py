@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike
 
 from confide.channels import ColumnStack, Margins, Mixture
 from confide.channels.base import FloatArray, Layout
-from confide.channels.mixed import Blocks
-from confide.check.fit import TOLERANCE, Examination, Fit, examine
+from confide.channels.composed import Blocks
+from confide.check.answers import Fit
+from confide.check.cells import TOLERANCE
+from confide.check.fit import Examination, examine
 from confide.check.shapes import ShapeExamination, ShapeFit, examine_shape
 from confide.check.uniformity import Uniformity
 from confide.errors import (

@@ -20,7 +20,7 @@ from confide.mechanisms.guarantees import LocalDP
 from confide.solve.methods import Choice, Status
 from confide.solve.methods.stacked import HEAD_START
 from confide.surveys.survey import Survey
-from confide.theory.consistency import largest_bound
+from confide.theory.identification import largest_bound
 from confide.values import Alphabet, LineGeometry, PlaneGeometry, ProductGeometry, UnorderedGeometry
 from confide.values.distances import pairs_of
 from confide.values.metrics import Value

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from confide.channels.base import FloatArray
+from confide.check.answers import GroupFits
 from confide.check.differences import Difference, Differences, differences
-from confide.check.fit import GroupFits, fit_pools, misfits
+from confide.check.fit import fit_pools, misfits
 from confide.errors import InvalidParameterError, PoorFitWarning, UniformReportsWarning
 from confide.estimates.estimate import (
     Estimate,

@@ -20,10 +20,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels.base import UNIT, Channel, FloatArray, Indices, Layout
-from confide.channels.composed import ColumnStack
-from confide.channels.dense import Dense
-from confide.channels.mixed import Blocks, Mixed, Mixture
+from confide.channels.base import UNIT, Channel, Dense, FloatArray, Indices, Layout
+from confide.channels.composed import Blocks, ColumnStack, Mixed, Mixture
 from confide.errors import InvalidCountsError
 from confide.values.checks import MOST_REPORTS, as_floats, read_only
 

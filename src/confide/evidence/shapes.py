@@ -7,7 +7,7 @@ nobody is below 17 and the shares fall from 50 on
 >>> [mixture.count for mixture in shape.mixtures(cf.Integers(0, 99))]
 [83]
 
-Every shape is a set of mixtures of given distributions (:mod:`confide.channels.mixed`), or a few such sets, of which
+Every shape is a set of mixtures of given distributions (:mod:`confide.channels.composed`), or a few such sets, of which
 one holds the truth: ``one peak`` without a place.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from confide.channels.base import Layout
-from confide.channels.mixed import Block, Mixture, Points, Runs, Table
+from confide.channels.composed import Block, Mixture, Points, Runs, Table
 from confide.errors import InvalidParameterError
 from confide.values import Alphabet, Indices, LineGeometry, PlaneGeometry
 from confide.values.checks import as_items, check_positive

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import confide
-from confide.check.fit import FitVerdict
+from confide.check.answers import FitVerdict
 from confide.estimates.diagnosis import (
     Diagnosis,
     QueryAnswer,

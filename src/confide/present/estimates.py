@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import confide
-from confide.check.fit import IN_DOUBT
+from confide.check.answers import IN_DOUBT
 from confide.check.shapes import AFTERWARDS, SHAPE_IN_DOUBT
 from confide.errors import InvalidParameterError
 from confide.estimates.diagnosis import why_undivided

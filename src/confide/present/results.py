@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.check.fit import Fit
+from confide.check.answers import Fit
 from confide.data.files import SurveyGroups, alphabet_record, diagnosis_record, groups_record, to_json, write_text
 from confide.data.files.records import estimate_record, plain
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from confide.channels.base import FloatArray
-from confide.check.fit import Fit, FitVerdict
+from confide.check.answers import Fit, FitVerdict
 from confide.check.shapes import ShapeFit
 from confide.estimates.estimate import Estimate
 from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee

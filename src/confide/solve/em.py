@@ -160,8 +160,7 @@ class RowStack:
         logs = np.log(outputs)
         # A vector by BLAS's dot, as Evidence has it; einsum takes six times as long there.
         means = self.frequencies @ logs if logs.ndim == 1 else np.einsum("ij,ij->i", self.frequencies, logs)
-        likelihoods: Numbers = self.totals * means + self.offsets
-        return likelihoods
+        return self.totals * means + self.offsets
 
     def certificates(self, gain: FloatArray) -> Numbers:
         """Return the certificate of each row; see :meth:`Evidence.certificate_of`."""
@@ -281,10 +280,6 @@ class EM(Iterator[Step]):
         self.step = self.step.following(self._adjust)
         return self.step
 
-    def keep(self, places: Indices) -> None:
-        """Go on with some of the rows alone."""
-        self.step = self.step.only(places)
-
 
 def take_steps(rows: RowStack, start: FloatArray, number: int, adjust: Adjust | None = None) -> Step:
     """Return the last of a fixed number of EM steps.
@@ -321,17 +316,17 @@ class MatrixPerRow(Channel):
         return self.matrices.shape[1], self.matrices.shape[2]
 
     def push(self, distribution: FloatArray) -> FloatArray:
-        """See :meth:`Channel.push`; one row a matrix."""
+        # One row a matrix.
         pushed: FloatArray = np.matmul(distribution[:, None, :], self.matrices)[:, 0]
         return pushed
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """See :meth:`Channel.pull`; one row a matrix."""
+        # One row a matrix.
         pulled: FloatArray = np.matmul(self.matrices, weights[:, :, None])[:, :, 0]
         return pulled
 
     def select(self, values: Indices) -> FloatArray:
-        """See :meth:`Channel.select`; these rows of every matrix."""
+        # These rows of every matrix.
         return self.matrices[:, values]
 
 
@@ -383,7 +378,7 @@ class GoodCertificate(StoppingRule):
         return step.certificates <= self.tolerance
 
     def confirm(self, step: Step, row: int) -> bool:
-        """See :meth:`StoppingRule.confirm`; proves the certificate despite rounding of g."""
+        # Proves the certificate despite rounding of g.
         total = float(np.atleast_1d(step.rows.totals)[row])
         highest = float(np.atleast_2d(step.gain)[row].max())
         if certificate_bound(highest, total, ROUNDING * total) + ROUNDING * total <= self.tolerance:
@@ -462,6 +457,6 @@ def climb(
         if not left.size:
             break
         if SET_ASIDE * (is_open.size - left.size) >= is_open.size:
-            em.keep(left)
+            em.step = step.only(left)
             places, is_open = places[left], is_open[left]
     return [endings[place] for place in range(len(rows))]

@@ -19,8 +19,20 @@ from confide.channels import Channel, Dense, TwoSidedExponential
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve.em import RowStack, normalised, take_steps, uniform
-from confide.solve.search import FAIR_SHARE, LITTLE_OVERLAP, Clock, Found, Progress, curvature_of, longest_step, overlap
-from confide.solve.support_newton import MOST_FIRST_ATOMS, can_run_newton_cg, newton_cg, support_newton
+from confide.solve.support_newton import (
+    FAIR_SHARE,
+    LITTLE_OVERLAP,
+    MOST_FIRST_ATOMS,
+    Clock,
+    Found,
+    Progress,
+    StationaryPlane,
+    curvature_of,
+    longest_step,
+    newton_cg,
+    overlap,
+    support_newton,
+)
 
 Solver = Callable[[Evidence, FloatArray, Clock, Progress], Found]
 Mask = NDArray[np.bool_]
@@ -80,12 +92,12 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
         yield follow_path
         return
     is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and overlap(channel) < LITTLE_OVERLAP
-    if is_sharp and can_run_newton_cg(evidence):
+    if is_sharp and StationaryPlane.of(channel) is not None:
         yield newton_cg
     yield support_newton
     if can_follow_path(evidence):
         yield follow_path
-    if not is_sharp and can_run_newton_cg(evidence):
+    if not is_sharp and StationaryPlane.of(channel) is not None:
         yield newton_cg
 
 

@@ -29,7 +29,7 @@ from confide.plans.guesses import family_of
 from confide.plans.simulations import epsilon_bounds, most_people, suiting, usual_mechanism
 from confide.solve.methods import METHODS
 from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files, toml_value
-from confide.theory.consistency import largest_bound
+from confide.theory.identification import largest_bound
 from confide.values import Alphabet, Bins, PlaneGeometry, RingGeometry
 from confide.values.checks import MOST_PEOPLE, check_choice
 from confide.values.wording import counted, with_unit

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from confide.check.fit import FitVerdict
+from confide.check.answers import FitVerdict
 from confide.collector.client import to_counts_file
 from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.channels.base import COMPUTED, Channel, FloatArray, Indices
-from confide.channels.dense import GIVEN
+from confide.channels.base import COMPUTED, GIVEN, Channel, FloatArray, Indices
 from confide.theory.verdicts import Verdict
 from confide.values.checks import read_only
 

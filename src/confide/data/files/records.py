@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.check.fit import Fit
+from confide.check.answers import Fit
 from confide.check.uniformity import Uniformity
 from confide.data.files.counts_files import CountsFile, Key, label_group
 from confide.data.files.sheets import LIMITS

@@ -1,13 +1,10 @@
 """Methods, which recover a distribution. confide.register adds one of your own."""
 
 from confide.solve.em import Monitor, Status
-from confide.solve.methods.base import Choice, EMMethod, Method, Progress, Solution
-from confide.solve.methods.ibu import IBU
+from confide.solve.methods.base import IBU, MLE, Choice, EMMethod, Method, Progress, Solution
 from confide.solve.methods.inversion import BitInversion, Inversion
-from confide.solve.methods.mle import MLE
 from confide.solve.methods.shaped import Projected
-from confide.solve.methods.smooth import Smooth
-from confide.solve.methods.stacked import Stacked
+from confide.solve.methods.stacked import Smooth, Stacked
 from confide.values.base import Kinds
 
 METHODS: Kinds[Method] = Kinds(

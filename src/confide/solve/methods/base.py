@@ -1,15 +1,35 @@
-"""The contract of a method, and EM as a base class."""
+"""The contract of a method, and those that climb the likelihood: IBU and MLE."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from itertools import islice
+from typing import ClassVar, Literal
 
-from confide.channels.base import FloatArray
+import numpy as np
+from numpy.typing import ArrayLike
+
+from confide.channels import Channel
+from confide.channels.base import FloatArray, Indices
+from confide.errors import InvalidCountsError, InvalidDistributionError, InvalidParameterError
 from confide.evidence.evidence import Evidence
-from confide.solve.em import Monitor, RowStack, Status, StoppingRule, climb, uniform
+from confide.solve.em import (
+    EM,
+    EnoughSteps,
+    GoodCertificate,
+    Monitor,
+    RowStack,
+    SmallStep,
+    Status,
+    Step,
+    StoppingRule,
+    climb,
+    uniform,
+)
+from confide.values.checks import as_distribution, check_choice, check_count, check_positive, read_only, size_of
 from confide.values.wording import counted
 
 Progress = Callable[[int], None]
@@ -192,3 +212,359 @@ class EMMethod(Method):
                 )
             solutions.append(Solution(ending.distribution, ending.iterations, status, words))
         return solutions
+
+
+PATIENCE = 1.5
+"""The search goes on until the best step lies this factor back, and a hundred steps besides."""
+
+
+@dataclass(frozen=True, eq=False)
+class IBU(EMMethod):
+    """Climb the likelihood by expectation-maximisation, and stop by one of three rules.
+
+    Each iteration replaces theta_x by sum_z q_z theta_x M_xz / (theta M)_z (paper, Algorithm ibu). It never lowers the
+    likelihood. The rule of the paper bounds the *last step* of the total log-likelihood, which says little about how
+    far the maximum still is; the estimate's ``certificate`` does. Under strong noise stopping early is no defect:
+    the exact maximum fits the noise.
+
+    Parameters
+    ----------
+    delta
+        With the paper's rule, ``stop="delta"``: stop when a step changes the total log-likelihood by less than this.
+    start
+        Where to start: any distribution without a zero, for a value that starts at zero stays there. Uniform if
+        left out.
+    iteration_limit
+        Give up after this many iterations, with the status ``iteration limit``.
+    stop
+        ``"delta"``, the rule of the paper; ``"certificate"``, when no distribution can be better by more than
+        `tolerance`; ``"held-out"``, after as many steps as explain best what is held out, which needs no tuning.
+    tolerance
+        The certificate to reach, in nats.
+    folds, seed
+        How many folds the reports are split into to be held out, and the seed of the split.
+
+    >>> import confide as cf
+    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+    >>> counts = cf.tally(["yes", "no"], counts=[600, 400])
+    >>> cf.estimate(counts, mechanism, cf.IBU()).distribution.round(2)
+    array([0.71, 0.29])
+    """
+
+    delta: float = 0.01
+    start: ArrayLike | None = None
+    iteration_limit: int = 100_000
+    stop: Literal["delta", "certificate", "held-out"] = "delta"
+    tolerance: float = 1.0
+    folds: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("stop", self.stop, ("delta", "certificate", "held-out"))
+        check_positive("tolerance", self.tolerance)
+        check_count("folds", self.folds, 2)
+        check_count("seed", self.seed, 0)
+        check_positive("delta", self.delta)
+        check_count("iteration_limit", self.iteration_limit, 1)
+        if self.start is not None:
+            start = as_distribution(self.start, size_of(self.start, "start"), "start")
+            if (start == 0).any():
+                raise InvalidDistributionError(
+                    f"start must give every value a positive probability, for IBU never leaves zero; got 0 at position "
+                    f"{int(np.argmin(start))}. Mix it with a little of the uniform distribution."
+                )
+            object.__setattr__(self, "start", read_only(start))
+
+    @property
+    def seeks_maximum(self) -> bool:
+        # Held-out reports stop it elsewhere on purpose.
+        return self.stop != "held-out"
+
+    @property
+    def name(self) -> str:
+        return {"delta": "IBU", "certificate": "certified IBU", "held-out": "held-out IBU"}[self.stop]
+
+    @property
+    def full_name(self) -> str:
+        stopped = {
+            "delta": "",
+            "certificate": ", stopped by its certificate",
+            "held-out": ", stopped by held-out reports",
+        }
+        return f"the iterative Bayesian update{stopped[self.stop]} ({self.name})"
+
+    def solve_many(
+        self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
+    ) -> list[Solution]:
+        # Held-out replicates take as many steps as the pilot.
+        # To hold out anew from each replicate would take many times as long, and the number of steps varies little.
+        is_apart = self.stop == "held-out" and pilot is None  # each group has folds, and a number of steps, of its own
+        solve_many = Method.solve_many if is_apart else EMMethod.solve_many
+        return solve_many(self, evidence, counts, pilot=pilot, progress=progress)
+
+    def rule(self, evidence: Evidence, pilot: Solution | None = None) -> StoppingRule:
+        if self.stop == "delta":
+            return SmallStep(self.delta)
+        if self.stop == "certificate":
+            return GoodCertificate(self.tolerance)
+        if pilot is not None:
+            return EnoughSteps(pilot.iterations)
+        folds = Folds.of(evidence, self.folds, self.seed)
+        first, totals = self.first(evidence.channel.shape[0]), np.array([evidence.total])
+        return EnoughSteps(best_numbers_of_steps(evidence.channel, first, [folds], totals, self.iteration_limit)[0])
+
+    def first(self, size: int) -> FloatArray:
+        return uniform(size) if self.start is None else as_distribution(self.start, size, "start")
+
+    def __repr__(self) -> str:
+        rule = {
+            "delta": f"delta={self.delta:g}",
+            "certificate": f"stop='certificate', tolerance={self.tolerance:g}",
+            "held-out": f"stop='held-out', folds={self.folds}, seed={self.seed}",
+        }[self.stop]
+        start = "" if self.start is None else ", start=..."
+        return f"IBU({rule}{start}, iteration_limit={self.iteration_limit:,})"
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Output shares to learn from and to judge by, per fold."""
+
+    learned: FloatArray
+    judged: FloatArray
+
+    @classmethod
+    def of(cls, evidence: Evidence, count: int, seed: int) -> Folds:
+        """Split the counts into random folds, reproducibly by seed."""
+        counts = evidence.counts
+        if (counts != np.floor(counts)).any() or evidence.total < 2 * count:
+            raise InvalidCountsError(
+                f"Holding out needs whole counts of at least {2 * count} reports; got {evidence.total:g} in all."
+            )
+        generator = np.random.default_rng(seed)
+        judged = generator.multinomial(counts.astype(np.int64), np.full(count, 1 / count)).T.astype(np.float64)
+        learned = counts - judged
+        return cls(*(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) for rows in (learned, judged)))
+
+
+def best_numbers_of_steps(
+    channel: Channel, start: FloatArray, folds: Sequence[Folds], totals: FloatArray, limit: int
+) -> list[int]:
+    """Return the earliest EM step near the best held-out score, by row.
+
+    EM runs on all but one fold, for each fold of each row, and every so often the fold left out is scored. The mean
+    score rises while the steps fit the truth and falls once they fit the noise.
+    """
+    shares = np.concatenate([one.learned for one in folds])
+    em = EM(RowStack.of_shares(channel, shares), start)
+    race = _Race(np.array([one.judged for one in folds]), totals)
+    race.score(em.step)
+    for step in islice(em, limit):
+        if step.iteration < 100 or step.iteration >= 1.02 * race.steps[-1]:
+            race.score(step)
+            left = race.set_aside()
+            if not left.size:
+                break
+            if left.size < len(step.rows):
+                em.step = step.only(left)
+    return race.earliest()
+
+
+class _Race:
+    """Held-out scores by step; rows past their best are dropped.
+
+    Attributes
+    ----------
+    judged
+        The folds that were left out of the rows that still run.
+    places
+        Which rows these are.
+    steps, scores
+        The steps that were scored, and the score of each row and fold; not a number once a row was set aside.
+    best, highest
+        The best score of each row, by its place among the steps, and itself.
+    """
+
+    def __init__(self, judged: FloatArray, totals: FloatArray) -> None:
+        self.judged, self.totals, self.places = judged, totals, np.arange(len(judged))
+        self.steps: list[int] = []
+        self.scores: list[FloatArray] = []
+        self.best, self.highest = np.zeros(len(judged), dtype=np.int64), np.full(len(judged), -np.inf)
+
+    def score(self, step: Step) -> None:
+        """Score the held-out folds; an impossible report counts as e^-690."""
+        scores = np.full((len(self.best), self.judged.shape[1]), np.nan)
+        outputs = step.outputs.reshape(self.judged.shape)
+        scores[self.places] = (self.judged * np.log(outputs)).sum(axis=2)
+        self.steps.append(step.iteration)
+        self.scores.append(scores)
+        sums = scores.sum(axis=1)
+        better = np.flatnonzero(sums > self.highest)
+        self.best[better], self.highest[better] = len(self.steps) - 1, sums[better]
+
+    def set_aside(self) -> Indices:
+        """End rows that are past their best; return those left."""
+        number, steps = self.steps[-1], np.array(self.steps)
+        is_over = number > PATIENCE * steps[self.best[self.places]] + 100
+        if number > 500:
+            earlier = self.scores[bisect_left(self.steps, number / PATIENCE)][self.places]
+            changed = np.abs(self.scores[-1][self.places] - earlier).mean(axis=1)
+            # Scores that changed by a hundredth of a nat over the last third of the steps are flat: under weak noise,
+            # as of RAPPOR at 5, they creep up for 100,000 steps.
+            is_over |= changed * self.totals[self.places] < 0.01
+        folds, going = self.judged.shape[1], np.flatnonzero(~is_over)
+        if going.size < self.places.size:
+            self.places, self.judged = self.places[going], self.judged[going]
+        rows: Indices = (going[:, None] * folds + np.arange(folds)).reshape(-1)
+        return rows
+
+    def earliest(self) -> list[int]:
+        """Return the step of each row."""
+        scores = np.array(self.scores)
+        numbers = np.count_nonzero(~np.isnan(scores[:, :, 0]), axis=0)
+        return [max(1, self.steps[_earliest(scores[:number, row])]) for row, number in enumerate(numbers)]
+
+
+def _earliest(scores: FloatArray) -> int:
+    """Compare each step with the best one, fold by fold."""
+    best = int(np.argmax(scores.mean(axis=1)))
+    behind = scores[best] - scores
+    error = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    # Half a standard error below the best score an earlier step is preferred.
+    return int(np.argmax(behind.mean(axis=1) <= 0.5 * error))
+
+
+@dataclass(frozen=True)
+class MLE(Method):
+    """Reach the maximum of the likelihood, and prove it by the certificate.
+
+    The search ends when no distribution whatever can explain the reports better than this one by more than `tolerance`
+    nats of the total log-likelihood. Where the mechanism does not identify the distribution this is one of many with
+    the same likelihood.
+
+    The maximum is not always the best estimate of the truth: under strong noise it fits the noise, and :class:`IBU`
+    stopped early comes closer.
+
+    Parameters
+    ----------
+    tolerance
+        The certificate to reach, in nats.
+    time_limit
+        Seconds after which the best answer so far is returned, with its certificate and the status ``time limit``.
+    iteration_limit
+        The same for iterations.
+    solver
+        ``"auto"`` chooses by the channel: a closed form for randomized response, Newton on a small support for most,
+        an interior point in O(k) for long lines.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5)
+    >>> counts = cf.tally(mechanism.privatize([3, 4, 5] * 1000, rng=1))
+    >>> answer = cf.estimate(counts, mechanism, cf.MLE())
+    >>> answer.status, answer.certificate <= 1e-6
+    (<Status.CERTIFIED: 'certified'>, True)
+    """
+
+    name = "MLE"
+    full_name = "the maximum of the likelihood (MLE)"
+    seeks_maximum = True
+    climbs: ClassVar[bool] = True
+    reaches_maximum: ClassVar[bool] = True
+
+    tolerance: float = 1e-6
+    time_limit: float = 600.0
+    iteration_limit: int = 500
+    solver: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_positive("tolerance", self.tolerance)
+        check_positive("time_limit", self.time_limit)
+        check_count("iteration_limit", self.iteration_limit, 1)
+        check_choice("solver", self.solver, ("auto", "support-newton", "interior-point"))
+
+    def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:
+        # scipy's linear algebra takes a while to import; the command line's help should not wait for it.
+        from confide.solve.maximum import SOLVERS, can_follow_path, maximise
+        from confide.solve.support_newton import Clock
+
+        highest = [-np.inf]
+
+        def progress(number: int, outputs: FloatArray) -> None:
+            if monitor is not None and evidence.explains(outputs):
+                highest[0] = max(highest[0], evidence.log_likelihood_of_outputs(outputs))
+                monitor(number, highest[0])
+
+        # Half the tolerance, because the certificate is computed once more, from the rounded answer.
+        # Nor is more sought than float64 can tell apart, which only costs time.
+        clock = Clock(max(self.tolerance / 2, 2 * evidence.resolution), self.iteration_limit, self.time_limit)
+        if self.solver == "auto":
+            found = maximise(evidence, clock, progress)
+        elif self.solver == "interior-point" and not can_follow_path(evidence):
+            raise InvalidParameterError("The interior point does not fit a channel of this size; use solver='auto'.")
+        else:
+            found = SOLVERS[self.solver](evidence, uniform(evidence.channel.shape[0]), clock, progress)
+        # The search goes by g as float64 has it; what is claimed is proven with the errors of float64 in it.
+        proven = evidence.certificate(found.distribution)
+        status = self._status(evidence, proven, found.iterations, is_over=clock.is_over)
+        explanation = _explain(status, proven, found.iterations)
+        return Solution(found.distribution, found.iterations, status, explanation)
+
+    def solve_many(
+        self,
+        evidence: Evidence,
+        counts: FloatArray,
+        *,
+        pilot: Solution | None = None,  # noqa: ARG002 (nothing to keep of it)
+        progress: Progress | None = None,
+    ) -> list[Solution]:
+        # Rows over a small channel are solved side by side.
+        from confide.solve.maximum import can_solve_together, maxima
+
+        channel = evidence.channel
+        # Two rows are solved faster one by one.
+        if self.solver != "auto" or not can_solve_together(channel) or counts.shape[0] < 3:
+            return super().solve_many(evidence, counts, progress=progress)
+        totals = counts.sum(axis=1)
+        resolutions = totals * (evidence.resolution / evidence.total)
+        aims = np.maximum(self.tolerance / 2, 2 * resolutions)
+        found = maxima(channel.dense(), counts, aims, channel.layout)
+        solutions = []
+        for place, (theta, certificate) in enumerate(
+            zip(found.distributions, found.certificates.tolist(), strict=True)
+        ):
+            proven, rounds = certificate, int(found.rounds[place])
+            # A certificate as float64 gives it may err by 1e-9 nats a report; 1e-11 is the worst that was seen.
+            if self.tolerance <= 1e-9 * totals[place]:
+                # Next to what float64 resolves the certificate is proven once more, from the rounded answer.
+                proven = replace(evidence, counts=counts[place], log_offset=0.0).certificate(theta)
+            if proven <= self.tolerance and rounds <= self.iteration_limit:
+                words = _explain(Status.CERTIFIED, proven, rounds)
+                solutions.append(Solution(theta, rounds, Status.CERTIFIED, words))
+            else:
+                solutions.append(self.solve(replace(evidence, counts=counts[place], log_offset=0.0)))
+        if progress is not None:
+            progress(counts.shape[0])
+        return solutions
+
+    def _status(self, evidence: Evidence, certificate: float, iterations: int, *, is_over: bool) -> Status:
+        if certificate <= self.tolerance:
+            return Status.CERTIFIED
+        if is_over:
+            return Status.TIME_LIMIT
+        if iterations >= self.iteration_limit and certificate > evidence.resolution:
+            return Status.ITERATION_LIMIT
+        # A certificate of up to 100 times what double precision resolves is its fault; a larger one is the solver's.
+        return Status.PRECISION_LIMIT if certificate <= 100 * evidence.resolution else Status.STALLED
+
+
+def _explain(status: Status, certificate: float, iterations: int) -> str:
+    reached = (
+        f"after {counted(iterations, 'iteration')} no distribution can be better by more than {certificate:.2g} nats"
+    )
+    return {
+        Status.CERTIFIED: reached,
+        Status.TIME_LIMIT: f"the time ran out; {reached}",
+        Status.ITERATION_LIMIT: f"the iterations ran out; {reached}",
+        Status.PRECISION_LIMIT: f"double precision can prove no more for so many reports; {reached}",
+        Status.STALLED: f"the solver found no way on; {reached}",
+    }[status]

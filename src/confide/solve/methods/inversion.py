@@ -48,7 +48,7 @@ class _Repaired(Method):
 
     @property
     def name(self) -> str:
-        """See :attr:`Method.name`; with the paper's suffix for the repair."""
+        # With the paper's suffix for the repair.
         return self._initials + {"none": "", "normalize": "-N", "project": "-P"}[self.repair]
 
     @property
@@ -61,7 +61,7 @@ class _Repaired(Method):
         """Return the inverse."""
 
     def solve(self, evidence: Evidence, monitor: Monitor | None = None) -> Solution:  # noqa: ARG002 (no steps to watch)
-        """See :meth:`Method.solve`; the explanation counts negative entries."""
+        # The explanation counts negative entries.
         raw = self._invert(evidence)
         negative = int((raw < 0).sum())
         words = f"{self._source} gave {negative:,} of {raw.size:,} values a negative probability"

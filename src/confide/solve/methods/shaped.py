@@ -14,15 +14,11 @@ from confide.errors import InvalidParameterError
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
 from confide.solve.em import Monitor, RowStack, take_steps, uniform
-from confide.solve.methods.base import Method, Progress, Solution
-from confide.solve.methods.mle import MLE
+from confide.solve.methods.base import MLE, Method, Progress, Solution
 from confide.values import Alphabet
 
 ROUGHLY = MLE(tolerance=0.01)
 """Tells which of several sets of mixtures explains the reports best."""
-
-NEARLY = MLE(tolerance=0.05)
-"""Finds the nearest mixture where no formula has it, in nats of as many people, all telling the truth, as reports."""
 
 FEW, STEPS = 8, 200
 """Rows up to which the nearest mixtures are found to the end, and EM steps that do for more of them: replicates.
@@ -133,7 +129,9 @@ class Projected(Method):
         self, evidence: Evidence, counts: FloatArray, *, pilot: Solution | None = None, progress: Progress | None = None
     ) -> list[Solution]:
         free = self._over_values(evidence.counts)
-        known = None if pilot is None else replace(pilot, distribution=self._free(pilot.distribution))
+        known = pilot
+        if pilot is not None:  # shares of components become shares of possible values
+            known = replace(pilot, distribution=self.support.gather(self.mixture.spread(pilot.distribution)))
         found = self.method.solve_many(free, counts, pilot=known, progress=progress)
         nearest = self._nearest(np.array([one.distribution for one in found]), evidence.total)
         return [replace(one, distribution=shares) for one, shares in zip(found, nearest, strict=True)]
@@ -142,11 +140,6 @@ class Projected(Method):
         """Return reports as evidence of the shares of values."""
         return replace(_over(self.parts, self.support), counts=counts)
 
-    def _free(self, shares: FloatArray) -> FloatArray:
-        """Return shares of components as shares of possible values."""
-        free: FloatArray = self.support.gather(self.mixture.spread(shares))
-        return free
-
     def _nearest(self, distributions: FloatArray, total: float) -> FloatArray:
         """Return the component shares nearest to each distribution."""
         rows = self.support.spread(distributions)
@@ -154,7 +147,8 @@ class Projected(Method):
         if found is None:
             seen = Evidence(Dense(np.eye(self.mixture.size)), total * rows[0]).mixed(self.mixture)
             if len(rows) <= FEW:
-                found = np.array([one.distribution for one in NEARLY.solve_many(seen, total * rows)])
+                # The tolerance is in nats of as many people, all telling the truth, as there are reports.
+                found = np.array([one.distribution for one in MLE(tolerance=0.05).solve_many(seen, total * rows)])
             else:
                 found = take_steps(RowStack.over(seen, total * rows), uniform(seen.channel.shape[0]), STEPS).theta
         return np.asarray(found / found.sum(axis=1, keepdims=True))

@@ -151,11 +151,6 @@ class CellTable:
         summed = np.bincount(layout.cells[reachable], per_output[reachable], layout.size).astype(np.float64)
         return cls(layout, summed, per_output[reachable])
 
-    @property
-    def channel(self) -> Channel:
-        """P(cell | value)."""
-        return self.layout.channel
-
     @cached_property
     def total(self) -> float:
         """Number of reports."""
@@ -311,7 +306,7 @@ class Tables:
     @cached_property
     def channel(self) -> Channel:
         """P(cell | value), the parts side by side."""
-        channels = tuple(part.channel for part in self.parts)
+        channels = tuple(part.layout.channel for part in self.parts)
         return channels[0] if len(channels) == 1 else ColumnStack(channels)
 
     @property
@@ -506,11 +501,6 @@ class Statistics:
         return np.array([self.p_value, self.residuals.max(), -self.residuals.min(), *self.scores])
 
 
-def solve(channel: Channel, counts: FloatArray) -> FloatArray:
-    """Return the maximum of the likelihood."""
-    return MLE(TOLERANCE, time_limit=60.0).solve(Evidence(channel, counts)).distribution
-
-
 def bounds_of(rows: FloatArray, among: FloatArray, room: float = 1.0) -> FloatArray:
     """Return the weighted Bonferroni bound of each row of statistics.
 
@@ -553,8 +543,7 @@ def tail_of_ratio(ratio: FloatArray, expected: FloatArray, rank: int) -> FloatAr
     mean = means.sum(axis=-1) - rank
     safe = np.maximum(mean, 0.5)
     variance = np.maximum(variances.sum(axis=-1) - 2 * rank, safe)
-    tail: FloatArray = np.where(mean < 0.5, 1.0, gammaincc(safe**2 / variance, ratio * safe / variance))
-    return tail
+    return np.where(mean < 0.5, 1.0, gammaincc(safe**2 / variance, ratio * safe / variance))
 
 
 def deviance_moments(expected: FloatArray) -> tuple[FloatArray, FloatArray]:
