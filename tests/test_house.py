@@ -24,13 +24,13 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_395,
     "data": 3_967,
-    "mechanisms": 3_797,
+    "mechanisms": 3_824,
     "estimates": 3_304,
     "present": 3_701,
     "cli": 2_886,
     "solve": 2_856,
     "collector": 2_674,
-    "check": 1_823,
+    "check": 1_825,
     "channels": 1_575,
     "plans": 1_489,
     "theory": 1_319,
@@ -45,11 +45,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 36_729,
-    "files": 148,
+    "code lines": 36_758,
+    "files": 150,
     "entries at the top": 20,
-    "functions": 3_760,
-    "functions of one statement": 1_131,
+    "functions": 3_761,
+    "functions of one statement": 1_132,
     "constants": 419,
     "options": 90,
     "public names": 92,

@@ -34,9 +34,9 @@ PATTERNS = (
     "values/*.py",
     "surveys/survey.py",
     "channels/kernels.py",
-    "mechanisms/exponential.py",
-    "mechanisms/from_matrix.py",
+    "mechanisms/finite.py",
     "mechanisms/planar.py",
+    "mechanisms/square_wave.py",
     "mechanisms/combinations.py",
 )
 

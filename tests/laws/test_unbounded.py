@@ -37,7 +37,7 @@ from confide import (
 from confide.channels import Channel, Dense
 from confide.errors import ImpossibleReportError, InvalidParameterError
 from confide.mechanisms import planar
-from confide.mechanisms.planar import LARGEST_SCATTER
+from confide.mechanisms.planar_noise import LARGEST_SCATTER
 from confide.values import BitVectors
 
 every_unbounded = each("mechanism", UNBOUNDED_EXAMPLES, ids=label)

@@ -17,8 +17,8 @@ from confide.channels import Composed
 from confide.errors import InvalidParameterError
 from confide.mechanisms import audits
 from confide.mechanisms.audits import Extent
-from confide.mechanisms.combinations import one_report, rounded_rows
 from confide.mechanisms.guarantees import epsilon_above
+from confide.mechanisms.rounds import one_report, rounded_rows
 from confide.mechanisms.sampling import SecureBits
 from confide.theory.verdicts import Verdict
 

@@ -10,7 +10,7 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.mechanisms.line import geometric_bound
-from confide.mechanisms.planar import taxicab_bound
+from confide.mechanisms.planar_noise import taxicab_bound
 from confide.theory.identification import inversion_error
 
 SQUARE = [

@@ -171,3 +171,18 @@ def test_a_report_that_hardly_ever_comes_says_nothing(tiny: float) -> None:
     """The square of its probability is nothing in float64, which must not be divided by."""
     mechanism = cf.FromMatrix(cf.Integers(0, 1), [[1.0, tiny], [1.0, 0.0]], cf.Integers(0, 1))
     assert not uniformity_test(lay(mechanism, cf.tally([0], [200]))).is_seen
+
+
+def test_a_local_promise_is_not_scaled_by_the_spacing() -> None:
+    """The search for a larger epsilon once asked k-RR for 137, where steps are 0.1 apart."""
+    mechanism = cf.RandomizedResponse(cf.Integers(-20, 20, spacing=0.1), 0.5)
+    estimate = cf.estimate(mechanism.simulate_counts(np.full(41, 25), rng=0), mechanism, cf.MLE())
+    assert estimate.uniformity is not None
+    assert estimate.uniformity.is_weak
+    assert estimate.uniformity.epsilon == pytest.approx(
+        cf.estimate(
+            (plain := cf.RandomizedResponse(cf.Integers(-20, 20), 0.5)).simulate_counts(np.full(41, 25), rng=0),
+            plain,
+            cf.MLE(),
+        ).uniformity.epsilon  # type: ignore[union-attr]
+    )

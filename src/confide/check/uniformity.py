@@ -24,6 +24,7 @@ from confide.channels import Layout
 from confide.channels.base import FloatArray
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism
+from confide.mechanisms.guarantees import MetricPrivacy
 from confide.values.checks import read_only
 
 LEVEL = 0.01
@@ -297,7 +298,9 @@ class Uniformity:
         if mechanism is None or not self.is_weak or not _can_vary(mechanism):
             return None
         # At the largest epsilon tried hardly any noise is left.
-        largest = (10.0 + math.log(mechanism.alphabet.size)) / float(getattr(mechanism.alphabet, "spacing", 1.0))
+        # A local promise knows no distance, so the spacing does not scale it.
+        step = mechanism.alphabet.spacing if isinstance(mechanism.guarantee, MetricPrivacy) else 1.0
+        largest = (10.0 + math.log(mechanism.alphabet.size)) / step
         low, high = math.log(mechanism.epsilon), math.log(largest)  # type: ignore[attr-defined]
         if high <= low or self._needed_at(math.exp(high)) > self.reports:
             return None

@@ -4,10 +4,10 @@ Add one of your own with ``confide.register``.
 """
 
 from confide.mechanisms.base import Bound, Facts, LatticeNoise, Mechanism, Premise, Proof, truncated
-from confide.mechanisms.combinations import Product, Remapped, TwoRounds
+from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.finite import Exponential, FromMatrix
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
-from confide.mechanisms.planar import (
+from confide.mechanisms.planar_noise import (
     PlanarGeometric,
     PlanarLaplace,
     Taxicab,
@@ -16,6 +16,7 @@ from confide.mechanisms.planar import (
     TruncatedTaxicab,
 )
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
+from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.square_wave import SquareWave
 from confide.values.base import Kinds
 

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from confide.channels.kernels import planar_geometric_kernel
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms.base import LatticeNoise, Mechanism, Premise, require_mechanism
-from confide.mechanisms.combinations import rounded_rows
 from confide.mechanisms.guarantees import MOST_BITS, LocalDP, MetricPrivacy, WorstRatio, power_exceeds, worst_of_rows
+from confide.mechanisms.rounds import rounded_rows
 from confide.mechanisms.sampling import Permanent, SecureBits, log_of
 from confide.values import Alphabet, Indices, Plane, Selection
 from confide.values.checks import check_count

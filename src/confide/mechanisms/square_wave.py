@@ -19,7 +19,7 @@ from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.mechanisms.base import Facts, Premise, Proof, require_alphabet, require_finite, settle_epsilon
 from confide.mechanisms.randomized_response import LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, WeightRows, log_of, ratio_above, uniform_below
 from confide.values import Alphabet, Indices, LineGeometry, RingGeometry
 from confide.values.checks import check_count, settle
 
@@ -118,13 +118,12 @@ class SquareWave(LocalMechanism):
             is_positive=True,
             independence=independence,
             premise=Premise.NOTHING if self._is_ring else Premise.LINE,
-            log_smallest=math.log(self.channel.far),
+            log_smallest=-log_of(self._total),
         )
 
     @cached_property
     def channel(self) -> SquareWaveChannel:
-        total = self._reach * self._ratio + self._others
-        near, far = float(self._ratio / total), float(1 / total)
+        near, far = float(self._ratio / self._total), float(1 / self._total)
         return SquareWaveChannel(self.alphabet.size, self._width, near, far, self._is_ring)
 
     def weights(self, index: int) -> list[int]:
@@ -150,6 +149,11 @@ class SquareWave(LocalMechanism):
     def _ratio(self) -> Fraction:
         """A fraction just below e^epsilon."""
         return 1 / ratio_above(Fraction(self.epsilon))
+
+    @property
+    def _total(self) -> Fraction:
+        """Sum of a row, if each report outside the window counts 1."""
+        return self._reach * self._ratio + self._others
 
     @property
     def _others(self) -> int:

@@ -40,8 +40,8 @@ from confide.errors import ConfideError, InvalidParameterError, SurveyError, Too
 from confide.evidence.shapes import Shape
 from confide.mechanisms import MECHANISMS, Mechanism, Product, TwoRounds
 from confide.mechanisms.base import WITHOUT_TABLES
-from confide.mechanisms.combinations import between_rounds
 from confide.mechanisms.randomized_response import UnaryEncoding
+from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
 from confide.values.checks import check_count, check_positive, require_kinds
