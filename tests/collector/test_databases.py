@@ -1,0 +1,200 @@
+"""What the two databases are told: settings as facts, locks as a table, numbers of any size, any number of failures.
+
+What a store counts is compared with sums in a dictionary.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import date
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+from tests.collector.asking import ages
+
+from confide.collector import postgresql
+from confide.collector.postgresql import PostgresStore
+from confide.collector.stores import Batch, Fate, Store, UnavailableError, make_token, open_store
+from confide.collector.wire import LIMITS, Wire
+
+DAY = 739_000
+WIRE = Wire.of(ages())
+
+
+def batch(
+    number: int, counts: dict[str, int], *, survey: int = 1, day: int = DAY, cell: str = "", bad: int = 0
+) -> Batch:
+    rejected = {"missing": bad} if bad else {}
+    return Batch(f"{number:032x}", f"{number:032x}", survey, day, cell, counts, sum(counts.values()), rejected, WIRE)
+
+
+@pytest.fixture
+def served(database: str) -> Iterator[PostgresStore]:
+    store = open_store(database)
+    assert isinstance(store, PostgresStore)
+    store.add_survey(ages())
+    yield store
+    store.close()
+
+
+# Settings.
+
+
+def test_every_limit_of_a_collector_is_the_one_that_is_written_here() -> None:
+    assert asdict(LIMITS) == {
+        "patience": 60.0, "first_patience": 15.0, "longest_wait": 30.0, "most_strange": 6, "batch_size": 1_000,
+        "window": 7, "longest_window": 3660, "lock_seconds": 5.0, "database_seconds": 10.0, "most_known": 16_384,
+        "longest_known": 64, "few": 32, "light": 32_768, "free": 65_536, "most_together": 1_000, "most_waiting": 1_024,
+        "most_waiting_each": 256, "most_refused": 100, "refresh_seconds": 1.0, "most_header_bytes": 32_768,
+        "header_seconds": 10.0, "answer_seconds": 60.0, "ending_seconds": 5.0, "most_pipelined": 16, "spare_files": 64,
+        "most_kept": 64,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("way", "isolation"),
+    [("reading", "repeatable read"), ("writing", "read committed"), ("counting", "read committed")],
+)
+def test_what_postgresql_is_told(way: str, isolation: str, served: PostgresStore) -> None:
+    settings = ("synchronous_commit", "lock_timeout", "statement_timeout", "transaction_isolation")
+    with getattr(served, way)() as connection:
+        told = {name: served.run(connection, f"SHOW {name}")[0][0] for name in settings}
+        parameters = connection.info.get_parameters()
+        silence = connection.seconds
+        served.take_time(connection)
+        longer = served.run(connection, "SHOW statement_timeout")[0][0], connection.seconds
+    assert told == dict(zip(settings, ("on", "5s", "10s", isolation), strict=True))
+    assert (parameters["connect_timeout"], silence, longer) == ("5", 10.0, ("0", 3600.0))
+
+
+# Locks: who waits for whom.
+
+
+def held(connection: Any) -> dict[int, str]:
+    rows = connection.execute(
+        "SELECT objid::bigint, mode FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+    )
+    return dict(rows.fetchall())
+
+
+def test_the_locks_of_each_kind_of_transaction(served: PostgresStore) -> None:
+    tables, gate = postgresql.LOCK, postgresql.GATE
+    with served.reading() as connection:
+        assert held(connection) == {}
+    with served.writing() as connection:
+        assert held(connection) == {tables: "ExclusiveLock"}
+        served.gate(connection)
+        assert held(connection) == {tables: "ExclusiveLock", gate: "ExclusiveLock"}
+    with served.counting() as connection:
+        assert held(connection) == {gate: "ShareLock"}
+
+
+CHANGES: dict[str, tuple[Callable[[Store], object], bool]] = {
+    "closes a survey": (lambda store: store.close_survey(ages().fingerprint), True),
+    "opens days again": (lambda store: store.reopen(date.fromordinal(DAY)), True),
+    "forgets days": (lambda store: store.forget(date.fromordinal(DAY)), True),
+    "adds a survey": (lambda store: store.add_survey(ages(limits="[limits]\nreports = 1")), False),
+    "says who may upload": (lambda store: store.admit(ages().fingerprint, "token"), False),
+    "makes a token": (lambda store: make_token(store, "read"), False),
+    "sets the window": (lambda store: store.set_window(9), False),
+    "counts": (lambda store: store.commit([batch(7, {"3": 1})]), False),
+    "reads": (lambda store: store.balance(1), False),
+    "looks": (lambda store: store.look(), False),
+}
+"""What others do while a transaction counts, and whether it waits for the end of that transaction."""
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_waits_for_a_transaction_that_counts(
+    name: str, served: PostgresStore, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, waits = CHANGES[name]
+    monkeypatch.setattr(postgresql, "LIMITS", replace(LIMITS, lock_seconds=0.05))
+    other = PostgresStore(database)
+    with served.counting():
+        if waits:
+            with pytest.raises(UnavailableError, match="lock timeout"):
+                change(other)
+        else:
+            change(other)
+    change(other)
+    other.close()
+
+
+# Numbers of any size.
+
+
+@pytest.mark.parametrize("number", [1, 2**15, 2**31 - 1, 2**31, 2**32, 2**40, 2**52])
+def test_counts_of_any_size_add_up(number: int, store: Store) -> None:
+    store.add_survey(ages())
+    expected: Counter[tuple[int, str, str]] = Counter()
+    account: Counter[str] = Counter()
+    for place in range(4):  # two by two in a transaction, of two days and two groups
+        day, cell, counts = DAY + place % 2, f'["{place // 2}"]', {"3": number, "-1": place + 1}
+        expected += Counter({(day, cell, text): times for text, times in counts.items()})
+        account += Counter({"": sum(counts.values()), "missing": number})
+    batches = [
+        batch(place, {"3": number, "-1": place + 1}, day=DAY + place % 2, cell=f'["{place // 2}"]', bad=number)
+        for place in range(4)
+    ]
+    assert store.commit(batches[:2]) + store.commit(batches[2:]) == [Fate.COUNTED] * 4
+    again = [batch(place + 9, {"3": number}, cell='["0"]') for place in range(2)]
+    assert store.commit(again) == [Fate.COUNTED] * 2
+    expected[DAY, '["0"]', "3"] += 2 * number
+    account[""] += 2 * number
+    rows, found = store.balance(1)
+    assert {(row.day, row.cell, row.report): row.number for row in rows} == dict(expected)
+    assert found == store.account(1) == dict(account)
+
+
+# Failures of any number.
+
+
+@pytest.mark.parametrize("failure", [errors.DeadlockDetected, errors.SerializationFailure])
+@pytest.mark.parametrize("times", range(6))
+def test_a_transaction_that_is_rolled_back_for_another_is_tried_five_times(
+    failure: type[Exception], times: int, served: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting, failures = served.counting, [failure("another was first")] * times
+
+    @contextmanager
+    def hindered() -> Iterator[Any]:
+        with counting() as connection:
+            if failures:
+                raise failures.pop()
+            yield connection
+
+    monkeypatch.setattr(served, "counting", hindered)
+    if times == 5:
+        with pytest.raises(UnavailableError, match="another was first"):
+            served.commit([batch(1, {"3": 2})])
+    assert served.commit([batch(1, {"3": 2})]) == [Fate.COUNTED]
+    assert served.account(1) == {"": 2}
+
+
+def test_other_failures_are_told_at_once(served: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+
+    @contextmanager
+    def hindered() -> Iterator[Any]:
+        tries.append(1)
+        raise psycopg.OperationalError("the disk is full")
+        yield
+
+    monkeypatch.setattr(served, "counting", hindered)
+    with pytest.raises(UnavailableError, match="the disk is full"):
+        served.commit([batch(1, {"3": 2})])
+    assert len(tries) == 1
+
+
+def test_every_table_that_could_tell_an_order_is_put_in_order(served: PostgresStore) -> None:
+    served.commit([batch(number, {str(number % 10): 1}) for number in (5, 3, 9, 1)])
+    served.sort()
+    found = "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE i.indisclustered"
+    with served.reading() as connection:
+        assert {name for (name,) in served.run(connection, found)} == {"batches", "counts", "accounts"}

@@ -1,0 +1,158 @@
+"""Facts of a page and words of a warning, each compared with a plain count, on both sides of every threshold."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import asdict
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import confide as cf
+from confide.cli.main import app
+from confide.data.files import SurveyGroups
+from confide.data.files.metadata import Metadata, Traces
+from confide.data.files.rows import LIMITS
+from confide.evidence.counts import Noise, Origin
+from confide.present.pages import estimate_page, groups_page
+
+AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0), "age", "Ages")
+YES = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
+
+
+class Facts(HTMLParser):
+    """Names and facts of a page's lists, and its callouts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.pairs: list[list[str]] = []
+        self.callouts: list[str] = []
+        self._into: str = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag in ("dt", "dd"):
+            self._into = tag
+            if tag == "dt":
+                self.pairs.append([])
+            self.pairs[-1].append("")
+        elif tag == "section" and ("class", "callout") in attrs:
+            self._into = "callout"
+            self.callouts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("dt", "dd", "section"):
+            self._into = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._into == "callout":
+            self.callouts[-1] += data
+        elif self._into:
+            self.pairs[-1][-1] += data
+
+    @property
+    def named(self) -> dict[str, str]:
+        return {name: facts[0] for name, *facts in self.pairs}
+
+
+def groups_of(numbers: dict[str, tuple[int, int]]) -> SurveyGroups:
+    counts = {(name,): cf.tally(["yes", "no"], list(both)) for name, both in numbers.items()}
+    found = cf.estimate_groups(counts, YES.mechanism, cf.IBU())
+    return SurveyGroups(found.estimates, YES, ("town",))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told", "different"),
+    [
+        ({"Oslo": (6000, 4000), "Rome": (3000, 7000), "Bern": (1, 1), "Nice": (3, 2)}, "2 of 4", "1 of 4"),
+        ({"Oslo": (520, 480), "Rome": (505, 495), "Bern": (700, 300)}, "1 of 3", "1 of 3"),
+        ({"Oslo": (600, 400), "Rome": (1, 0)}, "1 of 2", "0 of 2"),
+        ({"Oslo": (600, 400)}, "1 of 1", "nothing to compare"),
+    ],
+)
+def test_facts_of_groups_are_counts_of_groups(numbers: dict[str, tuple[int, int]], told: str, different: str) -> None:
+    pytest.importorskip("matplotlib")
+    sizes = sorted(sum(both) for both in numbers.values())
+    words = [f"{size:,} report{'s' * (size > 1)}" for size in (sizes[0], sizes[-1])]
+    found = Facts(groups_page(groups_of(numbers))).named
+    assert {name: found[name] for name in ("Groups", "Reports", "Smallest group", "Largest group")} == {
+        "Groups": f"{len(sizes):,}",
+        "Reports": f"{sum(sizes):,}",
+        "Smallest group": words[0],
+        "Largest group": words[1],
+    }
+    assert (found["Told from uniform"], found["Differ"]) == (told, different)
+
+
+def test_reports_of_several_origins_are_told_apart() -> None:
+    pytest.importorskip("matplotlib")
+    counts = cf.tally(["yes", "no"], [700, 500])
+    for simulated in (1, 300, 1199):
+        mixed = counts.with_origin(Origin(secure=1200 - simulated, simulated=simulated))
+        page = Facts(estimate_page(YES, mixed, [cf.assess(mixed, YES.mechanism, cf.IBU())]))
+        (callout,) = [one for one in page.callouts if "simulated" in one]
+        assert f"{simulated:,} of 1,200 reports are simulated" in callout
+
+
+# Origins: what metadata prove, and no more than there is.
+
+
+def facts_of(noise: Noise, reports: int) -> Metadata:
+    columns = (("report", "integer"),)
+    return Metadata(AGES.text(), AGES.fingerprint, "", columns, noise, "shuffled", reports=reports)
+
+
+def test_reports_that_are_read_are_of_the_origins_that_are_proven() -> None:
+    kinds = (Noise.SECURE, Noise.PERMANENT, Noise.SEEDED)
+    for proven in itertools.product((0, 3, 5), repeat=3):
+        files = [(f"{place}.csv", facts_of(kind, n)) for place, (kind, n) in enumerate(zip(kinds, proven, strict=True))]
+        for people in range(sum(proven) + 3):
+            left, expected = people, []
+            for number in proven:  # as far as there are people
+                expected.append(min(number, left))
+                left -= expected[-1]
+            found = Traces((*files, ("bare.csv", None))).origin(people, ("report",))
+            assert found == Origin(expected[0], expected[2], left, expected[1])
+            others = Traces(tuple(files)).origin(people, ("other",))  # of which they say nothing
+            assert others == Origin(unknown=people)
+
+
+# Warnings, on both sides of their thresholds.
+
+
+@pytest.mark.parametrize(
+    ("bad", "rows"), [(0, 30), (3, 30), (4, 30), (1, 10), (2, 10), (10, 100), (11, 100), (50, 100)]
+)
+def test_more_than_a_tenth_of_rejected_rows_is_warned_of(bad: int, rows: int, tmp_path: Path) -> None:
+    (tmp_path / "survey.toml").write_text(AGES.text())
+    (tmp_path / "v.csv").write_text("age\n" + "x\n" * bad + "".join(f"{n % 10}\n" for n in range(rows - bad)))
+    given = [str(tmp_path / "survey.toml"), str(tmp_path / "v.csv"), "-o", str(tmp_path / "r.csv")]
+    ending = CliRunner().invoke(app, ["privatize", *given, "--rejects", str(tmp_path / "x.csv")])
+    assert ending.exit_code == 0, ending.output
+    said = " ".join(ending.output.split())
+    warned = f"{bad / rows:.0%} of the rows were rejected" in said
+    assert warned == (bad / rows > 0.1)
+
+
+def test_every_limit_of_files_is_the_one_that_is_written_here() -> None:
+    assert asdict(LIMITS) == {
+        "block": 4_194_304, "parquet_rows": 1_048_576, "arrow_rows": 100_000, "shown_rejects": 10, "longest_shown": 80,
+        "largest_part": 1_048_576, "fewest_rows": 20, "small_group": 10, "most_groups": 262_144, "fewest_told": 20,
+        "few_exceptions": 0.01, "memory": 67_108_864, "piece": 1_048_576, "smallest_split": 4_096, "text_bytes": 64,
+        "small_range": 65_536, "most_features": 100_000,
+    }  # fmt: skip
+
+
+def test_a_merge_tells_how_many_files_a_pattern_named(tmp_path: Path) -> None:
+    (tmp_path / "survey.toml").write_text(AGES.text())
+    for number in range(3):
+        (tmp_path / "r.csv").write_text("report\n" + f"{number}\n" * (number + 1))
+        given = [str(tmp_path / "survey.toml"), str(tmp_path / "r.csv"), "-o", str(tmp_path / f"c{number}.parquet")]
+        assert CliRunner().invoke(app, ["count", *given]).exit_code == 0
+    ending = CliRunner().invoke(app, ["merge", str(tmp_path / "c?.parquet"), "-o", str(tmp_path / "all.parquet")])
+    assert ending.exit_code == 0, ending.output
+    assert "Merged 3 files of counts" in " ".join(ending.output.split())
+    assert cf.load_counts(tmp_path / "all.parquet").total == 6
