@@ -57,7 +57,7 @@ def record_of(fingerprint: str) -> dict[str, Any]:
         {"day": day, "groups": list(groups), "counts": [[place, 2**place], [9, 100 + place]]}
         for place, (day, groups) in enumerate(parts)
     ]
-    total = sum(number for part in listed for _, number in part["counts"])  # type: ignore[attr-defined]
+    total = sum(number for part in listed for _, number in part["counts"])
     rejected = {"missing": 7, "outside the alphabet": 2000}
     known = {"survey": fingerprint, "by": ["sex", "town"], "is_simulated": False, "is_closed": False}
     return known | {"accepted": total, "rejected": rejected, "days": listed}

@@ -155,4 +155,4 @@ def test_a_merge_tells_how_many_files_a_pattern_named(tmp_path: Path) -> None:
     ending = CliRunner().invoke(app, ["merge", str(tmp_path / "c?.parquet"), "-o", str(tmp_path / "all.parquet")])
     assert ending.exit_code == 0, ending.output
     assert "Merged 3 files of counts" in " ".join(ending.output.split())
-    assert cf.load_counts(tmp_path / "all.parquet").total == 6
+    assert cf.load_counts(tmp_path / "all.parquet").rows.accepted == 6

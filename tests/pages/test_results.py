@@ -281,8 +281,8 @@ def drawn(answer: Any) -> list[Any]:
 
     axes = answer.plot(Figure().add_subplot())
     lines = [line.get_xydata().tolist() for line in axes.lines]
-    bars = [one.get_data() for one in axes.patches if isinstance(one, StepPatch)]
-    steps = [(one.values.tolist(), one.edges.tolist()) for one in bars]
+    data = [one.get_data() for one in axes.patches if isinstance(one, StepPatch)]
+    steps = [(values.tolist(), edges.tolist()) for values, edges, _ in data]
     return [lines, steps, axes.get_xlim(), axes.get_ylim()]
 
 
