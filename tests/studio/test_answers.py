@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import secrets
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -298,6 +300,44 @@ def test_a_look_is_what_the_library_says() -> None:
     again = look(asked | {"queries": ["rooms >= 6"]}, tell)
     assert again["windows"] == found["windows"]
     assert not told
+
+
+def test_a_look_has_every_number_of_every_group() -> None:
+    groups = {"sex": ("f", "m"), "town": ("Bern", "Oslo", "Rome")}
+    survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(3, 9, unit="room"), 2.0), "rooms", "Rooms", groups=groups)
+    days: list[dict[str, Any]] = [
+        {"day": f"2026-11-1{place % 3}", "groups": [sex, town], "counts": [[3 + place, 100 * place + 50], [9, 10]]}
+        for place, (sex, town) in enumerate(itertools.product(*groups.values()))
+    ]
+    people = [sum(number for _, number in one["counts"]) for one in days]
+    record = {"survey": survey.fingerprint, "by": ["sex", "town"], "accepted": sum(people), "rejected": {"missing": 7}}
+    record |= {"is_simulated": False, "is_closed": True, "days": days}
+    asked = {"document": survey.to_json(), "record": json.dumps(record), "version": 77, "methods": ["mle"]}
+    found = look(asked | {"queries": ["rooms >= 5", "rooms == 3"], "groups": True, "band": True}, quiet)
+    assert (found["version"], found["accepted"], found["rejected"]) == (77, sum(people), {"missing": 7})
+    assert (found["survey"]["is_simulated"], found["survey"]["is_closed"]) == (False, True)
+    names = [(column, value) for column, values in enumerate(groups.values()) for value in values]
+    assert [one["name"] for one in found["groups"]] == [f"{list(groups)[column]} {value}" for column, value in names]
+    for (column, value), shown in zip(names, found["groups"], strict=True):
+        own = Counter[int]()
+        for one in days:
+            own.update(dict(one["counts"]) if one["groups"][column] == value else {})
+        assert shown["people"] == own.total()
+        alone = cf.estimate(cf.tally(list(own), list(own.values())), survey.mechanism)
+        assert shown["distribution"] == pytest.approx(alone.distribution.tolist(), abs=1e-6)
+        shares = [sum(alone.distribution[2:]), alone.distribution[0]]
+        assert [one["query"] for one in shown["queries"]] == ["rooms >= 5", "rooms == 3"]
+        assert [one["estimate"] for one in shown["queries"]] == pytest.approx(shares, abs=1e-6)
+        assert all(one["low"] <= one["estimate"] <= one["high"] for one in shown["queries"])
+        assert {one["query"] for one in shown["statistics"]} == {"mean", "median"}
+    assert [one.partition(":")[0] for one in found["differences"]] == [one["name"] for one in found["groups"]]
+    whole = Counter[int]()
+    for one in days:
+        whole.update(dict(one["counts"]))
+    together = cf.estimate(cf.tally(list(whole), list(whole.values())), survey.mechanism)
+    band = together.interval(0.95)
+    assert found["band"] == {"low": pytest.approx(band.low.tolist()), "high": pytest.approx(band.high.tolist())}
+    assert found["reports"] == [whole[value] / sum(people) for value in range(3, 10)]
 
 
 def test_a_diagnosis_begins_with_its_verdict() -> None:
