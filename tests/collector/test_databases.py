@@ -5,11 +5,14 @@ What a store counts is compared with sums in a dictionary.
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,6 +22,7 @@ from tests.collector.asking import ages
 
 from confide.collector import postgresql
 from confide.collector.postgresql import PostgresStore
+from confide.collector.service import Room
 from confide.collector.stores import Batch, Fate, Store, UnavailableError, make_token, open_store
 from confide.collector.wire import LIMITS, Wire
 
@@ -198,3 +202,58 @@ def test_every_table_that_could_tell_an_order_is_put_in_order(served: PostgresSt
     found = "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE i.indisclustered"
     with served.reading() as connection:
         assert {name for (name,) in served.run(connection, found)} == {"batches", "counts", "accounts"}
+
+
+def test_rows_of_one_transaction_lie_in_the_order_of_their_keys(served: PostgresStore) -> None:
+    """As they come, before anything is sorted: where a row lies says nothing of when it came."""
+    numbers = [7, 2, 9, 4, 1, 8, 3]
+    served.commit([batch(one, {str(one): 1, str(9 - one): 2}, day=DAY + one % 3, bad=one) for one in numbers])
+    for table, keys in (("batches", "mark"), ("counts", "day, report"), ("accounts", "day, reason")):
+        with served.reading() as connection:
+            lying = served.run(connection, f"SELECT {keys} FROM {table} ORDER BY ctid")  # noqa: S608
+        assert lying == sorted(lying), table
+        assert len(lying) >= 6, table
+
+
+def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = open_store(str(tmp_path / "store.db"))
+        store.hold()
+        store.add_survey(ages())
+        store.commit([batch(1, {"3": 1})])
+        modes = {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert modes.keys() >= {"store.db", "store.db-wal", "store.db-serving"}
+    assert set(modes.values()) == {0o600}, modes
+
+
+# Room: how many wait, on both sides of every limit.
+
+
+@pytest.mark.parametrize(("each", "whole"), [(1, 1), (1, 3), (2, 3), (3, 3), (4, 2)])
+def test_so_many_wait_for_room_and_no_more(each: int, whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(LIMITS), "most_waiting_each", each)
+    monkeypatch.setitem(vars(LIMITS), "most_waiting", whole)
+
+    async def run(addresses: str) -> list[bool]:
+        room = Room(1, 1)
+        await room.enter("a", 1)
+        tasks = []
+        for address in addresses:
+            tasks.append(asyncio.create_task(room.enter(address, 1)))
+            await asyncio.sleep(0)
+        waits = [not task.done() for task in tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return waits
+
+    for addresses in ("bbbbb", "bcdef", "bbccd", "bcbcb"):
+        waiting, expected = Counter[str](), []
+        for address in addresses:
+            expected.append(waiting[address] < each and waiting.total() < whole)
+            waiting[address] += expected[-1]
+        assert asyncio.run(run(addresses)) == expected, addresses
