@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict
+import json
+import re
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,11 @@ class Facts(HTMLParser):
     @property
     def named(self) -> dict[str, str]:
         return {name: facts[0] for name, *facts in self.pairs}
+
+
+def words_of(page: str) -> str:
+    """Return the words of a page."""
+    return " ".join(re.sub("<[^>]*>", " ", page).split())
 
 
 def groups_of(numbers: dict[str, tuple[int, int]]) -> SurveyGroups:
@@ -135,6 +142,40 @@ def test_more_than_a_tenth_of_rejected_rows_is_warned_of(bad: int, rows: int, tm
     said = " ".join(ending.output.split())
     warned = f"{bad / rows:.0%} of the rows were rejected" in said
     assert warned == (bad / rows > 0.1)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "is_tie"), [(1.0, True), (1.0005, True), (1.002, False), (1.05, False), (3.0, False)]
+)
+def test_methods_within_a_thousandth_of_the_closest_tie_with_it(ratio: float, is_tie: bool) -> None:
+    pytest.importorskip("matplotlib")
+    truth = [0.1] * 10
+    counts = AGES.mechanism.simulate_counts([50] * 10, rng=1)
+    methods = (cf.IBU(), cf.Inversion("normalize"), cf.IBU(stop="held-out"))
+    found = [cf.assess(counts, AGES.mechanism, method, truth=truth) for method in methods]
+    shown = [replace(one, emd=emd) for one, emd in zip(found, (9.0, 2.0 * ratio, 2.0), strict=True)]
+    names = [one.estimate.method.name for one in shown]
+    page = words_of(estimate_page(AGES, counts, shown, truth=truth))
+    best = f"{names[1]} and {names[2]}" if is_tie else names[2]
+    assert f"{best} came closest to the truth: " in page
+    assert (f" for {names[1]}" in page.partition("came closest")[2][:200]) == (not is_tie)
+
+
+@pytest.mark.parametrize("groups", [25, 26, 40])
+def test_intervals_of_single_values_of_many_groups_are_told_by_their_time(groups: int, tmp_path: Path) -> None:
+    (tmp_path / "survey.toml").write_text(YES.text())
+    rows = "".join(f"{answer},town {town}\n" * 9 for town in range(groups) for answer in ("yes", "no"))
+    (tmp_path / "r.csv").write_text("report,town\n" + rows)
+    counts, survey = str(tmp_path / "c.parquet"), str(tmp_path / "survey.toml")
+    given = [survey, str(tmp_path / "r.csv"), "--by", "town", "-o", counts]
+    assert CliRunner().invoke(app, ["count", *given]).exit_code == 0
+    ending = CliRunner().invoke(app, ["estimate", survey, counts, "--method", "ibu", "--interval", "0.9", "--json"])
+    said = " ".join(ending.output.split())
+    seconds = 3 * groups  # for each a bootstrap
+    told = f"{seconds} seconds" if seconds < 90 else "2 minutes"
+    assert (f"these would take about {told} for {groups} groups" in said) == (groups > 25)
+    record = json.loads(next(line for line in ending.output.splitlines() if line.startswith("{")))
+    assert ["low" in one for one in record["groups"]] == [groups <= 25] * groups
 
 
 def test_every_limit_of_files_is_the_one_that_is_written_here() -> None:

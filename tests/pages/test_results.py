@@ -209,6 +209,41 @@ def test_every_cell_of_every_table(name: str, tmp_path: Path) -> None:
     assert saved == [{key: str(as_text.get(one, one)) for key, one in row.items()} for row in expected]
 
 
+def test_every_entry_of_small_records(tmp_path: Path) -> None:
+    found = results()
+
+    def saved(name: str) -> Any:
+        path = tmp_path / f"{name}.json"
+        found[name].save(path)
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    for name, distinct, total in (("Counts of texts", 3, 1000), ("Counts of cells", 3, 1235)):
+        columns = {key: [row[key] for row in every_cell()[name]] for key in every_cell()[name][0]}
+        sizes = {"reports": total, "distinct": distinct, "repeats": 1}
+        assert saved(name) == sizes | {"origin": found[name].origin.record, "counts": columns}
+    record = saved("Interval")
+    assert record["query"] == "x >= 5"
+    for name in ("estimate", "low", "high", "level", "rests_on"):
+        assert record[name] == getattr(found["Interval"], name)
+    record = saved("Fit")
+    assert [record[name] for name in ("verdict", "p_value", "statistic", "degrees", "reports")] == [
+        str(found["Fit"].verdict),
+        *(getattr(found["Fit"], name) for name in ("p_value", "statistic", "degrees", "reports")),
+    ]
+    record = saved("Mechanism")
+    assert record["kind"] == "truncated-geometric"
+    assert (record["description"], record["guarantee"]) == (repr(MECHANISM), str(MECHANISM.guarantee))
+    assert (record["fine_print"], record["alphabet"]["size"]) == (list(MECHANISM.fine_print), 10)
+    record = saved("Plan")
+    assert (record["people"], record["survey"]["name"]) == (500, "value")
+    record = saved("GroupEstimates")
+    assert [one["reports"] for one in record["groups"]] == [PEOPLE.sum(), 300]
+    assert [one["group"] for one in record["groups"]] == [{"group": "Oslo"}, {"group": "Rome"}]
+    record = saved("Estimate")
+    assert (record["reports"], record["method"]) == (PEOPLE.sum(), "IBU")
+    assert record["distribution"] == found["Estimate"].distribution.tolist()
+
+
 class Texts(HTMLParser):
     """Texts of a page by the tag that they stand in, in order."""
 

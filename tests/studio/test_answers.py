@@ -105,6 +105,33 @@ def test_extremes_are_warned_of(changed: dict[str, Any], begin: str) -> None:
     assert [one[: len(begin)] for one in warnings] == [begin]
 
 
+YES_OR_NO = {"kind": "categories", "values": ["yes", "no"]}
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "changed", "words"),
+    [
+        (YES_OR_NO, {"people": 999}, ["999 people: blurred"]),
+        (YES_OR_NO, {"people": 1000}, []),
+        (YES_OR_NO, {"people": 1001}, []),
+        (YES_OR_NO, {"epsilon": 4.59}, []),
+        (YES_OR_NO, {"epsilon": 4.6}, ["Nearly the truth"]),
+        (YES_OR_NO, {"epsilon": 0.2}, ["Nearly nothing"]),
+        (YES_OR_NO, {"epsilon": 0.202}, []),
+        (
+            {"kind": "integers", "low": 1, "high": 300},
+            {"people": 1499, "epsilon": 0.1},
+            ["1,499 people over 300 values"],
+        ),
+        ({"kind": "integers", "low": 1, "high": 300}, {"people": 1500, "epsilon": 0.1}, []),
+    ],
+)
+def test_warnings_begin_where_they_say(alphabet: dict[str, Any], changed: dict[str, Any], words: list[str]) -> None:
+    settings: dict[str, Any] = {"people": 5000, "epsilon": 1.0} | changed
+    warnings = previewed(asking(alphabet, **settings))["warnings"]
+    assert [one[: len(begin)] for one, begin in zip(warnings, words, strict=True)] == words
+
+
 def test_values_that_are_too_many_for_the_people_are_warned_of() -> None:
     warnings = previewed(asking({"kind": "integers", "low": 0, "high": 1999}, epsilon=0.005))["warnings"]
     assert len(warnings) == 1
