@@ -8,6 +8,7 @@ import asyncio
 import gzip
 import itertools
 import json
+import random
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 from tests.collector.asking import TODAY, Served, ages, serving
 
-from confide.collector.service import Collector, Days, Refusal, Settings
+from confide.collector.service import Collector, Days, Entry, Refusal, Settings
 from confide.collector.stores import Store, open_store
 from confide.collector.wire import LIMITS, Wire
 from confide.studio.jobs import MOST_KEPT, Jobs
@@ -209,6 +210,29 @@ def test_jobs_keep_so_many_answers_and_drop_the_one_unused_for_longest() -> None
         if len(model) > MOST_KEPT:
             model.pop(next(iter(model)))
         assert jobs.kept("nothing") is None
+
+
+def test_readings_keep_so_many_answers_and_drop_the_one_unused_for_longest(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(LIMITS), "most_kept", 3)
+    made: list[str] = []
+
+    def counted(_: Collector, entry: Entry) -> bytes:
+        made.append(entry.stored.fingerprint)
+        return entry.stored.fingerprint.encode()
+
+    monkeypatch.setattr("confide.collector.readings.counts_json", counted)
+    marks = [store.add_survey(ages(limits=f"[limits]\nreports = {number}")).fingerprint for number in range(1, 6)]
+    with serving(store) as served:
+        asked, kept, expected = random.Random(3), list[str](), list[str]()  # noqa: S311
+        for _ in range(60):
+            mark = asked.choice(marks)
+            expected += [] if mark in kept else [mark]
+            kept = [*(one for one in kept if one != mark), mark][-3:]
+            reply = served.ask("GET", f"/v1/surveys/{mark}/counts", authorization=f"Bearer {served.tokens['read']}")
+            assert (reply.status, reply.body) == (200, mark.encode())
+        assert made == expected
 
 
 def test_a_job_that_ended_is_told_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,3 +120,36 @@ def test_a_refusal_of_an_outbox_says_what_helps(status: int, code: str, tmp_path
     assert ("so far 1 of 3 batches" in said) == (code == "day")
     assert ("It is number 2 of those" in said) == (code == "spent")
     assert box.sent == 1  # the first one is not sent again
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["*", "https://*", "https://*.example.org", "https://example.org/", "example.org", "", "https://example.*"],
+)
+def test_only_a_whole_site_is_allowed(origin: str, tmp_path: Path) -> None:
+    code, said = call(
+        "serve", "--store", tmp_path / "x.db", "--allow-origin", "https://a.org", "--allow-origin", origin
+    )
+    assert (code, "--allow-origin takes a site such as" in said) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("option", "given"), [("--most-a-second", "-1"), ("--upload", "all"), ("--port", "65536")])
+def test_what_serve_cannot_take_is_refused_before_a_store_is_made(option: str, given: str, tmp_path: Path) -> None:
+    (tmp_path / "survey.toml").write_text(ages().text())
+    code, said = call("serve", tmp_path / "survey.toml", "--store", tmp_path / "x.db", option, given)
+    assert (code, option in said, given.lstrip("-") in said.replace(",", "")) == (2, True, True)
+    assert not (tmp_path / "x.db").exists()
+
+
+@pytest.mark.parametrize(("option", "given"), [("--invite", "0"), ("--token", "all"), ("--upload", "all")])
+def test_what_curate_cannot_take_is_refused_and_nothing_is_written(option: str, given: str, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    store.add_survey(ages())
+    (tmp_path / "survey.toml").write_text(ages().text())
+    of_survey = ["--survey", tmp_path / "survey.toml", "-o", tmp_path / "codes.txt"]
+    code, said = call("curate", tmp_path / "store.db", option, given, *of_survey)
+    assert (code, given in said) == (2, True)
+    assert not (tmp_path / "codes.txt").exists()
+    assert (store.tokens(), store.surveys()[0].admission) == ([], "open")
+    store.close()

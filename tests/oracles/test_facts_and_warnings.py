@@ -178,6 +178,41 @@ def test_intervals_of_single_values_of_many_groups_are_told_by_their_time(groups
     assert ["low" in one for one in record["groups"]] == [groups <= 25] * groups
 
 
+@pytest.mark.parametrize("name", ["c.parquet", "c.PARQUET", "c.csv", "c.CSV", "c.csv.gz", "c.parquet.csv"])
+@pytest.mark.parametrize("by", [False, True])
+def test_counts_that_carry_no_survey_are_told_to(name: str, by: bool, tmp_path: Path) -> None:
+    (tmp_path / "survey.toml").write_text(AGES.text())
+    (tmp_path / "r.csv").write_text("report,town\n3,Oslo\n4,Rome\n")
+    given = [str(tmp_path / "survey.toml"), str(tmp_path / "r.csv"), "-o", str(tmp_path / name)]
+    ending = CliRunner().invoke(app, ["count", *given, *(["--by", "town"] if by else [])])
+    assert ending.exit_code == 0, ending.output
+    said, is_csv = " ".join(ending.output.split()), "csv" in name.lower()
+    assert ("is CSV, and such counts carry neither the survey nor" in said) == is_csv
+    assert ("takes its groups together" in said) == (is_csv and by)
+    if not is_csv:
+        assert cf.load_counts(tmp_path / name, AGES).rows.accepted == 2
+
+
+def test_a_contract_tells_every_setting_that_reports_depend_on() -> None:
+    plain: dict[str, Any] = {"mechanism": AGES.mechanism, "name": "age"}
+    changed: list[dict[str, Any]] = [
+        {},
+        {"mechanism": cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.5)},
+        {"most_reports": 1},
+        {"most_reports": 2},
+        {"most_epsilon": 3.0},
+        {"most_epsilon": 4.5},
+        {"most_reports": 2, "most_epsilon": 3.0},
+        {"is_permanent": True},
+        {"shape": cf.Shape.of(["falling from 5"])},
+        {"simulated": "peaked"},
+    ]
+    contracts = [cf.Survey(**(plain | one)).contract for one in changed]
+    assert len(set(contracts)) == len(contracts)
+    for text, at in (("at most 2 reports", 3), ("at most epsilon 3 in all", 4), ("permanent noise", 7), ("peaked", 9)):
+        assert text in contracts[at]
+
+
 def test_every_limit_of_files_is_the_one_that_is_written_here() -> None:
     assert asdict(LIMITS) == {
         "block": 4_194_304, "parquet_rows": 1_048_576, "arrow_rows": 100_000, "shown_rejects": 10, "longest_shown": 80,
