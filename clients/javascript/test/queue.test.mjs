@@ -209,6 +209,26 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
   }
 });
 
+test("an answer costs a report only where each of its fields is about that report", async () => {
+  const changes = {
+    survey: ["0".repeat(32), undefined, null, ""],
+    batch: ["0".repeat(32), undefined, null, ""],
+    accepted: [2, -1, 0, "1", true, null, undefined, 0.5],
+    rejected: [null, undefined, {}, "", [{ position: 0, reason: "x" }]],
+  };
+  for (const [name, values] of Object.entries(changes)) {
+    for (const value of values) {
+      const server = await collector(({ say, message }) => {
+        const answer = { survey: message.survey, batch: message.batch, accepted: 1, rejected: [] };
+        return void say(200, { ...answer, [name]: value });
+      });
+      const queue = await filled(1);
+      const { sent, refused, left } = await queue.send(server.url);
+      assert.deepEqual({ sent, refused, left }, { sent: 0, refused: [], left: 1 }, `${name}: ${value}`);
+    }
+  }
+});
+
 test("a redirect is not followed: no other site gets a report", async () => {
   const other = await collector();
   const server = await collector(({ say }) => void say(307, {}, { location: `${other.url}/v1/reports` }));
