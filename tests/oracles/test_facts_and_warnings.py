@@ -15,10 +15,11 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
-from confide.data.files import SurveyGroups
+from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.data.files.metadata import Metadata, Traces
 from confide.data.files.rows import LIMITS
 from confide.evidence.counts import Noise, Origin
+from confide.present.groups import summarise_groups
 from confide.present.pages import estimate_page, groups_page
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0), "age", "Ages")
@@ -92,6 +93,31 @@ def test_facts_of_groups_are_counts_of_groups(numbers: dict[str, tuple[int, int]
         "Largest group": words[1],
     }
     assert (found["Told from uniform"], found["Differ"]) == (told, different)
+
+
+@pytest.mark.parametrize("different", [2, 3, 4, 5])
+def test_three_groups_that_differ_are_named_and_more_are_told_to_be_more(different: int) -> None:
+    numbers = {f"town {place}": (300 + 130 * place, 700 - 130 * place) for place in range(different)}
+    groups = groups_of({**numbers, "Oslo": (1, 1)})
+    found = [key for (key,) in groups.differences.different]
+    (said,) = [
+        words for _, words in summarise_groups(groups, GroupAnswers()).opening if " groups differ from all" in words
+    ]
+    assert said.startswith(f"{len(found):,} of {different + 1:,} groups differ from all the others (")
+    assert sum(name in said for name in found) == min(3, len(found))
+    assert (", ..." in said) == (len(found) > 3)
+
+
+def test_no_interval_of_a_group_leaves_its_picture() -> None:
+    pytest.importorskip("matplotlib")
+    groups = groups_of({"Oslo": (600, 400), "Rome": (300, 700), "Bern": (1, 0), "Nice": (0, 3)})
+    page = groups_page(groups, GroupAnswers(ask_groups(groups, ["answer == yes"], 0.95)))
+    marks = re.findall(r'<svg class="forest".*?</svg>', page)
+    assert len(marks) == 4
+    for one in marks:
+        places = [float(text) for text in re.findall(r'(?:x1|x2|cx)="([^"]*)"', one)]
+        assert len(places) == 5
+        assert 0 <= min(places) <= max(places) <= 120
 
 
 def test_reports_of_several_origins_are_told_apart() -> None:

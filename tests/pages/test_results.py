@@ -329,6 +329,18 @@ def test_counts_are_drawn_where_their_reports_lie() -> None:
     assert drawn(few) != drawn(cf.tally([3, 4, 9], [10, 30, 20]))
 
 
+def test_a_mechanism_is_drawn_as_what_someone_in_the_middle_reports() -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    for name in ("Mechanism", "Survey"):
+        (shares, edges), *_ = drawn(results()[name])[1]
+        assert shares == pytest.approx(MECHANISM.channel.select(np.array([5]))[0].tolist())
+        assert edges == [place - 0.5 for place in range(11)]
+        axes = results()[name].plot(Figure().add_subplot())
+        assert "report of someone with 5" in axes.get_xlabel()
+
+
 def test_plots_show_the_numbers() -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure

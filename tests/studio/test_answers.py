@@ -23,7 +23,7 @@ from tests.studio.test_serving import AGES
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.studio.answers import expect, plan, play
-from confide.studio.drafts import read_draft, templates, values_record
+from confide.studio.drafts import chosen_queries, read_draft, templates, values_record
 from confide.studio.looks import headed, look
 from confide.studio.previews import preview
 
@@ -365,6 +365,16 @@ def test_a_look_has_every_number_of_every_group() -> None:
     band = together.interval(0.95)
     assert found["band"] == {"low": pytest.approx(band.low.tolist()), "high": pytest.approx(band.high.tolist())}
     assert found["reports"] == [whole[value] / sum(people) for value in range(3, 10)]
+
+
+def test_so_many_questions_of_so_many_letters_are_taken() -> None:
+    many = [f"x >= {number}" for number in range(21)]
+    assert chosen_queries(many[:20]) == many[:20]
+    assert chosen_queries([*many[:19], many[0]]) == many[:19]
+    assert chosen_queries(["x" * 1000]) == ["x" * 1000]
+    for strange in (many, ["x" * 1001], [3], "x >= 1", None):
+        with pytest.raises(InvalidParameterError):
+            chosen_queries(strange)
 
 
 def test_a_diagnosis_begins_with_its_verdict() -> None:
