@@ -80,6 +80,31 @@ def test_every_step_counts_as_the_calendar_does(every: str) -> None:
     assert [steps.read([label]) for label in steps.labels()] == list(range(steps.size))
 
 
+TOLD = {"Y": ("year",), "M": ("month", "quarter", "year"), "W": ()}
+"""Steps that a coarse unit of numpy tells: its weeks begin on a Thursday, and are nobody's."""
+
+
+@pytest.mark.parametrize("every", ["day", "week", "month", "quarter", "year"])
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "s", "ns"])
+def test_every_unit_of_numpy_is_taken_where_it_tells_the_step_and_refused_elsewhere(every: str, unit: str) -> None:
+    steps = cf.Dates("1960-01-01", "2039-12-31", every=every)
+    texts = ["1960-01-01", "1969-12-31", "1970-01-01", "2024-02-29", "2026-12-31", "2039-12-31"]
+    moments = np.array(texts, dtype="datetime64[D]").astype(f"datetime64[{unit}]")
+    if every in TOLD.get(unit, (every,)):
+        assert steps.take(moments).tolist() == [steps.read([text]) for text in texts]
+    else:
+        with pytest.raises(InvalidParameterError, match="needs days"):
+            steps.take(moments)
+
+
+@pytest.mark.parametrize("every", ["day", "week", "month", "quarter", "year"])
+def test_a_mean_is_named_by_the_nearest_step(every: str) -> None:
+    steps = cf.Dates("2023-11-20", "2031-02-03", every=every)
+    for place in range(3):
+        for more in (-0.49, -0.2, 0.0, 0.3, 0.49):
+            assert steps.name_mean(place + more) == steps.labels([max(place, 0)])[0]
+
+
 def test_weeks_are_those_of_iso() -> None:
     weeks = cf.Dates("2026-01-01", "2027-01-03", every="week")
     for text in ("2026-01-01", "2026-12-31", "2026-06-17"):

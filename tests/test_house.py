@@ -27,7 +27,7 @@ ROOMS = {
     "mechanisms": 3_824,
     "estimates": 3_304,
     "present": 3_701,
-    "cli": 2_886,
+    "cli": 2_887,
     "solve": 2_856,
     "collector": 2_674,
     "check": 1_825,
@@ -45,7 +45,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 36_758,
+    "code lines": 36_759,
     "files": 150,
     "entries at the top": 20,
     "functions": 3_761,

@@ -97,6 +97,19 @@ def test_a_value_with_permanent_noise_costs_once(ledger: cf.Ledger) -> None:
     assert "40" not in [name for page in json.loads(text)["pages"].values() for name in page["values"]]
 
 
+def test_a_value_is_remembered_by_128_bits_that_depend_on_secret_survey_and_value(ledger: cf.Ledger) -> None:
+    surveys = [cf.Survey(AGES, is_permanent=True), cf.Survey(AGES, is_permanent=True, most_reports=500)]
+    secrets = [cf.Permanent(bytes(range(number, number + 16))) for number in range(3)]
+    for survey, secret, value in itertools.product(surveys, secrets, range(12)):
+        ledger.charge(survey, value, rng=secret)
+    pages = json.loads(Path(ledger.path).read_text(encoding="utf-8"))["pages"]
+    tags = [tag for page in pages.values() for tag in page["values"]]
+    assert len(set(tags)) == len(tags) == 2 * 3 * 12
+    assert {len(tag) for tag in tags} == {32}
+    for place in range(32):  # each digit is any of sixteen
+        assert len({tag[place] for tag in tags}) > 8
+
+
 def test_two_rounds_cost_what_they_last_from_the_first_report_on(ledger: cf.Ledger) -> None:
     survey = cf.Survey(cf.TwoRounds(YES, YES), most_epsilon=2.0)  # 0.43 a report, 1 for any number of a value
     for _ in range(20):

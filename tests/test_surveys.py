@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -721,3 +722,33 @@ def test_a_survey_of_made_up_people_is_another_one() -> None:
     for wrong in ('""', "true"):
         with pytest.raises(SurveyError, match="simulated"):
             parse_survey(f"simulated = {wrong}\n{real.text()}")
+
+
+@pytest.mark.parametrize(
+    ("groups", "is_good"),
+    [
+        ({"town": ["Oslo", "Bern"]}, True),
+        ({"town": ["Oslo", "Bern", "Rome"], "sex": ["f", "m"]}, True),
+        ({"days": ["1", "2"], "counts": ["a", "b"]}, True),
+        ({"day": ["1", "2"]}, False),
+        ({"count": ["1", "2"]}, False),
+        ({"": ["1", "2"]}, False),
+        ({" ": ["1", "2"]}, False),
+        ({"town": ["Oslo"]}, False),
+        ({"town": []}, False),
+        ({"town": ["Oslo", "Oslo"]}, False),
+        ({"town": ["Oslo", "Bern", "Oslo"]}, False),
+        ({"town": ["Oslo", ""]}, False),
+        ({"town": ["1", 2]}, False),
+        ({"town": "Oslo"}, False),
+    ],
+)
+def test_groups_have_names_that_files_can_have_and_two_texts_or_more(groups: Any, is_good: bool) -> None:
+    mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
+    if is_good:
+        made = Survey(mechanism, groups=groups)
+        assert made.groups == {name: tuple(groups[name]) for name in sorted(groups)}
+        assert parse_survey(made.text()) == made
+    else:
+        with pytest.raises(SurveyError, match=r"\[groups\] has names"):
+            Survey(mechanism, groups=groups)

@@ -8,6 +8,8 @@ import asyncio
 import gzip
 import itertools
 import json
+import random
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
@@ -17,7 +19,7 @@ from typing import Any
 import pytest
 from tests.collector.asking import TODAY, Served, ages, serving
 
-from confide.collector.service import Collector, Days, Refusal, Settings
+from confide.collector.service import Collector, Days, Entry, Refusal, Settings
 from confide.collector.stores import Store, open_store
 from confide.collector.wire import LIMITS, Wire
 from confide.studio.serving import MOST_KEPT, MOST_SIMULATED, Jobs, Studio
@@ -207,6 +209,71 @@ def test_jobs_keep_so_many_answers_and_drop_the_one_unused_for_longest() -> None
         if len(model) > MOST_KEPT:
             model.pop(next(iter(model)))
         assert jobs.kept("nothing") is None
+
+
+def test_readings_keep_so_many_answers_and_drop_the_one_unused_for_longest(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(vars(LIMITS), "most_kept", 3)
+    made: list[str] = []
+
+    def counted(_: Collector, entry: Entry) -> bytes:
+        made.append(entry.stored.fingerprint)
+        return entry.stored.fingerprint.encode()
+
+    monkeypatch.setattr("confide.collector.readings.counts_json", counted)
+    marks = [store.add_survey(ages(limits=f"[limits]\nreports = {number}")).fingerprint for number in range(1, 6)]
+    with serving(store) as served:
+        asked, kept, expected = random.Random(3), list[str](), list[str]()  # noqa: S311
+        for _ in range(60):
+            mark = asked.choice(marks)
+            expected += [] if mark in kept else [mark]
+            kept = [*(one for one in kept if one != mark), mark][-3:]
+            reply = served.ask("GET", f"/v1/surveys/{mark}/counts", authorization=f"Bearer {served.tokens['read']}")
+            assert (reply.status, reply.body) == (200, mark.encode())
+        assert made == expected
+
+
+def test_a_job_that_ended_is_told_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from confide.studio.serving import Job
+
+    clock, ahead = time.monotonic, [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + ahead[0])
+
+    async def quick(_: Job) -> bytes:
+        return b"{}"
+
+    async def after(seconds: float) -> int:
+        jobs = Jobs()
+        job = jobs.add(Job("read", ""), None, quick)
+        assert job.task is not None
+        await job.task
+        ahead[0] += seconds
+        try:
+            return len(jobs.get(job.number).record) and 200
+        except Refusal as refusal:
+            return refusal.status
+
+    assert [asyncio.run(after(seconds)) for seconds in (0, 60, 290, 310, 86_400)] == [200, 200, 200, 404, 404]
+
+
+def test_a_collector_looks_every_second_and_forgets_every_ten_minutes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert LIMITS.refresh_seconds == 1.0
+    monkeypatch.setitem(vars(LIMITS), "refresh_seconds", 0.0)
+    with serving(store) as served:
+        done: list[str] = []
+        monkeypatch.setattr(served.app.collector, "refresh", lambda: done.append("look"))
+        monkeypatch.setattr(served.app.collector, "forget", lambda: done.append("forget"))
+
+        async def wait() -> None:
+            while done.count("forget") < 3:
+                await asyncio.sleep(0.001)
+
+        served.run(asyncio.wait_for(wait(), 60))
+    first, second, third = (place for place, what in enumerate(done) if what == "forget")
+    assert done[first:second].count("look") == done[second:third].count("look") == 600
 
 
 def test_a_token_has_so_many_jobs_and_all_together_so_many() -> None:

@@ -147,6 +147,10 @@ def test_a_file_is_read_alike_in_blocks_of_any_size(
         assert (found.account.read, found.account.total_rejected) == (30, len(refused)), kind
         shown = [(one.line, one.text) for one in found.account.first]
         assert shown == refused[:10], kind
+        if block == 7:  # by DuckDB, which is handed what Python looked through
+            groups, rejected, account = counted([path])
+            assert groups == {town: dict(numbers) for town, numbers in counts.items()}, kind
+            assert (rejected, account.read) == (refused, 30), kind
 
 
 def test_people_in_rows_are_people_in_counts(tmp_path: Path) -> None:

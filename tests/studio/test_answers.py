@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import secrets
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +23,7 @@ from tests.studio.test_serving import AGES
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.studio.answers import expect, plan, play
-from confide.studio.drafts import preview, read_draft, templates, values_record
+from confide.studio.drafts import chosen_queries, preview, read_draft, templates, values_record
 from confide.studio.looks import headed, look
 
 
@@ -100,6 +102,33 @@ def test_the_promise_is_in_odds() -> None:
 def test_extremes_are_warned_of(changed: dict[str, Any], begin: str) -> None:
     warnings = previewed(AGES | changed)["warnings"]
     assert [one[: len(begin)] for one in warnings] == [begin]
+
+
+YES_OR_NO = {"kind": "categories", "values": ["yes", "no"]}
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "changed", "words"),
+    [
+        (YES_OR_NO, {"people": 999}, ["999 people: blurred"]),
+        (YES_OR_NO, {"people": 1000}, []),
+        (YES_OR_NO, {"people": 1001}, []),
+        (YES_OR_NO, {"epsilon": 4.59}, []),
+        (YES_OR_NO, {"epsilon": 4.6}, ["Nearly the truth"]),
+        (YES_OR_NO, {"epsilon": 0.2}, ["Nearly nothing"]),
+        (YES_OR_NO, {"epsilon": 0.202}, []),
+        (
+            {"kind": "integers", "low": 1, "high": 300},
+            {"people": 1499, "epsilon": 0.1},
+            ["1,499 people over 300 values"],
+        ),
+        ({"kind": "integers", "low": 1, "high": 300}, {"people": 1500, "epsilon": 0.1}, []),
+    ],
+)
+def test_warnings_begin_where_they_say(alphabet: dict[str, Any], changed: dict[str, Any], words: list[str]) -> None:
+    settings: dict[str, Any] = {"people": 5000, "epsilon": 1.0} | changed
+    warnings = previewed(asking(alphabet, **settings))["warnings"]
+    assert [one[: len(begin)] for one, begin in zip(warnings, words, strict=True)] == words
 
 
 def test_values_that_are_too_many_for_the_people_are_warned_of() -> None:
@@ -297,6 +326,54 @@ def test_a_look_is_what_the_library_says() -> None:
     again = look(asked | {"queries": ["rooms >= 6"]}, tell)
     assert again["windows"] == found["windows"]
     assert not told
+
+
+def test_a_look_has_every_number_of_every_group() -> None:
+    groups = {"sex": ("f", "m"), "town": ("Bern", "Oslo", "Rome")}
+    survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(3, 9, unit="room"), 2.0), "rooms", "Rooms", groups=groups)
+    days: list[dict[str, Any]] = []
+    for place, own in enumerate(itertools.product(*groups.values())):
+        said = Counter(survey.privatize([3 + place] * (100 * place + 50) + [6] * 40, rng=place).tolist())
+        days.append({"day": f"2026-11-1{place % 3}", "groups": list(own), "counts": sorted(said.items())})
+    people = [sum(number for _, number in one["counts"]) for one in days]
+    record = {"survey": survey.fingerprint, "by": ["sex", "town"], "accepted": sum(people), "rejected": {"missing": 7}}
+    record |= {"is_simulated": False, "is_closed": True, "days": days}
+    asked = {"document": survey.to_json(), "record": json.dumps(record), "version": 77, "methods": ["mle"]}
+    found = look(asked | {"queries": ["rooms >= 5", "rooms == 3"], "groups": True, "band": True}, quiet)
+    assert (found["version"], found["accepted"], found["rejected"]) == (77, sum(people), {"missing": 7})
+    assert (found["survey"]["is_simulated"], found["survey"]["is_closed"]) == (False, True)
+    names = [(column, value) for column, values in enumerate(groups.values()) for value in values]
+    assert [one["name"] for one in found["groups"]] == [f"{list(groups)[column]} {value}" for column, value in names]
+    for (column, value), shown in zip(names, found["groups"], strict=True):
+        theirs = Counter[int]()
+        for one in days:
+            theirs.update(dict(one["counts"]) if one["groups"][column] == value else {})
+        assert shown["people"] == theirs.total()
+        alone = cf.estimate(cf.tally(list(theirs), list(theirs.values())), survey.mechanism)
+        assert shown["distribution"] == pytest.approx(alone.distribution.tolist(), abs=1e-6)
+        shares = [sum(alone.distribution[2:]), alone.distribution[0]]
+        assert [one["query"] for one in shown["queries"]] == ["rooms >= 5", "rooms == 3"]
+        assert [one["estimate"] for one in shown["queries"]] == pytest.approx(shares, abs=1e-6)
+        assert all(one["low"] <= one["estimate"] <= one["high"] for one in shown["queries"])
+        assert {one["query"] for one in shown["statistics"]} == {"mean", "median"}
+    assert [one.partition(":")[0] for one in found["differences"]] == [one["name"] for one in found["groups"]]
+    whole = Counter[int]()
+    for one in days:
+        whole.update(dict(one["counts"]))
+    together = cf.estimate(cf.tally(list(whole), list(whole.values())), survey.mechanism)
+    band = together.interval(0.95)
+    assert found["band"] == {"low": pytest.approx(band.low.tolist()), "high": pytest.approx(band.high.tolist())}
+    assert found["reports"] == [whole[value] / sum(people) for value in range(3, 10)]
+
+
+def test_so_many_questions_of_so_many_letters_are_taken() -> None:
+    many = [f"x >= {number}" for number in range(21)]
+    assert chosen_queries(many[:20]) == many[:20]
+    assert chosen_queries([*many[:19], many[0]]) == many[:19]
+    assert chosen_queries(["x" * 1000]) == ["x" * 1000]
+    for strange in (many, ["x" * 1001], [3], "x >= 1", None):
+        with pytest.raises(InvalidParameterError):
+            chosen_queries(strange)
 
 
 def test_a_diagnosis_begins_with_its_verdict() -> None:

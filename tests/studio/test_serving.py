@@ -6,11 +6,13 @@ import json
 import secrets
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.studio.running import PATIENCE, RunningStudio
 
+import confide
 from confide.collector.stores import make_token, open_store
 
 AGES: dict[str, Any] = {
@@ -262,6 +264,31 @@ def test_static_files_come_with_a_strict_policy(studio: RunningStudio) -> None:
     assert worker.headers["service-worker-allowed"] == "/take/"
     assert "text/javascript" in studio.ask("/client/confide.js", who=None).headers["content-type"]
     assert b'href="/studio"' in studio.ask("/", who=None).body
+
+
+def test_every_static_file_has_every_header(studio: RunningStudio) -> None:
+    static = Path(confide.__file__).parent / "studio" / "static"
+    types = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+    paths = {f"/studio/{one.name}": one for one in static.iterdir()}
+    paths |= {"/studio": static / "studio.html", f"/take/{simulated(studio)}": static / "take.html"}
+    paths |= {f"/take/{one.name}": one for one in static.iterdir()}
+    paths["/client/confide.js"] = static.parents[1] / "client" / "confide.js"
+    for path, file in paths.items():
+        reply = studio.ask(path, who=None)
+        assert (reply.status, reply.body) == (200, file.read_bytes()), path
+        assert reply.headers["content-type"].startswith(types[file.suffix[1:]]), path
+        told = {name: reply.headers.get(name) for name in ("cache-control", "x-content-type-options")}
+        told |= {name: reply.headers.get(name) for name in ("referrer-policy", "cross-origin-opener-policy")}
+        assert list(told.values()) == ["no-cache", "nosniff", "no-referrer", "same-origin"], path
+        rules = dict(one.strip().partition(" ")[::2] for one in reply.headers["content-security-policy"].split(";"))
+        # Scripts of the studio never make markup; the page to take part starts a worker from a text.
+        assert rules.pop("require-trusted-types-for", None) == ("'script'" if file.name == "studio.html" else None)
+        of_self = ("script-src", "style-src", "connect-src", "worker-src", "manifest-src")
+        of_none = ("default-src", "base-uri", "form-action", "frame-ancestors")
+        expected = dict.fromkeys(of_self, "'self'") | dict.fromkeys(of_none, "'none'")
+        assert rules == expected | {"img-src": "'self' data: blob:"}, path
+        assert reply.headers.get("service-worker-allowed") == ("/take/" if file.name == "offline.js" else None), path
+        assert studio.ask(path, who=None, If_None_Match=reply.headers["etag"]).status == 304, path
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,31 @@ test("Retry-After is obeyed, also by the next process", async () => {
   await later(2.05, async () => assert.equal((await queue.send(server.url)).sent, 2));
 });
 
+test("a wait is at least a second and at most a day, and a minute where nobody says how long", async () => {
+  for (const [said, seconds] of [
+    ["1", 1],
+    ["0", 60],
+    ["0.5", 1],
+    ["2.5", 3],
+    ["3600", 3600],
+    ["3601", 3601],
+    ["86400", 86_400],
+    ["86401", 86_400],
+    ["-5", 1],
+    ["soon", 60],
+    [undefined, 60],
+  ]) {
+    const server = await collector(({ say }) => void say(503, {}, said && { "retry-after": said }));
+    const queue = await filled(1);
+    assert.equal((await queue.send(server.url)).retryAfter, seconds, `retry-after: ${said}`);
+    // And nothing is asked before it is over.
+    await later(seconds - 1, async () => assert.ok((await queue.send(server.url)).retryAfter <= 1));
+    assert.equal(server.seen.length, 1);
+    await later(seconds, () => queue.send(server.url));
+    assert.equal(server.seen.length, 2);
+  }
+});
+
 test("conflicts, refusals, rejections and closed surveys are told and dropped; what can be mended is kept", async () => {
   for (const [status, content, told, left] of [
     [409, { error: { code: "c", message: "conflict" } }, ["conflict", "conflict"], 0],
@@ -181,6 +206,26 @@ test("conflicts, refusals, rejections and closed surveys are told and dropped; w
       left > 0 && status !== 301 && (status === 200 || ![401, 403, 404].includes(status)),
     ); // who must mend it need not wait
     assert.equal(server.seen.length, left ? 1 : status === 410 ? 1 : 2); // and no further report goes where one was not taken
+  }
+});
+
+test("an answer costs a report only where each of its fields is about that report", async () => {
+  const changes = {
+    survey: ["0".repeat(32), undefined, null, ""],
+    batch: ["0".repeat(32), undefined, null, ""],
+    accepted: [2, -1, 0, "1", true, null, undefined, 0.5],
+    rejected: [null, undefined, {}, "", [{ position: 0, reason: "x" }]],
+  };
+  for (const [name, values] of Object.entries(changes)) {
+    for (const value of values) {
+      const server = await collector(({ say, message }) => {
+        const answer = { survey: message.survey, batch: message.batch, accepted: 1, rejected: [] };
+        return void say(200, { ...answer, [name]: value });
+      });
+      const queue = await filled(1);
+      const { sent, refused, left } = await queue.send(server.url);
+      assert.deepEqual({ sent, refused, left }, { sent: 0, refused: [], left: 1 }, `${name}: ${value}`);
+    }
   }
 });
 

@@ -253,11 +253,12 @@ def merge(
     url = next((one for one in counts if "://" in one), None)
     if url is not None:
         raise InvalidParameterError(f"{url} is no file. Get its counts first: confide pull {url} -o counts.parquet")
-    check_outputs([output], [Path(file) for one in counts for file in expand(one)])
+    files = [file for one in counts for file in expand(one)]
+    check_outputs([output], [Path(file) for file in files])
     heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
     warn_over_limit(heading)
     warn_of_mixture(heading.origin(heading.rows.people))
-    say(f"Merged {counted(len(counts), 'file')} of counts into {output}.")
+    say(f"Merged {counted(len(files), 'file')} of counts into {output}.")
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
     pairs += describe_noise(heading.origin(heading.rows.people))

@@ -111,7 +111,7 @@ def _card(answer: object) -> Summary:
             order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
             rows = [
                 [
-                    Cell(f"{column[place]:,}" if name == "count" else str(column[place]))
+                    Cell(f"{column[place]:,.10g}" if name == "count" else str(column[place]))
                     for name, column in columns.items()
                 ]
                 for place in order
