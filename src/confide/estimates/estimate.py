@@ -127,7 +127,8 @@ class Estimate(Shown):
     def explanation(self) -> str:
         """Why the method stopped, and what limits the answer.
 
-        It names a failed uniformity test, dependent reports, and a distribution that is not identifiable.
+        Limits are reports that do not reject a uniform population, dependent reports, and a distribution that is not
+        identifiable.
 
         >>> import confide as cf, warnings
         >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
