@@ -216,7 +216,8 @@ class Unbiased:
     @cached_property
     def _tests(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Shares w of alpha, the quantile of each, and g(w)."""
-        # Each end gets at least a hundredth of alpha, so a wrong guess costs at most 3.3 standard errors.
+        # Each end gets at least a hundredth of alpha: at 95 % it lies at most 3.3 standard errors out if the guess is
+        # wrong.
         shares = np.linspace(0.01, 0.99, 197)
         quantiles = np.array([self._quantile(share) for share in shares.tolist()])
         return shares, quantiles, quantiles[::-1] - quantiles
