@@ -117,7 +117,7 @@ def answer_in_words(plan: Plan) -> str:
 
 
 def _range(plan: Plan) -> str:
-    """Return the answer of a family: from the best shape to the worst, and that the worst is what to count on."""
+    """Return the answer for a family, from best to worst shape."""
     said, what = promise(plan.mechanism), plan.measure.name
     best, worst = plan.outlooks[0], plan.outlooks[-1]
     if plan.answer is None:
