@@ -136,7 +136,7 @@ def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
     elif is_map and not is_bidden:
         seconds = max(
             10, round(14 * (min(alphabet.size, MOST_CELLS) / 280) ** 2.5, -1)
-        )  # beyond those, blocks of cells
+        )  # larger planes use blocks of cells
         why = f"{alphabet.size:,} cells take about {seconds:.0f} s; in Python, estimate.windows() looks for them"
     return why
 
@@ -156,7 +156,7 @@ class Diagnosis(Shown):
     consistency
         Whether the maximum-likelihood estimate converges to the truth.
     partition
-        Classes of values with identical reports; None for an unbounded alphabet.
+        Classes of values with the same distribution of reports; None for an unbounded alphabet.
     inversion
         The error of matrix inversion, for a uniform truth.
     concavity, uniqueness
@@ -277,7 +277,7 @@ class Diagnosis(Shown):
             return "They would rest on the shape, against which the reports speak."
         try:
             return self.estimate.windows(level=self.level, name=self.name)
-        except (InvalidParameterError, SolverError) as error:  # many shapes in one, or more than is computed here
+        except (InvalidParameterError, SolverError) as error:  # a union of shapes, or too large to compute
             return str(error)
 
     @cached_property
@@ -503,7 +503,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
         unique = "the best explanation is unique with a probability of at least 99%"
         words.append(f"With {chance.people:,} people or more {unique}.")
     if error.per_report is not None and error.typical is None:
-        # 0.1: a Euclidean distance between distributions that is small, for an example.
+        # 0.1 is an example of a small Euclidean distance between distributions.
         needed = f"{_number(math.ceil(error.per_report / 0.1**2))} reports"
         words.append(
             f"Matrix inversion would need about {needed} to come within 0.1 of the truth in Euclidean distance."
@@ -518,7 +518,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
 
 
 def _joined(parts: Partition | None) -> list[str]:
-    """Return which values have identical reports, and what remains identifiable."""
+    """Return values with identical report distributions, and what remains identifiable."""
     if parts is None or parts.is_trivial:
         return []
     joined = [label for label, members in zip(parts.labels, parts.classes, strict=True) if members.size > 1]

@@ -60,7 +60,7 @@ CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
     "estimate hold the answers of all of them; values can be merged, or another mechanism used."
 )
-"""Cure for an answer that is one of many."""
+"""What to do if the distribution is not identifiable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -714,7 +714,7 @@ def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
         return likely_subset_of(groups)
     first.alphabet.require_listable()
     is_known = all(one.facts.premise not in (Premise.NOTHING, Premise.OWN_VALUE) for one in groups)
-    # Below 2,000 values the whole alphabet costs next to nothing.
+    # Below 2,000 values the whole alphabet is cheap to search.
     if not (method.reaches_maximum and is_known and first.alphabet.size >= 2000):
         return None
     subset = likely_subset_of(groups)

@@ -79,8 +79,8 @@ class GroupReports:
     def too_small(self) -> list[Any]:
         """Groups too small to differ visibly.
 
-        On a line, even a group with all its people at one end would not differ significantly. Elsewhere, these are
-        groups with fewer than ten reports, too few for cross-validation.
+        These are groups with fewer than ten reports, too few for cross-validation. On a line they also include groups
+        that would not differ significantly even with all their people at one end.
         """
         alphabet = next(iter(self.pools.values()))[0][1].alphabet
         span = alphabet.span if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite else None

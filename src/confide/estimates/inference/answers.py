@@ -31,7 +31,7 @@ class Parts:
     privacy: float
 
     def __str__(self) -> str:
-        rounded = round(100 * self.sampling)  # the other part is the rest, so that both always add up to 100
+        rounded = round(100 * self.sampling)  # round once, so that both parts add up to 100
         return f"sampling {rounded}%, privacy {100 - rounded}%"
 
 

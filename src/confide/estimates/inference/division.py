@@ -65,7 +65,7 @@ class Mosaic:
 
 
 class _LineWindows:
-    """Values in a row."""
+    """Windows of values on a line."""
 
     is_line = True
 
@@ -125,7 +125,7 @@ class _CellWindows:
 
 
 class _SingleValues:
-    """Values one by one, where they have no order."""
+    """Single values, for alphabets without an order."""
 
     is_line = False
 

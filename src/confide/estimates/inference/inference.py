@@ -327,7 +327,7 @@ class Bootstrap(Basis):
         return np.array(found).reshape(-1, 2)
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
-        """Return the errors of the replicates."""
+        """Return the half-width of each query."""
         return self._half_widths(inference, lambda theta: inference.spread(theta) @ queries.T, level)
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
@@ -1101,7 +1101,7 @@ def _limits(query: Query, weights: FloatArray, around: Surroundings, name: str |
     """Return the range of a query's weights, far values included."""
     try:
         every = np.concatenate([weights, *(weigh(query, part, name) for part in around.far)])
-    except InvalidParameterError:  # a function that does not take them
+    except InvalidParameterError:  # a query function that rejects far values
         return SHARES
     # If all these weights are equal, the query selects values in between, or all but those.
     return (float(every.min()), float(every.max())) if np.ptp(every) > 0 else SHARES

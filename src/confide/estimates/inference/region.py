@@ -112,9 +112,9 @@ class Region:
         """The region on as few values as explain the reports.
 
         It comes with these values. Values are removed from the maximum-likelihood estimate, smallest share first, as
-        long as twice the drop stays below the 95% quantile of chi-squared with as many degrees of freedom. If only
-        these values had people, Wilks' theorem would be exact. None if no value can be removed, if there are too many
-        to try, or on a line, where neighbours are merged instead.
+        long as twice the drop stays below the 95% quantile of chi-squared, with as many degrees of freedom as values
+        were removed. If only these values had people, Wilks' theorem would be exact. None if no value can be removed,
+        if there are too many to try, or on a line, where neighbours are merged instead.
         """
         from scipy.special import chdtri  # here, so that blurring loads no more than numpy
 
