@@ -620,10 +620,9 @@ def estimate(
 
     Three warnings may be given:
 
-    :class:`NotIdentifiedWarning` if the distribution is not identifiable; see `identification`. :class:`PoorFitWarning`
-    if the reports do not fit the mechanism or the declared shape; see `fit` and `shape_fit`.
-    :class:`UniformReportsWarning` if the reports do not reject a uniform population and are too few to do so; see
-    `uniformity`.
+    - :class:`NotIdentifiedWarning` if the distribution is not identifiable; see `identification`.
+    - :class:`PoorFitWarning` if the reports do not fit the mechanism or the declared shape; see `fit` and `shape_fit`.
+    - :class:`UniformReportsWarning` if the reports are too few to reject a uniform population; see `uniformity`.
     """
     answer = recover([(counts, mechanism)], method, monitor, shape)
     warn_if_not_identified(answer)

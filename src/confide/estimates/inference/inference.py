@@ -96,7 +96,8 @@ class Basis(ABC):
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
         """Return the approximate interval width of each of many queries.
 
-        A query is a row of weights for the values that the method was given. Widths are only compared with each other.
+        A query is a row of weights for the values that the method was given. The search for windows scales these to
+        forecast errors.
         """
 
     @abstractmethod
@@ -122,7 +123,7 @@ class Likelihood(Basis):
     Parameters
     ----------
     replicates
-        Number of bootstrap replicates that find the most variable of many questions, for windows. Ends need none.
+        Number of bootstrap replicates that forecast the errors of windows. Ends need none.
     seed
         Seed of the replicates.
 
@@ -255,8 +256,8 @@ class Likelihood(Basis):
     def drawn(self, inference: Inference) -> int:
         """Return the number of replicates, by the number of values.
 
-        It does not depend on time, so results are reproducible. Eight are drawn at least; they only say which of many
-        questions vary most.
+        It does not depend on time, so results are reproducible. At least eight are drawn; they only forecast the errors
+        of windows.
         """
         return min(self.replicates, max(8, ENOUGH_VALUES // inference.alphabet.size))
 
