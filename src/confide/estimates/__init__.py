@@ -1,4 +1,4 @@
-"""Estimates: answers with their intervals, for one population or for groups, and what a mechanism allows to know."""
+"""Estimates with confidence intervals, for one population or for groups."""
 
 from confide.estimates.estimate import Outcome
 from confide.estimates.groups import GroupEstimates

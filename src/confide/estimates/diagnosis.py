@@ -1,4 +1,4 @@
-"""Diagnosis: what the reports at hand tell, and everything that theory knows of them and of their mechanism.
+"""Diagnosis: what these reports, and any number of them, can reveal.
 
 >>> import confide as cf
 >>> mechanism = cf.FromMatrix(cf.Categories([1, 2, 3]), [[0.45, 0.1, 0.45], [0.05, 0.9, 0.05], [0.45, 0.1, 0.45]])
@@ -47,18 +47,18 @@ from confide.values.queries import Query, as_weights, describe_query
 from confide.values.wording import Shown
 
 BEYOND_DOUBT = 1e-3
-"""P-value of the fit below which no windows are looked for: intervals would be of another mechanism's reports."""
+"""P-value of the fit below which there are no windows: the reports come from another mechanism."""
 
 MOST_UNBIDDEN = 2_000
-"""Values up to which windows, mean and median are looked for unbidden: longer lines take tens of seconds."""
+"""Largest alphabet with windows, mean and median by default: longer lines take tens of seconds."""
 
 MOST_CELLS_UNBIDDEN = 200
-"""The same on a plane, for windows: 280 cells took 14 s of processor, 480 took 55 s, and few of them are read."""
+"""Largest plane with windows by default: 280 cells took 14 s of processor, 480 took 55 s."""
 
 
 @dataclass(frozen=True)
 class QueryAnswer:
-    """Answer to one query, as far as it is known.
+    """Answer to one query, and what is known about it.
 
     Attributes
     ----------
@@ -69,10 +69,9 @@ class QueryAnswer:
     interval
         The answer of these reports, as ``estimate(counts, mechanism).query(...)`` gives it; None without reports.
     lowest, highest
-        The answers that the best explanations of the reports at hand give; None without reports, or where there are
-        too many values to find out.
+        Range of answers over all maximum-likelihood estimates. None without reports, or if there are too many values.
     is_outer
-        Whether these are outer bounds: that the best explanations come as far is too close to call.
+        Whether these are outer bounds: rounding leaves open whether the estimates reach them.
     """
 
     query: str
@@ -97,14 +96,16 @@ class QueryAnswer:
 
 @dataclass(frozen=True)
 class ConcavityChance:
-    """Chance that the likelihood of bit vectors is strictly concave, before any (proposition strictlyConcaverappor).
+    """Probability that the likelihood of bit vectors is strictly concave.
+
+    It is computed before any reports (proposition strictlyConcaverappor).
 
     Attributes
     ----------
     people
-        How many people make it strictly concave with a probability of 0.99; None for more than 10^15.
+        People needed for a probability of 0.99; None for more than 10^15.
     reports, probability
-        How many reports there are, and the probability that so many do; None without reports.
+        Number of reports, and the probability for that number; None without reports.
     """
 
     people: int | None
@@ -113,9 +114,9 @@ class ConcavityChance:
 
 
 def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
-    """Return why windows, mean and median of an estimate are not looked for; nothing where they are.
+    """Return why an estimate gets no windows, mean and median.
 
-    `is_bidden` if somebody asked for windows, and waits for those of a map, too.
+    The text is empty if it gets them. Set `is_bidden` if a user asked for windows and will wait for those of a map.
     """
     alphabet, why = answer.alphabet, ""
     is_endless = answer.considered is not None and not answer.considered.whole.is_finite
@@ -133,48 +134,50 @@ def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
         why = "each question on a plane without end takes a while; ask with --query, or in Python"
     elif alphabet.size > MOST_UNBIDDEN:
         why = f"{alphabet.size:,} values take long; ask with --query, or in Python"
-    # 10,000 unlike vectors of 20 bits took 8 s, 48,842 of 100 bits over a minute.
+    # 10,000 distinct vectors of 20 bits took 8 s, 48,842 of 100 bits over a minute.
     elif bits * alphabet.size > 200_000:
         why = f"{bits:,} unlike bit vectors take long; ask with --query, or in Python"
     elif is_map and not is_bidden:
         seconds = max(
             10, round(14 * (min(alphabet.size, MOST_CELLS) / 280) ** 2.5, -1)
-        )  # beyond those, blocks of cells
+        )  # larger planes use blocks of cells
         why = f"{alphabet.size:,} cells take about {seconds:.0f} s; in Python, estimate.windows() looks for them"
     return why
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(Shown):
-    """Findings on a mechanism and, where there are any, on reports; print it for all of it in words.
+    """Findings on a mechanism and on its reports.
+
+    Print it to read all of them.
 
     Attributes
     ----------
     mechanism, counts
-        The mechanism, and its reports; None without reports.
+        The mechanism and its reports; `counts` is None without reports.
     identification
-        Whether the mechanism can reveal the distribution at all.
+        Whether the distribution is identifiable.
     consistency
-        Whether the maximum-likelihood estimate comes closer to the truth as reports come in.
+        Whether the maximum-likelihood estimate converges to the truth.
     partition
-        Which values cannot be told apart; None for an unbounded alphabet.
+        Classes of values with the same distribution of reports; None for an unbounded alphabet.
     inversion
-        How wrong matrix inversion would be, for a uniform truth.
+        The error of matrix inversion, for a uniform truth.
     concavity, uniqueness
         Whether the likelihood of the reports is strictly concave, and whether it has a single maximum; None without
         reports.
     chance
-        How likely strict concavity is before any report, where reports are bit vectors; None for other mechanisms.
+        Probability of strict concavity before any report, for bit vectors; None for other mechanisms.
     considered
-        Where the alphabet is unbounded, or large, the values among which all best explanations lie; None without
-        reports, or where that rules out no value.
+        On an unbounded or large alphabet: the values on which every maximum-likelihood estimate lies. None without
+        reports, or if that excludes no value.
     name
         What a value is called in sentences.
     level
-        How often intervals hold the truth.
+        Coverage of intervals.
     shape
-        What is taken for granted of the distribution in all that the reports tell; None where nothing is. What any
-        number of reports would reveal is said of all distributions.
+        The declared shape, assumed in all findings on these reports; None without one. Findings on any number of
+        reports do not assume it.
     """
 
     mechanism: Mechanism
@@ -194,18 +197,21 @@ class Diagnosis(Shown):
 
     @property
     def alphabet(self) -> Alphabet:
-        """The values; of an unbounded alphabet those that can matter, once there are reports."""
+        """The values; of an unbounded alphabet, those considered."""
         whole = self.mechanism.alphabet
         return whole if whole.is_finite or self.considered is None else self.considered.alphabet
 
     @property
     def has_reports(self) -> bool:
-        """Whether there are reports, and they could be used."""
+        """Whether there are usable reports."""
         return self.concavity is not None
 
     @cached_property
     def maximum_set(self) -> MaximumSet:
-        """All maximum-likelihood estimates for the reports; an error where there are no reports to have any."""
+        """All maximum-likelihood estimates.
+
+        Raises an error without reports.
+        """
         if self.known_maximum is not None:
             return self.known_maximum
         if self.counts is None or not self.has_reports:
@@ -214,14 +220,14 @@ class Diagnosis(Shown):
 
     @cached_property
     def fit(self) -> Fit | None:
-        """Whether the reports can come from the mechanism at all; None without reports."""
+        """Goodness-of-fit test; `None` without reports."""
         return None if self._examination is None else self._examination.test()
 
     @property
     def residuals(self) -> tuple[Alphabet, FloatArray] | None:
-        """The outputs, and by how many standard errors each was seen more or less than the best explanation expects.
+        """The outputs and their standardized residuals from the best fit.
 
-        None without reports, or where the outputs cannot be listed.
+        None without reports, or if the outputs cannot be listed.
         """
         return None if self._examination is None else self._examination.residuals
 
@@ -231,19 +237,24 @@ class Diagnosis(Shown):
 
     @cached_property
     def estimate(self) -> Estimate:
-        """What the default method recovers from the reports; an error where there are none."""
+        """The estimate of the default method.
+
+        Raises an error without reports.
+        """
         if self.counts is None or not self.has_reports:
             raise InvalidParameterError("There is no estimate without reports. Give counts.")
         return recover([(self.counts, self.mechanism)], shape=self.shape)
 
     @property
     def shape_fit(self) -> ShapeFit | None:
-        """Whether the reports speak against the shape; None without reports or a shape."""
+        """Test of the declared shape; `None` without reports or shape."""
         return None if self.shape is None or not self.has_reports else self.estimate.shape_fit
 
     @property
     def windows(self) -> Windows | None:
-        """All values in windows that the reports tell in proportion; None where :attr:`why_no_windows` says why.
+        """The narrowest windows that these reports resolve.
+
+        None if :attr:`why_no_windows` has a reason.
 
         >>> import confide as cf
         >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -254,12 +265,12 @@ class Diagnosis(Shown):
 
     @property
     def why_no_windows(self) -> str:
-        """Why there are no windows although there are reports; empty where there are some."""
+        """Why reports have no windows; empty if they have."""
         return self._divided if isinstance(self._divided, str) else ""
 
     @cached_property
     def _divided(self) -> Windows | str:
-        """The windows, or why they are not looked for."""
+        """The windows, or the reason for having none."""
         if self.fit is None:
             return ""
         if self.fit.p_value < BEYOND_DOUBT:
@@ -270,20 +281,23 @@ class Diagnosis(Shown):
             return "They would rest on the shape, against which the reports speak."
         try:
             return self.estimate.windows(level=self.level, name=self.name)
-        except (InvalidParameterError, SolverError) as error:  # many shapes in one, or more than is computed here
+        except (InvalidParameterError, SolverError) as error:  # a union of shapes, or too large to compute
             return str(error)
 
     @cached_property
     def class_shares(self) -> FloatArray | None:
-        """The maximum-likelihood probability of each class; None without reports, or where all values stand alone."""
+        """The maximum-likelihood probability of each class of values.
+
+        None without reports, or if every class is a single value.
+        """
         if self.partition is None or self.partition.is_trivial or self.counts is None or not self.has_reports:
             return None
         return self.partition.estimate(self.counts)
 
     def query(self, query: Query, name: str | None = None, level: float | None = None) -> QueryAnswer:
-        """Return what is known of the answer to a query, such as ``"age >= 65"``.
+        """Return what is known about a query such as ``"age >= 65"``.
 
-        The number and its interval are those of :meth:`confide.Estimate.query`.
+        The estimate and its interval are those of :meth:`confide.Estimate.query`.
 
         Parameters
         ----------
@@ -292,18 +306,18 @@ class Diagnosis(Shown):
         name
             What a value is called in a text; any name if left out.
         level
-            The share of surveys, were they repeated, whose interval holds the truth; that of the diagnosis if left out.
+            The coverage of the interval; that of the diagnosis if left out.
         """
         weights = as_weights(query, self.alphabet, name)
         known = query_identification(self.mechanism, weights, known=self.identification, of=self.alphabet)
         if not self.has_reports:
             return QueryAnswer(describe_query(query), known)
         interval = self.estimate.query(query, self.level if level is None else level, name=name)
-        if self.shape is not None:  # the best explanations below need not have it
+        if self.shape is not None:  # the maximum-likelihood estimates below need not have it
             return QueryAnswer(describe_query(query), known, interval)
         try:
             best = self.maximum_set
-        except (InvalidParameterError, SolverError):  # more than is computed here
+        except (InvalidParameterError, SolverError):  # too large to compute
             return QueryAnswer(describe_query(query), known, interval)
         low, high = best.bounds(weights).tolist()
         return QueryAnswer(describe_query(query), known, interval, low, high, not best.is_exact)
@@ -322,7 +336,7 @@ def diagnose(
     level: float = 0.95,
     shape: str | Sequence[str] | Shape | None = None,
 ) -> Diagnosis:
-    """Diagnose what can be known from the reports at hand, or from a mechanism alone.
+    """Diagnose a mechanism alone, or together with its reports.
 
     Parameters
     ----------
@@ -333,10 +347,10 @@ def diagnose(
     name
         What a value is called in sentences, such as ``"age"``.
     level
-        How often intervals hold the truth.
+        Coverage of intervals.
     shape
-        What is known of the distribution before any report is seen, as in :func:`confide.estimate`; what the reports
-        tell is then told of distributions of this shape.
+        A shape that is known before any report is seen, as in :func:`confide.estimate`. Findings on the reports then
+        consider only distributions of this shape.
 
     >>> import confide as cf
     >>> print(cf.diagnose(None, cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)).consistency.verdict)
@@ -354,7 +368,7 @@ def diagnose(
         form.check(mechanism.alphabet)
     known = identification(mechanism)
     considered, whole = None, mechanism.alphabet
-    # Among which values best explanations lie, where that helps: all values if they are few.
+    # On a large alphabet, restrict the search to the values that can matter.
     if counts is not None and not (whole.is_finite and whole.size <= LIMITS.dense):
         subset = likely_subset(counts, mechanism)
         considered = None if subset.is_whole else subset
@@ -392,7 +406,10 @@ def _maximum_set(mechanism: Mechanism, counts: Counts, considered: LikelySubset 
 def _judge(
     mechanism: Mechanism, counts: Counts, known: Identification, considered: LikelySubset | None
 ) -> tuple[Concavity, Finding, MaximumSet | None]:
-    """Decide what depends on the reports; the set of best explanations only where strict concavity leaves it open."""
+    """Decide what depends on the reports: concavity and uniqueness.
+
+    The set of maximum-likelihood estimates is computed only if strict concavity leaves uniqueness open.
+    """
     if mechanism.alphabet.is_finite or considered is None:
         concavity = concave.concavity_of(mechanism.observe(counts), known)
     else:
@@ -407,7 +424,9 @@ def _judge(
 
 
 def told_in_words(diagnosis: Diagnosis) -> list[str]:
-    """Return what the reports at hand tell as a few plain sentences; nothing without reports.
+    """Return what these reports show, in a few plain sentences.
+
+    The list is empty without reports.
 
     >>> import confide as cf
     >>> ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
@@ -417,7 +436,7 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
     fit, windows, counts, shape = diagnosis.fit, diagnosis.windows, diagnosis.counts, diagnosis.shape
     if fit is None or counts is None:
         return []
-    # Nothing else that is said of the reports means much if they do not come from the mechanism.
+    # If the reports do not come from the mechanism, no other finding means much.
     doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
     taken = []
     if shape is not None and diagnosis.shape_fit is not None:
@@ -430,7 +449,7 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
 
 
 def _explained(diagnosis: Diagnosis, total: float, uniqueness: Finding) -> str:
-    """Return how many best explanations the reports have."""
+    """Return how many maximum-likelihood estimates the reports have."""
     subject = "This report has" if total == 1 else f"These {total:,.10g} reports have"
     if uniqueness.is_yes:
         is_strict = diagnosis.concavity is not None and diagnosis.concavity.is_yes
@@ -454,14 +473,14 @@ def _explained(diagnosis: Diagnosis, total: float, uniqueness: Finding) -> str:
 
 
 def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
-    """Return what any number of reports would reveal as a few plain sentences.
+    """Return what any number of reports would reveal, in sentences.
 
     >>> import confide as cf
     >>> verdict_in_words(cf.diagnose(None, cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)))[0]
     'This mechanism can reveal the distribution: no two distributions give the same reports.'
     """
     spectrum, chance, error = diagnosis.identification.spectrum, diagnosis.chance, diagnosis.inversion
-    # Where all singular values of the matrix are known, only digits are lacking.
+    # If all singular values are known, only double precision limits the verdict.
     open_for = (
         "is too close to call: in some directions distributions differ by less than double precision can tell"
         if spectrum is None or spectrum.is_complete
@@ -488,7 +507,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
         unique = "the best explanation is unique with a probability of at least 99%"
         words.append(f"With {chance.people:,} people or more {unique}.")
     if error.per_report is not None and error.typical is None:
-        # 0.1: a Euclidean distance between distributions that is small, for an example.
+        # 0.1 is an example of a small Euclidean distance between distributions.
         needed = f"{_number(math.ceil(error.per_report / 0.1**2))} reports"
         words.append(
             f"Matrix inversion would need about {needed} to come within 0.1 of the truth in Euclidean distance."
@@ -503,7 +522,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
 
 
 def _joined(parts: Partition | None) -> list[str]:
-    """Return which values no report tells apart, and what can be revealed of them together."""
+    """Return values with identical report distributions, and what remains identifiable."""
     if parts is None or parts.is_trivial:
         return []
     joined = [label for label, members in zip(parts.labels, parts.classes, strict=True) if members.size > 1]
@@ -547,7 +566,7 @@ def findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:
 
 
 def evidence_in_words(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """Return each question with its verdict, its reason and the theorem behind it."""
+    """Return each question with its verdict, reason and theorem."""
     fit, spectrum, error = diagnosis.fit, diagnosis.identification.spectrum, diagnosis.inversion
     lines = [] if diagnosis.considered is None else [("Values", diagnosis.considered.explain())]
     if fit is not None:

@@ -1,4 +1,4 @@
-"""Estimates: counts, a mechanism and a method in; a distribution out, with its certificate and its intervals."""
+"""Estimates of a distribution from counts, with certificate and intervals."""
 
 from __future__ import annotations
 
@@ -62,48 +62,46 @@ CURE = (
     "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
     "estimate hold the answers of all of them; values can be merged, or another mechanism used."
 )
-"""Cure for an answer that is one of many."""
+"""What to do if the distribution is not identifiable."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Shown):
-    """The distribution that a method recovered, and how much it can be trusted.
+    """A recovered distribution with its diagnostics.
 
     Attributes
     ----------
     alphabet
-        The values. Where the mechanism's alphabet is unbounded, those among which the answer was looked for.
+        The values. For an unbounded alphabet, those that were searched.
     distribution
         The probability of each value. Only raw inversion may leave negative entries here.
     log_likelihood
-        The log-probability of all reports together, in nats; not a number where the answer is no distribution.
+        The log-probability of all reports, in nats; NaN if an entry is negative.
     certificate
-        No distribution whatever has a log-likelihood higher than this one's by more than this many nats. It measures a
-        method that seeks the maximum (:attr:`Method.seeks_maximum`); the default leaves it on purpose, and `fit` and
-        intervals say how good its answer is.
+        Upper bound, in nats, on how far the log-likelihood is below its maximum. It is meant for methods that seek the
+        maximum (:attr:`Method.seeks_maximum`). The default method leaves the maximum on purpose: judge its answer by
+        `fit` and by intervals.
     iterations
-        How many the method took; 0 for a closed form.
+        Number of iterations; 0 for a closed form.
     status, ending
-        How the method ended, in a word and in a sentence.
+        Why the method stopped, as a word and as a sentence.
     method
         The method with its settings.
     seconds
         How long it took.
     identification
-        Whether the mechanism gives different reports for different distributions, so that enough of them reveal the
-        right one; of several groups, whether their mechanisms do so between them.
+        Whether the distribution is identifiable under the mechanism. For a pool, under its mechanisms together.
     considered
-        Among which values the answer was looked for, and why no other matters; None if among all.
+        The values that were searched, and why no other matters; None if all were.
     choices
-        What the answer is mixed from, and why, where the method weighs several candidates, as :class:`Stacked` does.
+        The candidates and their weights, for a method that combines several, as :class:`Stacked` does.
     uniformity
-        Whether the reports tell their people from a uniform population; None where there is none to be told from: on
-        unbounded alphabets, and where the answer was looked for among some of the values.
+        Test against a uniform population. None on unbounded alphabets, and if only some of the values were searched.
     groups
-        The counts that it came from, by mechanism: what intervals are made of.
+        The counts by mechanism, from which intervals are computed.
     shaped
-        The shape that the answer was looked for in, with the components that it is a mixture of; None if in none. Then
-        the certificate is about distributions of this shape.
+        The declared shape and the components of its mixtures; None without a shape. With a shape, the certificate
+        compares only distributions of this shape.
     """
 
     alphabet: Alphabet
@@ -129,9 +127,10 @@ class Estimate(Shown):
 
     @property
     def explanation(self) -> str:
-        """Ending of the method and, unless all is well, what is known of whether reports can reveal the distribution.
+        """Why the method stopped, and what limits the answer.
 
-        First of all, where it is so, that they cannot be told from those of a uniform population.
+        Limits are reports that do not reject a uniform population, dependent reports, and a distribution that is not
+        identifiable.
 
         >>> import confide as cf, warnings
         >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
@@ -147,7 +146,10 @@ class Estimate(Shown):
 
     @property
     def repeats(self) -> int:
-        """How many of the reports one person may have made with permanent noise; 1 where all are independent."""
+        """Most reports that one person may have made with permanent noise.
+
+        It is 1 if all reports are independent.
+        """
         return max((one.repeats for one in self.groups.values()), default=1)
 
     @property
@@ -157,12 +159,15 @@ class Estimate(Shown):
 
     @property
     def is_told(self) -> bool:
-        """Whether the reports reject a uniform population; true if it was not tested."""
+        """Whether the reports reject a uniform population.
+
+        True if the test was not run.
+        """
         return self.uniformity is None or self.uniformity.is_rejected
 
     @cached_property
     def fit(self) -> Fit:
-        """Whether the reports can come from the mechanism at all: a test with its p-value, and likely causes if not.
+        """Goodness-of-fit test: p-value and, if it fails, likely causes.
 
         >>> import confide as cf, warnings
         >>> ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
@@ -177,7 +182,7 @@ class Estimate(Shown):
     def _examination(self) -> Examination:
         if not self.groups:
             raise InvalidParameterError("This estimate does not know its counts. Make it by confide.estimate(...).")
-        # A maximum that is certified need not be found again.
+        # Reuse a maximum that is already certified.
         is_highest = self.shaped is None and self.method.reaches_maximum and self.certificate <= TOLERANCE
         known = self.distribution if is_highest else None
         return examine([(counts, mechanism) for mechanism, counts in self.groups.items()], known)
@@ -193,12 +198,13 @@ class Estimate(Shown):
         Parameters
         ----------
         level
-            The share of surveys, were they repeated, whose interval holds the truth, for each value by itself.
+            The coverage of each value's interval: the share of repeated surveys in which it covers the truth. It is not
+            simultaneous over all values.
         basis
-            What it rests on. If left out, :class:`Bootstrap`: what the method makes of new reports, with its bias
-            counted in. It takes a few seconds for a hundred values, and may miss spikes that the method smooths away;
-            docs/intervals.md says how often. :class:`Likelihood` for a method that believes nothing, such as
-            :class:`MLE`, and under randomized response.
+            How the interval is computed. The default is :class:`Bootstrap`, which includes the bias of the method. It
+            takes a few seconds for a hundred values and may miss spikes that the method smooths away; docs/intervals.md
+            says how often. For a method without a smoothness assumption, such as :class:`MLE`, and under randomized
+            response the default is :class:`Likelihood`.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -217,19 +223,19 @@ class Estimate(Shown):
     def query(
         self, query: Query, level: float = 0.95, *, name: str | None = None, basis: Basis | None = None
     ) -> Interval:
-        """Return the answer to a question such as ``"age >= 65"``, with its interval.
+        """Answer a query such as ``"age >= 65"``, with its interval.
 
         Parameters
         ----------
         query
             A text, a function of a value, or one weight for each value; see :mod:`confide.values.queries`.
         level
-            The share of surveys, were they repeated, whose interval holds the truth.
+            The coverage: the share of repeated surveys whose interval covers the truth.
         name
             What a value is called in a text; any name if left out.
         basis
-            What the interval rests on: :class:`Likelihood` if left out, or the narrower :class:`Bootstrap`, which
-            believes more.
+            How the interval is computed. The default is :class:`Likelihood`; :class:`Bootstrap` is narrower and assumes
+            more.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -249,7 +255,9 @@ class Estimate(Shown):
         name: str | None = None,
         basis: Basis | None = None,
     ) -> list[Interval]:
-        """Return the answers to several questions; `joint` ones hold the truth at the level all together.
+        """Answer several queries, each with its interval.
+
+        With `joint` the level is simultaneous: all intervals together cover the truth that often.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -266,7 +274,9 @@ class Estimate(Shown):
         return [one.among(len(answers), level) for one in answers] if joint else answers
 
     def prospect(self, query: Query, level: float = 0.95, *, name: str | None = None) -> Prospect:
-        """Return what the width of an answer comes from, people or noise, and what more of each would bring.
+        """Split an answer's width into sampling and noise, and forecast it.
+
+        The forecast says how wide the interval would be with more people or a larger epsilon.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5)
@@ -278,7 +288,7 @@ class Estimate(Shown):
         answer = self.query(query, level, name=name)
         inference = self._inference.seen_by(Likelihood())
         weights = inference.lift(self._inference.weigh(query, name, Likelihood())[0])
-        # The channel of the mechanism by epsilon, its own first; none of pools, shapes and many values.
+        # Channels by epsilon, the mechanism's own first. Pools, shapes and large channels have none.
         mechanism, *others = self.groups
         epsilon, channels = getattr(mechanism, "epsilon", None), {}
         is_one = not others and self.shaped is None and mechanism.has_channel
@@ -288,11 +298,17 @@ class Estimate(Shown):
         return look_ahead(inference, answer, weights, channels)
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
-        """Return the mean of the values, with its interval; the values must be numbers."""
+        """Return the mean of the values, with its interval.
+
+        The values must be numbers.
+        """
         return self._ask([Question("mean")], level, basis)[0]
 
     def quantile(self, share: float, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
-        """Return the lowest value at or below which this share of people lies, with its interval."""
+        """Return a quantile of the values, with its interval.
+
+        It is the lowest value at or below which this share of people lies.
+        """
         return self._ask([Question("quantile", share=share)], level, basis)[0]
 
     def statistics(
@@ -303,7 +319,9 @@ class Estimate(Shown):
         mean: bool = True,
         basis: Basis | None = None,
     ) -> list[Interval]:
-        """Return the mean and some quantiles, each with its interval: what each has by itself, in half the time.
+        """Return the mean and some quantiles, each with its interval.
+
+        The answers are those of :meth:`mean` and :meth:`quantile`, in half the time.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -317,17 +335,17 @@ class Estimate(Shown):
     def windows(
         self, error: float = PROPORTION, level: float = 0.95, *, basis: Basis | None = None, name: str | None = None
     ) -> Windows:
-        """Return all values in windows as narrow as these reports can tell their shares in proportion.
+        """Divide the values into the narrowest windows these reports resolve.
 
         Parameters
         ----------
         error
-            The part of its share within which each window is to be known: 0.5 for a half.
+            Largest relative error of each window's share: 0.5 for ±50%.
         level
-            The share of surveys, were they repeated, whose interval holds the truth, for each window.
+            The coverage of each window's interval.
         basis
-            What the intervals rest on: :class:`Likelihood` if left out, which believes nothing of the truth, or
-            :class:`Bootstrap`, which gives narrower windows to who believes the method.
+            How the intervals are computed. The default, :class:`Likelihood`, assumes nothing about the truth.
+            :class:`Bootstrap` gives narrower windows if the method's assumptions are right.
         name
             What a value is called in the questions; "value" if left out.
 
@@ -350,7 +368,10 @@ class Estimate(Shown):
 
     @cached_property
     def _gathered(self) -> tuple[Inference, float] | None:
-        """The inference from points of a plane that lie near each other, as one; see :func:`gather_reports`."""
+        """The inference with nearby points of a plane binned together.
+
+        It comes with the side of the squares, in steps; see :func:`gather_reports`. None if binning is not needed.
+        """
         inference, (one, *others) = self._inference, self.groups
         decay, is_whole = one.facts.decay, inference.wide is None and inference.mixture is None
         if others or not is_whole or not isinstance(self.alphabet.geometry, PlaneGeometry) or decay is None:
@@ -359,11 +380,11 @@ class Estimate(Shown):
         return None if found is None else (replace(inference, parts=[found[0]]), found[1])
 
     def marginal(self, *names: str) -> Estimate:
-        """Return the estimate of one attribute, or of some, whatever the others are.
+        """Return the estimate of one attribute, or of some of them.
 
-        Where each attribute was blurred by a mechanism of its own, what people reported of these is all that is looked
-        at, by the same method: the reports of an attribute are reports of its mechanism. Elsewhere this estimate is
-        summed over the other attributes. Everything can be asked of the answer: queries, windows, mean, fit.
+        If each attribute has its own mechanism, the same method solves the reports of these attributes alone. Otherwise
+        this estimate is summed over the other attributes. The result is a full estimate, with queries, windows, mean
+        and fit.
 
         >>> import confide as cf
         >>> age, vote = cf.Integers(0, 9), cf.Categories(["yes", "no"])
@@ -395,19 +416,21 @@ class Estimate(Shown):
         return Margin(**kept | summed, whole=self, margins=Margins(attributes, names))
 
     def cross(self, *names: str, level: float = 0.95, joint: bool = False, basis: Basis | None = None) -> CrossTable:
-        """Return the shares of all combinations of two attributes or more, each with its interval, and their totals.
+        """Return a cross table of two or more attributes, with intervals.
+
+        It also has the totals of each attribute.
 
         Parameters
         ----------
         names
-            The attributes, that of the rows first.
+            The attributes, rows first.
         level
-            The share of surveys, were they repeated, whose interval holds the truth, for each entry.
+            The coverage of each entry's interval.
         joint
-            Whether all entries are to hold at the level together; so are then the totals of each attribute.
+            Whether the level is simultaneous over all entries, and over the totals of each attribute.
         basis
-            What the intervals rest on: what those of queries do, :class:`Likelihood`, if left out; of entries that
-            are very many what those of single values do.
+            How the intervals are computed. The default is :class:`Likelihood`, as for queries; entries of a very large
+            table use the default of :meth:`interval`.
 
         >>> import confide as cf
         >>> yes = cf.Categories(["yes", "no"])
@@ -422,13 +445,13 @@ class Estimate(Shown):
             raise InvalidParameterError(f"A cross table is of two attributes or more; got {names!r}.")
         inner = self.marginal(*names)
         whole = inner.alphabet
-        # The likelihood is asked for each entry of so many: 200 took 8 s of processor.
+        # Likelihood intervals are affordable up to this many entries: 200 took 8 s of processor.
         usual = Likelihood() if whole.size <= 400 else None
         entries = inner.interval(level_of_each(level, whole.size) if joint else level, basis=basis or usual)
         assert whole.attributes is not None  # noqa: S101 (for the type checker: it has two attributes or more)
         totals = {}
         for name in names:
-            # The share of each value of one attribute, as sums of the entries of this table.
+            # The share of each value of one attribute is a sum of entries of this table.
             part = whole.attributes.part(name)
             rows = [Question("query", row) for row in whole.attributes.spread(np.eye(part.size), name)]
             found = inner._ask(rows, level_of_each(level, part.size) if joint else level, basis or Likelihood())
@@ -438,7 +461,10 @@ class Estimate(Shown):
 
     @property
     def is_many_shapes(self) -> bool:
-        """Whether it was declared that a distribution is one of several shapes, as with a peak anywhere."""
+        """Whether the declared shape is a union of several shapes.
+
+        An example is one peak at an unknown place.
+        """
         return self.shaped is not None and len(self.shaped.mixtures) > 1
 
     def _ask(self, questions: Sequence[Question], level: float, basis: Basis | None) -> list[Interval]:
@@ -446,7 +472,7 @@ class Estimate(Shown):
 
     @cached_property
     def shape_fit(self) -> ShapeFit | None:
-        """Whether the reports speak against the shape, and how much that test can see; None without a shape.
+        """Test of the declared shape, with its power; `None` without one.
 
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -494,10 +520,13 @@ class Estimate(Shown):
 
     @cached_property
     def blocks(self) -> Blocks | None:
-        """The blocks of cells that intervals are found by, where there are very many cells; None where by each."""
+        """Blocks of cells used for intervals on very large grids.
+
+        `None` if each cell is used by itself.
+        """
         one = next(iter(self.groups), None)
         if one is None or len(self.groups) > 1 or self.shaped is not None or not has_many_cells(one.alphabet):
-            return None  # without laying out the reports once more
+            return None  # saves laying out the reports again
         return blocks_of(Evidence.pool(observe_groups(self.groups, None)))
 
     def _look_around(self, likely: Inference) -> Inference:
@@ -511,7 +540,7 @@ class Estimate(Shown):
         return replace(likely, alphabet=around.alphabet, parts=seen, solution=solution, surroundings=around)
 
     def __repr__(self) -> str:
-        worth, tested = "", vars(self).get("fit")  # how good it is, as far as that is known without computing
+        worth, tested = "", vars(self).get("fit")  # show the fit only if it was computed before
         if not self.is_distribution:
             worth = ", not a distribution"
         elif not self.is_told:
@@ -526,12 +555,12 @@ class Estimate(Shown):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Margin(Estimate):
-    """An estimate of several attributes, summed over all but some of them.
+    """A joint estimate, summed over some of the attributes.
 
     Attributes
     ----------
     whole, margins
-        The estimate of all attributes, and those of them that are left.
+        The estimate of all attributes, and the attributes that remain.
     """
 
     whole: Estimate
@@ -543,7 +572,7 @@ class Margin(Estimate):
 
     @cached_property
     def _inference(self) -> Inference:
-        """The inference about all attributes, asked for some alone."""
+        """The inference on all attributes, queried for the remaining ones."""
         mixture = Mixture(self.alphabet.size, (self.margins,))
         return replace(self.whole._inference, alphabet=self.alphabet, mixture=mixture)
 
@@ -573,17 +602,17 @@ def estimate(
     Parameters
     ----------
     counts
-        What :func:`tally` made of the reports.
+        The reports, counted by :func:`tally`.
     mechanism
         The mechanism that the reports went through.
     method
-        How to recover the distribution. Left out, :class:`Stacked` weighs several methods by held-out reports, and
+        How to recover the distribution. The default, :class:`Stacked`, combines several methods by cross-validation;
         ``choices`` of the estimate says what it chose and why.
     shape
-        What is known of the distribution before any report is seen, such as ``"falling from 50"`` or ``survey.shape``;
-        see docs/shapes.md. Answer, certificate and intervals are then about distributions of this shape.
+        A shape that is known before any report is seen, such as ``"falling from 50"`` or ``survey.shape``; see
+        docs/shapes.md. Estimate, certificate and intervals then consider only distributions of this shape.
     monitor
-        Called with iteration number and log-likelihood as an iterative method goes along.
+        Called with the iteration number and the log-likelihood after each iteration.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -591,12 +620,11 @@ def estimate(
     >>> cf.estimate(counts, mechanism).distribution.argmax()
     np.int64(4)
 
-    Where different distributions give the same reports, the answer is one of many that explain them equally well. Then
-    `identification` and `explanation` of the estimate say so, and a :class:`NotIdentifiedWarning` is given. Where the
-    reports cannot come from the mechanism, whoever the people are, `fit` of the estimate says so, and a
-    :class:`PoorFitWarning` is given; likewise where they speak against the shape, which `shape_fit` tests. Where they
-    cannot be told from those of a uniform population, and are too few to show another, `uniformity` and `explanation`
-    of the estimate say so, and a :class:`UniformReportsWarning` is given.
+    Three warnings may be given:
+
+    - :class:`NotIdentifiedWarning` if the distribution is not identifiable; see `identification`.
+    - :class:`PoorFitWarning` if the reports do not fit the mechanism or the declared shape; see `fit` and `shape_fit`.
+    - :class:`UniformReportsWarning` if the reports are too few to reject a uniform population; see `uniformity`.
     """
     answer = recover([(counts, mechanism)], method, monitor, shape)
     warn_if_not_identified(answer)
@@ -612,14 +640,15 @@ def estimate_pool(
     shape: str | Sequence[str] | Shape | None = None,
     monitor: Monitor | None = None,
 ) -> Estimate:
-    """Recover one distribution from the reports of several mechanisms, or of several epsilons, over one alphabet.
+    """Recover one distribution from the reports of several mechanisms.
 
-    Log-likelihoods of groups add, so every method but the inversions works on the pool as on one group.
+    The mechanisms, or epsilons, share one alphabet. Log-likelihoods of groups add, so every method except the
+    inversions solves a pool like a single group.
 
     Parameters
     ----------
     pairs
-        The counts of each group of people with the mechanism that they went through.
+        The counts of each group, with its mechanism.
     method, shape, monitor
         As in :func:`estimate`.
 
@@ -648,7 +677,7 @@ def recover(
     merged, method = by_mechanism(groups), as_method(method)
     if shape is None:
         return recover_pool(merged, method, monitor)
-    # The shares of the components of the shape, seen through their channel.
+    # Solve for the shares of the shape's components, through their channel.
     began, parts = time.perf_counter(), observe_groups(merged, None)
     alphabet = next(iter(merged)).alphabet
     evidence, solution, shaped = solve_in_shape(parts, alphabet, method, Shape.of(shape), monitor)
@@ -673,8 +702,8 @@ def recover_pool(groups: Groups, method: Method, monitor: Monitor | None) -> Est
 def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
     """Return the values to search; `None` for all of them.
 
-    On an unbounded alphabet there is no other way. On a finite one only a method that reaches the maximum may leave
-    values out: IBU's steps depend on all values that it starts from.
+    An unbounded alphabet always needs a subset. On a finite alphabet only a method that reaches the maximum may leave
+    values out: the steps of IBU depend on all values that it starts from.
     """
     first = next(iter(groups))
     if not first.alphabet.is_finite:
@@ -686,7 +715,7 @@ def _choose_subset(groups: Groups, method: Method) -> LikelySubset | None:
         return likely_subset_of(groups)
     first.alphabet.require_listable()
     is_known = all(one.facts.premise not in (Premise.NOTHING, Premise.OWN_VALUE) for one in groups)
-    # Below 2,000 values the whole alphabet costs next to nothing.
+    # Below 2,000 values the whole alphabet is cheap to search.
     if not (method.reaches_maximum and is_known and first.alphabet.size >= 2000):
         return None
     subset = likely_subset_of(groups)
@@ -702,10 +731,11 @@ def warn_if_not_identified(answer: Estimate) -> None:
 def warn_if_poor_fit(answer: Estimate) -> None:
     """Warn the caller's caller of a poor fit to mechanism or shape.
 
-    Screening, one maximum of the likelihood, decides whether the test itself is run: under 10 ms on a hundred values.
+    A quick screening, which computes one maximum of the likelihood, decides whether the test runs. It takes under 10 ms
+    on a hundred values.
     """
-    # Where the answer was looked for in a corner of a large alphabet, a test over all of it would cost what that saved;
-    # `fit` still runs it for who asks.
+    # If only a subset of a large alphabet was searched, a test over all of it would cost more than the subset saved.
+    # `fit` still runs it on request.
     if answer.considered is not None and next(iter(answer.groups)).alphabet.is_finite:
         return
     if answer._examination.is_loud and answer.fit.is_bad:
@@ -716,9 +746,9 @@ def warn_if_poor_fit(answer: Estimate) -> None:
 
 
 def warn_if_uniform(answer: Estimate) -> None:
-    """Warn the caller's caller of reports too few to reject a uniform population.
+    """Warn the caller's caller of reports too few to reject uniformity.
 
-    Not if the distribution is not identifiable: another warning says so already.
+    It stays silent if the distribution is not identifiable, because another warning says so.
     """
     if answer.uniformity is not None and answer.uniformity.is_weak and not answer.identification.is_no:
         warnings.warn(str(answer.uniformity), UniformReportsWarning, stacklevel=3)
@@ -729,7 +759,7 @@ def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     merged: dict[Mechanism, Counts] = {}
     for counts, mechanism in groups:
         merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
-    # Of reports with permanent noise, no more are taken for independent than are for certain.
+    # With permanent noise, count only as many reports as are surely independent.
     return {mechanism: counts.independent for mechanism, counts in merged.items()}
 
 
@@ -796,12 +826,12 @@ class Outcome:
     estimate
         What the method recovered.
     path
-        The log-likelihood after each iteration; empty for a closed form.
+        Log-likelihood after each iteration; empty for a closed form.
     emd, total_variation
-        Distances from the truth; None where no truth was given, or where the answer is no distribution. There is no
-        EMD either on pairs and on grids that are too large for an exact one.
+        Distances from the truth. None without a truth, or if the estimate has negative entries. The EMD is also None on
+        product alphabets and on grids too large for an exact one.
     emd_left_out
-        Why there is no EMD although there could be one: a package is not installed. Empty otherwise.
+        Which missing package prevented the EMD; empty otherwise.
     """
 
     estimate: Estimate
@@ -820,9 +850,10 @@ def assess(
     truth: ArrayLike | None = None,
     monitor: Monitor | None = None,
 ) -> Outcome:
-    """Estimate with one method, keep the path, and measure the distance from the truth.
+    """Estimate with one method and measure the distance from the truth.
 
-    Where the alphabet is unbounded, the truth is a distribution over that of :func:`confide.theory.likely_subset`.
+    The outcome keeps the path of log-likelihoods. On an unbounded alphabet, the truth is a distribution over the
+    alphabet of :func:`confide.theory.likely_subset`.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 2), epsilon=1.0)
@@ -847,13 +878,13 @@ def assess_pool(
     truth: ArrayLike | None = None,
     monitor: Monitor | None = None,
 ) -> Outcome:
-    """Assess one estimate from several pairs of counts and mechanism over one alphabet.
+    """Estimate from several groups and measure the distance from the truth.
 
-    It gives no warnings; the caller does.
+    All pairs of counts and mechanism share one alphabet. This function gives no warnings; the caller does.
     """
     alphabet = groups[0][1].alphabet
     if truth is not None and alphabet.is_finite:
-        as_distribution(truth, alphabet.size, "truth")  # refused now rather than after a long search
+        as_distribution(truth, alphabet.size, "truth")  # reject it before a long search
     path: list[float] = []
 
     def follow(iteration: int, log_likelihood: float) -> None:

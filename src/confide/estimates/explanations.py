@@ -1,4 +1,4 @@
-"""Explanations in plain words: of alphabets and mechanisms, of a guarantee, of an answer and what to do about it.
+"""Plain-language descriptions of alphabets, mechanisms, guarantees and answers.
 
 >>> import confide as cf
 >>> ages = cf.Integers(0, 99, unit="year")
@@ -43,14 +43,15 @@ WHEN_ENDED_EARLY = {
     Status.PRECISION_LIMIT: "Nothing better can be proven in double precision; the answer stands.",
     Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",
 }
-"""Cure for an answer that ended before its goal, on the command line."""
+"""What to do about a method that stopped early."""
 
 
 def explain_guarantee(survey: Survey) -> list[str]:
-    """Return one to three concrete examples of what a survey's guarantee promises, each a sentence.
+    """Return one to three examples of what a guarantee means.
 
-    Local differential privacy knows no distances and gets one example; metric privacy gets neighbours, a middling
-    and a far pair. Of several attributes there is one for each, one for all, and the most that a report of all tells.
+    Each is a sentence. Local differential privacy has no distances and gets one example. Metric privacy gets a near, a
+    middling and a far pair. With several attributes there is one example for each, one for all of them, and the most
+    that a full report reveals.
 
     >>> import confide as cf
     >>> explain_guarantee(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), name="answer"))
@@ -61,7 +62,7 @@ def explain_guarantee(survey: Survey) -> list[str]:
         return ["There is only one value, so a report says nothing about anyone."]
     if not isinstance(guarantee, LocalDP):
         examples = [_example(survey, *pair) for pair in pairs_of(survey.alphabet)]
-        if (parts := survey.mechanism.facts.parts) is not None:  # what a report of several attributes may tell in all
+        if (parts := survey.mechanism.facts.parts) is not None:  # the most that a report of several attributes reveals
             most = largest_bound(guarantee, survey.alphabet)
             every = all_of(len(parts))
             examples.append(f"{every[:1].upper()}{every[1:]} together: {_shift(most, 'any two people')}.")
@@ -78,7 +79,9 @@ def explain_guarantee(survey: Survey) -> list[str]:
 
 
 def telling_pairs(survey: Survey) -> list[tuple[int, int]]:
-    """Return the numbers of those values that :func:`explain_guarantee` tells apart, pair by pair.
+    """Return the pairs of values that :func:`explain_guarantee` compares.
+
+    Values are given by their index.
 
     >>> import confide as cf
     >>> telling_pairs(cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)))
@@ -91,7 +94,7 @@ def telling_pairs(survey: Survey) -> list[tuple[int, int]]:
 
 
 def describe_files(survey: Survey, files: int) -> str:
-    """Return what is promised to a person who reported in each of several files of reports.
+    """Describe the guarantee for a person who reported in several files.
 
     >>> import confide as cf
     >>> describe_files(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0)), 2).split("; ")[0]
@@ -99,7 +102,7 @@ def describe_files(survey: Survey, files: int) -> str:
     """
     guarantee, lasting = survey.mechanism.guarantee, survey.mechanism.lasting
     several = (lasting or guarantee).times(files).terms
-    if lasting is not None:  # reports of one value share the permanent round, so that their promises do not add up
+    if lasting is not None:  # reports of one value share the permanent round, so their epsilons do not add up
         several = f"{lasting.terms} for the same value in all of them, up to {several} for another in each"
     return (
         f"{guarantee.terms} to a person who reported once; if one person reported in each of the {files:,} files, "
@@ -108,9 +111,9 @@ def describe_files(survey: Survey, files: int) -> str:
 
 
 def describe_repetition(survey: Survey, files: int = 1) -> str:
-    """Return what is promised to a person who reports more than once, by the survey's limit or without one.
+    """Describe the guarantee for a person who reports more than once.
 
-    Where the reports come from several files, that is what is promised to a person who is in each of them.
+    It uses the survey's limit, if there is one. With several files, the person is assumed to be in each of them.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)
@@ -141,7 +144,7 @@ def describe_repetition(survey: Survey, files: int = 1) -> str:
 
 
 def _describe_permanent(survey: Survey) -> str:
-    """Return what is promised where noise is permanent, wholly or in its first round."""
+    """Describe the guarantee under permanent noise, full or first round only."""
     guarantee, lasting = survey.mechanism.guarantee, survey.mechanism.lasting
     every = lasting or guarantee
     told = f"one report: {guarantee.terms}; any number of reports of the same value: {every.terms}"
@@ -157,7 +160,9 @@ def _describe_permanent(survey: Survey) -> str:
 
 
 def explain_choices(choices: Sequence[Choice]) -> list[str]:
-    """Return what an answer was mixed from and why, one sentence a candidate; nothing where there was no choice.
+    """Return one sentence for each candidate that the method weighed.
+
+    The list is empty if there were no candidates.
 
     >>> from confide.solve.methods import Choice
     >>> for sentence in explain_choices([Choice("smooth", 0.9, 0.0), Choice("MLE", 0.1, -3.2)]):
@@ -189,7 +194,7 @@ def explain_choices(choices: Sequence[Choice]) -> list[str]:
 
 
 def describe_mechanism(survey: Survey) -> str:
-    """Return what the survey's mechanism is called in a sentence.
+    """Return the name of the survey's mechanism, for a sentence.
 
     >>> import confide as cf
     >>> describe_mechanism(cf.Survey(cf.TruncatedPlanarLaplace(cf.Grid(3, 3), epsilon=1.0)))
@@ -236,7 +241,10 @@ def describe_alphabet(alphabet: Alphabet) -> str:
 
 
 def _list_labels(alphabet: Alphabet) -> str:
-    """Return the labels of all values, or of the first eight; and of the last, where there is an order."""
+    """Return the labels of all values, or of the first eight.
+
+    If values are ordered, the last label follows.
+    """
     if alphabet.size <= 8:
         return ", ".join(alphabet.labels())
     last = "" if isinstance(alphabet.geometry, UnorderedGeometry) else f", {alphabet.labels([alphabet.size - 1])[0]}"
@@ -269,7 +277,7 @@ def _describe_places(alphabet: Alphabet) -> str:
 
 
 def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
-    """Return one value as it is called in a sentence.
+    """Return the name of one value, for a sentence.
 
     >>> import confide as cf
     >>> describe_value(cf.Grid(2, 3), 5), describe_value(cf.Integers(10, 20), 3, "age")
@@ -289,7 +297,7 @@ def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:
 
 
 def _quoted(alphabet: Alphabet, index: int) -> str:
-    """Return a value in a sentence: its label, in quotation marks where that is a word of the alphabet."""
+    """Return a value for a sentence, quoted if it is a word."""
     if not alphabet.has_labels:
         return quote_value(_value(alphabet, index))
     label = alphabet.labels([index])[0]
@@ -297,7 +305,7 @@ def _quoted(alphabet: Alphabet, index: int) -> str:
 
 
 def describe_report(mechanism: Mechanism, output: int) -> str:
-    """Return one output as it is called in a sentence.
+    """Return the name of one report, for a sentence.
 
     >>> import confide as cf
     >>> describe_report(cf.Rappor(cf.Categories(["red", "green", "blue"]), epsilon=1.0), 5)
@@ -312,7 +320,7 @@ def describe_report(mechanism: Mechanism, output: int) -> str:
 
 
 def describe_certificate(certificate: float) -> str:
-    """Return in words how far the likelihood can be from its maximum.
+    """Return the certificate in words.
 
     >>> describe_certificate(3.21)
     'no distribution has a log-likelihood more than 3.21 above this one'
@@ -336,7 +344,10 @@ def _example(survey: Survey, left: int, right: int) -> str:
 
 
 def _shift(bound: float, who: str) -> str:
-    """Return what a log-ratio of at most `bound` between two values lets an observer learn."""
+    """Return what an observer can learn between two values.
+
+    `bound` is the largest log-ratio of their probabilities for any report.
+    """
     if math.isinf(bound):
         return f"some reports rule out one of {who}"
     if bound == 0:
@@ -353,7 +364,7 @@ def _shift(bound: float, who: str) -> str:
 
 
 def _factor(bound: float) -> str:
-    """Return e^bound in words that stay short."""
+    """Return e^bound as a short number."""
     if bound > math.log(1e6):
         return f"10^{math.ceil(bound / math.log(10))}"
     if bound < 0.01:
@@ -363,11 +374,14 @@ def _factor(bound: float) -> str:
 
 
 def _ruled_out(survey: Survey) -> str:
-    """Return an example for a matrix with zeros: a report that one value can produce and another cannot."""
+    """Return an example report that rules out a value.
+
+    This is for matrices with zeros.
+    """
     matrix = survey.mechanism.channel.dense()
     possible = matrix > 0
     telling = np.flatnonzero(possible.any(axis=0) & ~possible.all(axis=0))
-    if not telling.size:  # what is promised is that of a mechanism whose reports were remapped
+    if not telling.size:  # the guarantee is that of the mechanism before its reports were remapped
         return "No factor is promised between any two values."
     output = int(telling[0])
     can, cannot = int(np.argmax(matrix[:, output])), int(np.argmin(possible[:, output]))

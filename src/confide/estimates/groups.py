@@ -1,4 +1,4 @@
-"""Estimates of several groups of people: solved together, asked together, compared with each other."""
+"""Estimates for several groups of people, solved and compared together."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from confide.values.wording import Shown, counted
 GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 SHAPES = ("lower", "higher"), ("less spread out", "more spread out"), ("skewed to low values", "skewed to high values")
-"""How the values of a group differ, by the direction along which they do most, and its sign."""
+"""How a group differs, by its strongest direction and the sign along it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,44 +53,47 @@ class GroupReports:
     Attributes
     ----------
     pools
-        The counts of each group with the mechanisms that they went through.
+        The counts of each group, with their mechanisms.
     """
 
     pools: Mapping[Any, Sequence[Group]]
 
     @cached_property
     def reports(self) -> dict[Any, float]:
-        """How many reports each group has."""
+        """Number of reports of each group."""
         return {key: sum(counts.total for counts, _ in pool) for key, pool in self.pools.items()}
 
     @cached_property
     def fits(self) -> GroupFits:
-        """Whether the reports of the groups can come from their mechanisms at all."""
+        """Goodness-of-fit test of each group."""
         return fit_pools(self.pools)
 
     @cached_property
     def differences(self) -> Differences:
-        """Whether each group differs from all the others, at a controlled false discovery rate."""
+        """Test of each group against all others.
+
+        The false discovery rate is controlled.
+        """
         return differences(self.pools)
 
     @cached_property
     def too_small(self) -> list[Any]:
         """Groups too small to differ visibly.
 
-        On a line, even a group with all its people at one end would not differ. Elsewhere, groups with too few reports
-        for cross-validation.
+        These are groups with fewer than ten reports, too few for cross-validation. On a line they also include groups
+        that would not differ significantly even with all their people at one end.
         """
         alphabet = next(iter(self.pools.values()))[0][1].alphabet
         span = alphabet.span if isinstance(alphabet.geometry, LineGeometry) and alphabet.is_finite else None
         reach = math.inf if span is None else float(span[1] - span[0]) / 2
         visible = {key: one.visible or 0.0 for key, one in self.differences.items()}
-        # Below ten reports none can be held out, and a group hardly says anything.
+        # Fewer than ten reports leave nothing for cross-validation.
         return [key for key, reports in self.reports.items() if reports < 10 or visible[key] > reach]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupEstimates(Shown, Mapping[Any, Estimate]):
-    """The estimate of each group, and answers for all of them at once.
+    """The estimates of several groups, with answers for all of them.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -104,7 +107,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
     Attributes
     ----------
     estimates
-        What was recovered for each group.
+        The estimate of each group.
     """
 
     estimates: Mapping[Any, Estimate]
@@ -123,12 +126,12 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @property
     def first(self) -> Estimate:
-        """Any of the estimates, for what they have in common: alphabet and method."""
+        """Any one estimate, for what all share: alphabet and method."""
         return next(iter(self.estimates.values()))
 
     @cached_property
     def seen(self) -> GroupReports:
-        """What their reports tell before anything is estimated."""
+        """Sizes, fits and differences of the groups."""
         pools = {}
         for key, one in self.estimates.items():
             pools[key] = [(counts.as_counted, mechanism) for mechanism, counts in one.groups.items()]
@@ -136,7 +139,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @property
     def reports(self) -> dict[Any, float]:
-        """How many reports each group has."""
+        """Number of reports of each group."""
         return self.seen.reports
 
     @property
@@ -146,12 +149,15 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @property
     def largest(self) -> list[Any]:
-        """The groups, the one with the most reports first."""
+        """The groups, largest first."""
         return sorted(self.estimates, key=lambda key: (-self.reports[key], key))
 
     @property
     def identification(self) -> Finding:
-        """Worst identification of all groups; in a pool each has the mechanisms that its people used."""
+        """Worst identification of all groups.
+
+        In a pool, each group has only the mechanisms that its people used.
+        """
         findings = [one.identification for one in self.estimates.values()]
         worst = all_of(*(one.verdict for one in findings))
         return next(one for one in findings if one.verdict is worst)
@@ -164,17 +170,20 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the values are numbers, which have quantiles and most have a mean."""
+        """Whether the values are numbers, with quantiles and usually a mean."""
         return isinstance(self.first.alphabet.geometry, LineGeometry) or self.first._inference.alphabet.has_numbers
 
     @property
     def fits(self) -> GroupFits:
-        """Whether the reports of the groups can come from their mechanisms at all."""
+        """Goodness-of-fit test of each group."""
         return self.seen.fits
 
     @property
     def differences(self) -> Differences:
-        """Whether each group differs from all the others, at a controlled false discovery rate."""
+        """Test of each group against all others.
+
+        The false discovery rate is controlled.
+        """
         return self.seen.differences
 
     @cached_property
@@ -183,12 +192,14 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         return [key for key in self.largest if not self.estimates[key].is_told]
 
     def describe_untold(self, name: Callable[[Any], str] = str) -> str:
-        """Say which groups cannot be told from a uniform population, and what would tell; nothing where all can.
+        """Name the groups that do not reject a uniform population.
+
+        The sentence also says what would help. It is empty if all groups reject uniformity.
 
         Parameters
         ----------
         name
-            How a group is called.
+            Returns the name of a group.
         """
         if not self.untold:
             return ""
@@ -204,7 +215,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @cached_property
     def overall(self) -> FloatArray:
-        """The distribution of all groups together: the mean of theirs, by their reports."""
+        """The distribution of all groups, averaged by number of reports."""
         if not next(iter(self.first.groups), self.first).alphabet.is_finite:
             raise InvalidParameterError("Of unbounded values each group has its own likely ones.")
         weights = np.array([self.reports[key] for key in self.estimates]) / self.total
@@ -220,19 +231,25 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         basis: Basis | None = None,
         progress: Progress | None = None,
     ) -> dict[Any, Interval]:
-        """Return the answer of each group to a question, as :meth:`Estimate.query` gives it, all at once."""
+        """Answer a query for each group, as :meth:`Estimate.query` does."""
         return self.answer([Question("query", query, name)], level, basis, progress)[0]
 
     def mean(
         self, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
     ) -> dict[Any, Interval]:
-        """Return the mean of each group, with its interval; the values must be numbers."""
+        """Return the mean of each group, with its interval.
+
+        The values must be numbers.
+        """
         return self.answer([Question("mean")], level, basis, progress)[0]
 
     def quantile(
         self, share: float, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None
     ) -> dict[Any, Interval]:
-        """Return a quantile of each group, with its interval; 0.5 for the median."""
+        """Return a quantile of each group, with its interval.
+
+        A share of 0.5 gives the median.
+        """
         return self.answer([Question("quantile", share=share)], level, basis, progress)[0]
 
     def interval(
@@ -240,8 +257,8 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
     ) -> dict[Any, Band]:
         """Return an interval for the probability of each value in each group.
 
-        The bootstrap that it rests on unless told solves each group a thousand times: seconds a group for a hundred
-        values, and hours for thousands of groups, where :meth:`query`, :meth:`mean` and :meth:`quantile` take minutes.
+        The default bootstrap solves each group up to a thousand times: seconds a group for a hundred values, hours for
+        thousands of groups. :meth:`query`, :meth:`mean` and :meth:`quantile` take minutes there.
         """
         bands = {}
         for number, (key, one) in enumerate(self.estimates.items(), start=1):
@@ -260,7 +277,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         """Return the answers of all groups to several questions; see :meth:`query`."""
         answers: list[dict[Any, Interval]] = [{} for _ in questions]
         keys = list(self.estimates)
-        for begin in range(0, len(keys), 100):  # enough for the products to be large
+        for begin in range(0, len(keys), 100):  # batches large enough for fast matrix products
             some = keys[begin : begin + 100]
             pairs = [(self.estimates[key]._inference, question) for question in questions for key in some]
             found = iter(ask(pairs, level, basis))
@@ -273,7 +290,8 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
     def describe_difference(self, key: Any) -> str:
         """Say whether a group differs from the others and, if so, how.
 
-        A group that does not is not the same: nothing was seen. On a line it says what would have been.
+        No significant difference does not mean that the groups are equal. On a line the sentence says how large a
+        difference the test would have found.
         """
         found = self.differences[key]
         if len(self.estimates) < 2:
@@ -288,10 +306,10 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         """Return how a group differs: its leading direction, or largest change."""
         if isinstance(self.first.alphabet.geometry, LineGeometry) or not self.first.alphabet.is_finite:
             strong = np.abs(found.scores[: len(SHAPES)])
-            # The mean where it is anywhere near the strongest: it is what people ask for.
+            # Prefer the mean if it is at least half as strong as the strongest: people ask for it.
             place = 0 if strong[0] >= 0.5 * strong.max() else int(strong.argmax())
             return SHAPES[place][int(found.scores[place] > 0)] if strong.size else "another distribution"
-        # Less what all groups have is less what the others have, but for a factor above 0.
+        # The difference from all groups and the difference from the others have the same sign.
         change = self.estimates[key].distribution - self.overall
         place = int(np.abs(change).argmax())
         value = self.first.alphabet.labels([place])[0]
@@ -305,22 +323,22 @@ def estimate_groups(
     *,
     progress: Progress | None = None,
 ) -> GroupEstimates:
-    """Recover the distribution of each group of people, all through one mechanism.
+    """Recover the distribution of each group under one mechanism.
 
-    Groups that share a channel go through it together, many times faster than one by one. Where the reports of some
-    cannot be told from those of a uniform population, `untold` names them, and a :class:`UniformReportsWarning` is
-    given once for all that are too few to show another.
+    Groups that share a channel are solved together, many times faster than one by one. `untold` names the groups whose
+    reports do not reject a uniform population. One :class:`UniformReportsWarning` covers all groups that have too few
+    reports for that.
 
     Parameters
     ----------
     groups
         The counts of each group, as :func:`confide.count` makes them with `by`.
     mechanism
-        The mechanism that all reports went through.
+        The mechanism of all reports.
     method
         How to recover the distributions; :class:`Stacked` if left out.
     progress
-        Called with how many groups are done.
+        Called with the number of finished groups.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -334,7 +352,7 @@ def estimate_groups(
     fits = misfits(groups, mechanism)
     if fits is not None:
         warnings.warn(fits.headline, PoorFitWarning, stacklevel=2)
-    # Not where the answers are some of many, of which there is a warning already.
+    # If the distributions are not identifiable, another warning already says so.
     weak = [one for one in answers.values() if one.uniformity is not None and one.uniformity.is_weak]
     if weak and not answers.identification.is_no:
         warnings.warn(answers.describe_untold(), UniformReportsWarning, stacklevel=2)
@@ -358,7 +376,7 @@ def recover_pools(
     check_groups([part for pool in pools.values() for part in pool])
     method, merged = as_method(method), {key: by_mechanism(pool) for key, pool in pools.items()}
     found: dict[GroupKey, Estimate] = {}
-    if not next(iter(next(iter(merged.values())))).alphabet.is_finite:  # each group has likely values of its own
+    if not next(iter(next(iter(merged.values())))).alphabet.is_finite:  # each group has its own likely values
         for number, (key, one) in enumerate(merged.items(), start=1):
             found[key] = recover_pool(one, method, None)
             if progress is not None:

@@ -1,4 +1,4 @@
-"""Plan of a survey before it is held: of people, epsilon and error two give the third.
+"""Survey plans: two of people, epsilon and error give the third.
 
 >>> from confide import Categories, RandomizedResponse, plan
 >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)

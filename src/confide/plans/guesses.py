@@ -1,4 +1,4 @@
-"""Guess of the true distribution that a plan is made for: a word, a dataset, a file, an estimate or an array."""
+"""Guesses of the true distribution, for which a plan is made."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from confide.values.metrics import Discrete
 PEAKED, TWO_HUMPS, FALLING, SPIKY, ROUGH, UNIFORM = "peaked", "two humps", "falling", "spiky", "rough", "uniform"
 
 SHAPES = (PEAKED, TWO_HUMPS, FALLING, SPIKY, ROUGH, UNIFORM)
-"""Smooth and easy to strange and hard; between the ends lie all truths of `python -m benchmarks.plans`.
+"""Shapes from easy to hard; all truths of `python -m benchmarks.plans` lie between the ends.
 
 Spiky and rough are both needed: at 0.05 per year a few strong spikes are the hardest (an EMD of 2.2 years with 50,000
 people, against 1.4 for many weak ones), at 0.2 per year many weak ones (0.7 against 0.4).
@@ -43,11 +43,13 @@ people, against 1.4 for many weak ones), at 0.2 per year many weak ones (0.7 aga
 
 
 ALIKE = 1e-6
-"""Shapes closer than this in total variation are one: two humps on two values are uniform."""
+"""Shapes closer than this in total variation are duplicates: two humps on two values are uniform."""
 
 
 def family(alphabet: Alphabet) -> dict[str, FloatArray]:
-    """Return unlike distributions over an alphabet by their names; those that come out the same only once.
+    """Return distributions of different shapes over an alphabet, by name.
+
+    Duplicates are left out.
 
     >>> from confide import Categories, Integers
     >>> list(family(Integers(0, 99)))
@@ -64,9 +66,10 @@ def family(alphabet: Alphabet) -> dict[str, FloatArray]:
 
 
 def draw_shape(name: str, alphabet: Alphabet) -> FloatArray:
-    """Return one shape of the family over an alphabet: by places where there are some, else by rank.
+    """Return one shape of the family over an alphabet.
 
-    Several attributes are independent, and each has the shape.
+    The shape follows the places of values or, without a distance, their rank. Several attributes are independent, each
+    with this shape.
     """
     if alphabet.attributes is not None:
         shares: FloatArray = np.ones(1)
@@ -79,7 +82,10 @@ def draw_shape(name: str, alphabet: Alphabet) -> FloatArray:
 
 
 def _by_place(name: str, coordinates: FloatArray) -> FloatArray:
-    """Return weights on a line or in a plane, brought to the unit square; lengths are parts of its side."""
+    """Return weights on a line or in a plane.
+
+    Coordinates are scaled to the unit square; lengths are parts of its side.
+    """
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     places: FloatArray = (coordinates - low) / np.maximum(high - low, 1.0)
     if name == PEAKED:
@@ -88,9 +94,9 @@ def _by_place(name: str, coordinates: FloatArray) -> FloatArray:
         return 0.55 * _hill(places, 0.25, 0.07) + 0.45 * _hill(places, 0.75, 0.07)
     if name == FALLING:
         return np.asarray(np.exp(-places.sum(axis=1) / 0.2))
-    if name in (SPIKY, ROUGH):  # a tenth or a quarter of the values stand out of a broad hill
+    if name in (SPIKY, ROUGH):  # a tenth or a quarter of the values stand above a broad hill
         size = len(places)
-        # Of few values two stand out well enough to be found: the hardest on 30 cells is a third of them.
+        # With few values, two spikes are easy to find: the hardest on 30 cells is a third of them.
         few = max(min(8, size // 2), min(12, size // 3), 1)
         share, number = (0.9, max(2, size // 10)) if name == SPIKY else (0.8, max(few, size // 4))
         return share * _spikes(size, number) + (1 - share) * _hill(places, 0.5, 0.3)
@@ -98,16 +104,19 @@ def _by_place(name: str, coordinates: FloatArray) -> FloatArray:
 
 
 def _hill(places: FloatArray, centre: float, width: float) -> FloatArray:
-    """Return a normal density's weights, one in all; in a plane the same along both axes."""
+    """Return the shares of a normal density at some places.
+
+    In a plane it is the same along both axes.
+    """
     logs = -0.5 * ((places - centre) ** 2).sum(axis=1) / width**2
-    return _as_shares(np.exp(logs - logs.max()))  # where values are few, none may lie near the centre
+    return _as_shares(np.exp(logs - logs.max()))  # with few values, none may lie near the centre
 
 
 def _spikes(size: int, number: int) -> FloatArray:
-    """Return uneven spikes scattered over the values, and nothing between them; one in all."""
+    """Return shares of uneven spikes, scattered over the values."""
     ranks = np.arange(1.0, number + 1)
     spikes = np.zeros(size)
-    # (math.sqrt(5) - 1) / 2: multiples of it, less their whole parts, spread over the unit interval without a pattern.
+    # The fractional parts of multiples of the golden ratio spread over the unit interval without a pattern.
     np.add.at(spikes, (ranks * ((math.sqrt(5) - 1) / 2) % 1 * size).astype(np.int64), ranks**-0.5)
     return _as_shares(spikes)
 
@@ -117,24 +126,24 @@ def _as_shares(weights: Any) -> FloatArray:
 
 
 def _by_rank(name: str, size: int) -> FloatArray:
-    """Return weights where neighbours mean nothing, so that only how often each value occurs makes a shape."""
+    """Return weights for values without a distance, by rank."""
     ranks = np.arange(1.0, size + 1)
     if name == FALLING:
         return size + 1 - ranks
-    if name == ROUGH:  # from common to 400 times as rare
+    if name == ROUGH:  # the rarest is 400 times as rare as the commonest
         return np.asarray(np.exp(-6 * ranks / size))
     leading = {PEAKED: 1, TWO_HUMPS: 2, SPIKY: math.ceil(size / 3)}.get(name, size)
-    share = 1.0 if name == SPIKY else 0.7  # a third of the values are all that occur, or one or two lead
+    share = 1.0 if name == SPIKY else 0.7  # only a third of the values occur, or one or two dominate
     return np.asarray(np.where(ranks <= leading, share / leading, (1 - share) / max(1, size - leading)))
 
 
 PROBABILITY = "probability"
-"""The column of a file that `confide estimate -o estimate.csv` writes."""
+"""The column of probabilities that `confide estimate -o estimate.csv` writes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """A distribution over an alphabet, and what it is called.
+    """A named distribution over an alphabet.
 
     >>> from confide import Integers
     >>> Guess("a coin", Integers(0, 1), [0.5, 0.5]).distribution
@@ -143,9 +152,9 @@ class Guess:
     Attributes
     ----------
     name, alphabet, distribution
-        What it is called, and how probable each value is.
+        Its name, the values, and the probability of each.
     account
-        The rows that it was read from, where it comes from a file of values.
+        The rows that were read, if it comes from a file of values.
     """
 
     name: str
@@ -159,30 +168,33 @@ class Guess:
 
     @property
     def vector(self) -> FloatArray:
-        """The distribution as the array that it is."""
+        """The distribution as an array."""
         return np.asarray(self.distribution)
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all values are alike, which flatters a method that starts from there."""
+        """Whether all values have the same probability.
+
+        This flatters a method that starts from the uniform distribution.
+        """
         return bool(np.ptp(self.vector) < 1e-12)
 
 
 def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str | Path | None = None) -> Guess:
-    """Return a guess from the name of a shape, a bundled dataset, a past estimate or its file, or an array.
+    """Return a guess from a name, dataset, estimate, file or array.
 
     Parameters
     ----------
     guess
-        ``"uniform"`` or another shape; a bundled dataset or its name, of which the last word will do where it is enough
-        (``"ages"``); an :class:`~confide.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one
-        probability for each value.
+        ``"uniform"`` or another shape; a bundled dataset or its name, or the last word of it if unique (``"ages"``); an
+        :class:`~confide.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one probability for
+        each value.
     mechanism
-        Its alphabet is what the guess must be over.
+        The guess must be over its alphabet.
     name
-        What a value is called, for a file of values.
+        The name of a value, for a file of values.
     rejects
-        For a file of values: where rows that cannot be used are set aside. Without it, one such row is an error.
+        For a file of values: where to write rows that cannot be used. Without it, such a row is an error.
 
     >>> from confide import Integers, TruncatedGeometric
     >>> as_guess("ages", TruncatedGeometric(Integers(0, 99), epsilon=0.05)).name
@@ -206,9 +218,9 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
 
 
 def family_of(mechanism: Mechanism, declared: Shape | None = None) -> tuple[Guess, ...]:
-    """Return unlike shapes over the values of a mechanism: what stands in for a guess where there is none.
+    """Return guesses of different shapes, for a plan without a guess.
 
-    Where a survey declares a shape, the nearest distribution of it to each, once where several have the same.
+    If the survey declares a shape, each guess is the nearest distribution of that shape. Duplicates are left out.
     """
     alphabet = _listable(mechanism)
     found: dict[str, FloatArray] = {}
@@ -220,7 +232,10 @@ def family_of(mechanism: Mechanism, declared: Shape | None = None) -> tuple[Gues
 
 
 def _listable(mechanism: Mechanism) -> Alphabet:
-    """Return the alphabet of a mechanism, or say why no distribution over it can be laid out."""
+    """Return the alphabet of a mechanism, if its values can be listed.
+
+    Raises an error otherwise.
+    """
     alphabet = mechanism.alphabet
     if not alphabet.is_finite:
         raise InvalidParameterError(
@@ -249,7 +264,10 @@ def _from_word(word: str, mechanism: Mechanism, name: str, rejects: str | Path |
 
 
 def _from_dataset(dataset: Dataset, alphabet: Alphabet) -> Guess:
-    """Return a dataset's shares; numbers may lie in a wider alphabet, but a map fits no other map."""
+    """Return the shares of a dataset.
+
+    Numbers may lie in a wider alphabet; a map must be the same map.
+    """
     is_line = isinstance(alphabet.geometry, LineGeometry) and isinstance(dataset.alphabet.geometry, LineGeometry)
     if not is_line or alphabet.metric != dataset.alphabet.metric:
         return _same(dataset.name, dataset.alphabet, dataset.distribution, alphabet)
@@ -267,7 +285,10 @@ def _from_dataset(dataset: Dataset, alphabet: Alphabet) -> Guess:
 
 
 def _same(name: str, own: Alphabet, shares: FloatArray, alphabet: Alphabet) -> Guess:
-    """Return shares over the same values; what distances are counted in may go by another name."""
+    """Return shares over the same values.
+
+    The unit of distances may have another name.
+    """
     if own.size != alphabet.size or _shape(own) != _shape(alphabet) or _values(own) != _values(alphabet):
         raise InvalidDistributionError(
             f"The guess {name} is over {own!r}, and the survey over {alphabet!r}. Take one over the same values."
@@ -288,7 +309,7 @@ def _values(alphabet: Alphabet) -> list[Any]:
 
 
 def _from_file(path: Path, mechanism: Mechanism, name: str, rejects: str | Path | None) -> Guess:
-    """Return a past estimate from its file, or the shares of a file of values."""
+    """Return a guess from a past estimate or a file of values."""
     alphabet = mechanism.alphabet
     if path.suffix.lower() == ".json":
         found = _read_json(path)
@@ -304,8 +325,11 @@ def _from_file(path: Path, mechanism: Mechanism, name: str, rejects: str | Path 
 
 
 def _from_values(path: Path, survey: Survey, rejects: str | Path | None) -> Guess:
-    """Return the shares of a file of values, batch by batch; rows that cannot be used are refused or set aside."""
-    # Only where a file is read: import confide stays quick.
+    """Return the shares of a file of values, read in batches.
+
+    Rows that cannot be used raise an error, or go to `rejects`.
+    """
+    # Imported late, so that `import confide` stays quick.
     from confide.data.files import Account, read_value_batches
     from confide.data.files.writing import reject_file
 
@@ -336,15 +360,16 @@ def _read_json(path: Path) -> tuple[list[Any], list[Any], list[str]]:
 
 
 def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
-    """Whether a table is an estimate rather than values; a column of probabilities in any other table is refused.
+    """Whether a table is an estimate rather than values.
 
-    Read as values, such a table would count every value once, and be taken for uniform without a word.
+    Any other table with a column of probabilities raises an error. Read as values, it would count every value once and
+    look uniform.
     """
     from confide.data.files.sheets import open_sheet
 
     with open_sheet(str(path)) as sheet:
         header = sheet.header
-    # What stands behind the value in such a file: without --interval, and with it.
+    # The columns after the value, without --interval and with it.
     if tuple(header[_value_width(alphabet) :]) in ((PROBABILITY,), (PROBABILITY, "low", "high")):
         return True
     if PROBABILITY in header and name != PROBABILITY:
@@ -357,7 +382,7 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
 
 
 def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any], list[str]]:
-    """Return the values and the probabilities of an estimate, and the labels where it has them."""
+    """Return the values, probabilities and labels of an estimate's file."""
     from confide.data.files.sheets import open_sheet
     from confide.data.files.writing import as_meant
 
@@ -378,7 +403,7 @@ def _read_csv(path: Path, alphabet: Alphabet) -> tuple[list[Any], list[Any], lis
 
 
 def _value_width(alphabet: Alphabet) -> int:
-    """Return in how many columns of an estimate a value stands: its parts, and its label where it has one."""
+    """Return the number of columns for a value, label included."""
     return alphabet.parts + alphabet.has_labels
 
 
@@ -388,7 +413,7 @@ def _lay_out(path: Path, values: list[Any], shares: list[Any], labels: list[str]
         probabilities = np.array(shares, dtype=np.float64)
     except (InvalidInputError, TypeError, ValueError) as error:
         raise InvalidDistributionError(f"The guess {path} does not fit this survey: {error}") from None
-    if labels and labels != (own := alphabet.labels(places)):  # an estimate over other bins, whose numbers are the same
+    if labels and labels != (own := alphabet.labels(places)):  # an estimate over other bins with the same indices
         other = next(((one, two) for one, two in zip(labels, own, strict=False) if one != two), (len(labels), len(own)))
         raise InvalidDistributionError(
             f"The guess {path} does not fit this survey: it has {other[0]!r} where {alphabet!r} has {other[1]!r}."

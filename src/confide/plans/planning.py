@@ -1,4 +1,4 @@
-"""Plans: solve for the people, the epsilon or the error of a survey."""
+"""Plans: solve for a survey's people, epsilon or error."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ from confide.values.queries import Query
 from confide.values.wording import Shown, with_unit
 
 NEAR = 8.0
-"""A slope is fitted to what was simulated within this factor: two points on either side, at steps of four."""
+"""A slope is fitted to the points within this factor of a place."""
 
 FLAT = 0.03
-"""An error that falls more slowly than x^-0.03 takes 10^10 times as much to halve: it does not fall."""
+"""An error that falls more slowly than x^-0.03 counts as flat: halving it takes a factor of 10^10."""
 
 FARTHEST = 200.0
-"""Beyond this factor nothing is said by extrapolation."""
+"""Largest factor of extrapolation."""
 
 
 @dataclass(frozen=True)
 class Slope:
-    """The local power law: the error behaves like x^exponent, give or take the standard error.
+    """The local power law: the error behaves like x^exponent.
 
     Attributes
     ----------
     exponent, standard_error
-        The power, and how exactly the simulation knows it.
+        The exponent and its standard error.
     repeats
-        How often each of the points was simulated.
+        Number of simulations of each point.
     """
 
     exponent: float
@@ -70,20 +70,20 @@ class Slope:
 
     @property
     def margin(self) -> float:
-        """Largest distance of the true exponent in 95 of 100 plans; by Student, as for an expected error."""
+        """Half-width of the 95% confidence interval, by Student's t."""
         return student(self.repeats) * self.standard_error
 
 
 @dataclass(frozen=True)
 class Halving:
-    """Factor to go up by for half the error, with a range for it.
+    """Factor that halves the error, with its range.
 
     Attributes
     ----------
     factor, low, high
-        The factor, and between which it lies with 95 % by the error of the simulation.
+        The factor and its 95% confidence interval, from the error of the simulation.
     is_extrapolated
-        Whether it lies beyond the points that were simulated, where the slope of the last two is taken to go on.
+        Whether it lies beyond the simulated points, where the slope of the last two is extrapolated.
     """
 
     factor: float
@@ -96,27 +96,27 @@ class Obstacle(StrEnum):
     """Reason for giving no factor for half the error."""
 
     NO_ERROR = "no error"
-    """None was left in any repeat, so that there is nothing to halve."""
+    """No repeat had an error, so there is nothing to halve."""
     NOT_SIMULATED = "not simulated"
-    """There is one point alone."""
+    """There is only one point."""
     FLAT = "flat"
-    """As far as was simulated, the error does not fall."""
+    """The error does not fall over the simulated range."""
     TOO_FAR = "too far"
-    """The last slope would have to go on beyond what is extrapolated."""
+    """The factor lies beyond the limit of extrapolation."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Expected errors at several places, all else the same.
+    """Expected errors at several settings, all else equal.
 
     Attributes
     ----------
     along
         ``"people"`` or ``"epsilon"``.
     places
-        Where it was simulated, in ascending order.
+        The simulated settings, in ascending order.
     predictions
-        The expected error there.
+        The expected error at each.
     """
 
     along: str
@@ -124,21 +124,27 @@ class Curve:
     predictions: tuple[Prediction, ...]
 
     def slope(self, place: float) -> Slope | None:
-        """Return the local power law around a place; None where there are too few points, or an error of nothing."""
+        """Return the local power law around a place.
+
+        None if there are fewer than two points with an error.
+        """
         return fit_slope(near(self.points, place))
 
     def halving(self, place: float) -> Halving | None:
-        """Return the factor that halves the error expected at a place; None where :meth:`obstacle` says why."""
+        """Return the factor that halves the error at a place.
+
+        None if there is an :meth:`obstacle`.
+        """
         found = self._halve(place)
         return found if isinstance(found, Halving) else None
 
     def obstacle(self, place: float) -> Obstacle | None:
-        """Return why :meth:`halving` gives no factor; None where it gives one."""
+        """Return why :meth:`halving` gives no factor; `None` if it does."""
         found = self._halve(place)
         return found if isinstance(found, Obstacle) else None
 
     def _halve(self, place: float) -> Halving | Obstacle:
-        """Find half the error among the points above; else let the slope of the last two go on."""
+        """Find half the error between points, or extrapolate beyond them."""
         here, pairs = self.points[place], list(itertools.pairwise(self.points))
         if here.mean <= 0:
             return Obstacle.NO_ERROR
@@ -150,18 +156,24 @@ class Curve:
         return self._halve_beyond(place, *pairs[-1])
 
     def _halve_between(self, place: float, left: float, right: float) -> Halving:
-        """Return where the error is half, between a point where it is more and one where it is not."""
+        """Return where the error is half, between two points.
+
+        The error is more than half at `left`, and at most half at `right`.
+        """
         here, above, below = (self.points[one] for one in (place, left, right))
         if below.mean <= 0:
             return Halving(right / place, left / place, right / place, is_extrapolated=False)
         exponent = _chord(left, above, right, below)
         factor = left / place * math.exp(math.log(2 * above.mean / here.mean) / -exponent)
-        # The two errors are known independently at worst; their luck is shared, so this is on the safe side.
+        # Treat the two errors as independent. They share random numbers, so this is conservative.
         width = math.hypot(here.relative_margin, below.relative_margin) / -exponent
         return Halving(factor, max(1.0, factor * math.exp(-width)), factor * math.exp(width), is_extrapolated=False)
 
     def _halve_beyond(self, place: float, left: float, right: float) -> Halving | Obstacle:
-        """Return where the error is half if the slope of the last two points goes on; they may lie below the place."""
+        """Extrapolate the slope of the last two points to half the error.
+
+        These points may lie below the place.
+        """
         here, above, below = (self.points[one] for one in (place, left, right))
         exponent = _chord(left, above, right, below)
         if exponent > -FLAT:
@@ -170,8 +182,8 @@ class Curve:
         factor = right / place * math.exp(ahead)
         if factor > FARTHEST:
             return Obstacle.TOO_FAR
-        # How far off is the error of the last point, as seen from here, and how far off is the slope that goes on? The
-        # two go together, as a last point that is too low makes the slope too steep.
+        # Add the error of the last point, relative to this place, and the error of the extrapolated slope. They are
+        # correlated: a last point that is too low makes the slope too steep.
         level = 0.0 if right == place else math.hypot(here.relative_margin, below.relative_margin)
         trend = ahead * math.hypot(above.relative_margin, below.relative_margin) / math.log(right / left)
         width = (level + trend) / -exponent
@@ -184,12 +196,14 @@ class Curve:
 
 
 def near(points: dict[float, Prediction], place: float) -> dict[float, Prediction]:
-    """Return those of the points that tell how the error behaves around a place."""
+    """Return the points that determine the slope around a place."""
     return {x: one for x, one in points.items() if 1 / NEAR <= x / place <= NEAR}
 
 
 def fit_slope(points: dict[float, Prediction]) -> Slope | None:
-    """Fit log error = constant + exponent log x, each point weighed by what the simulation knows of it.
+    """Fit log error = constant + exponent log x.
+
+    Points are weighed by their inverse relative variances.
 
     >>> root = {float(n): Prediction(n**-0.5, 0.01 * n**-0.5, 20) for n in (100, 400, 1600)}
     >>> round(fit_slope(root).exponent, 6)
@@ -208,32 +222,35 @@ def fit_slope(points: dict[float, Prediction]) -> Slope | None:
 
 
 def _chord(x: float, left: Prediction, y: float, right: Prediction) -> float:
-    """Return the exponent between two points, the second of which has an error; an error out of nothing is no fall."""
+    """Return the exponent between two points; 0 if the first is zero.
+
+    The second must have a positive error.
+    """
     if left.mean <= 0:
         return 0.0
     return math.log(right.mean / left.mean) / math.log(y / x)
 
 
 CLOSE = 0.005
-"""A simulated error this close to the target, relative to it, is the target; or within a quarter of its own error."""
+"""Relative tolerance on the target; a quarter of the simulated error's own standard error is also enough."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Solution of a plan: the people or the epsilon that a target takes.
+    """Solution of a plan: the people or epsilon for a target.
 
     Attributes
     ----------
     unknown
         ``"people"`` or ``"epsilon"``.
     target
-        The error that was asked for.
+        The target error.
     value
-        The people or the epsilon that meet it.
+        The people or the epsilon that reach it.
     low, high
-        Between which the true answer lies with 95 %, by the error of the simulation.
+        The 95% confidence interval of the answer, from the error of the simulation.
     is_least
-        Whether the target is met already at the least that is looked at, so that less may do.
+        Whether the lower bound of the search already reaches the target, so that less may be enough.
     """
 
     unknown: str
@@ -246,20 +263,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Search:
-    """Search for the place where an error, which falls as the place goes up, meets a target.
+    """Search for the place where a falling error meets a target.
 
     Attributes
     ----------
     unknown
-        What is looked for.
+        What is solved for.
     evaluate
-        The expected error at a place.
+        Returns the expected error at a place.
     target
-        The error to meet.
+        The target error.
     bounds
-        Where to look at most.
+        Limits of the search.
     unit
-        What the error is counted in.
+        Unit of the error.
     whole
         Whether places are whole numbers.
     """
@@ -272,28 +289,31 @@ class Search:
     whole: bool = False
 
     def run(self, start: float) -> Answer:
-        """Search from a start, on a logarithmic scale: step out until the target is enclosed, then close in.
+        """Search on a logarithmic scale: bracket the target, then close in.
 
-        Where an error goes up and down, the last crossing counts, from which on it stays below the target.
+        If the error is not monotone, the last crossing counts, after which it stays below the target.
         """
         visited: dict[float, Prediction] = {}
         place = self._tidy(start)
-        # 16: settings that a search looks at; three to six do for a power law, closing in on a jump takes the rest.
+        # At most 16 settings: three to six are enough for a power law, a jump takes more.
         for _ in range(16):
             visited[place] = self.evaluate(place)
             if self._is_met(visited[place]):
                 break
             place = self._tidy(self._next(visited))
-            if place in visited:  # three digits do not get any closer
+            if place in visited:  # three digits cannot get closer
                 break
         found = self._choose(visited)
-        if len(visited) == 1:  # met at once: a range still needs a slope, and the trade-off looks there anyway
+        if len(visited) == 1:  # met at once: the interval still needs a slope
             beside = self._tidy(4 * found) if self._tidy(4 * found) != found else self._tidy(found / 4)
             visited[beside] = self.evaluate(beside)
         return self._answer(found, visited)
 
     def _choose(self, visited: dict[float, Prediction]) -> float:
-        """Return where the target is met; across a jump, the first place behind it, as the one before is not enough."""
+        """Return where the target is met.
+
+        Across a jump, this is the first place behind it; the one before is not enough.
+        """
         met = [place for place, there in visited.items() if self._is_met(there)]
         crossings = self._crossings(visited)
         if not met and crossings:
@@ -302,16 +322,16 @@ class Search:
 
     def _answer(self, place: float, visited: dict[float, Prediction]) -> Answer:
         slope = fit_slope(near(visited, place)) or fit_slope(visited)
-        # A relative error e of the prediction moves the crossing by e / slope, on the logarithmic scale of places.
+        # A relative error e of the prediction moves the crossing by e / slope, on the logarithmic scale.
         steepness = FLAT if slope is None else max(FLAT, -slope.exponent)
-        # An error of nothing in every repeat does not say how well it is known; the last one before it does.
+        # If the error is 0 in every repeat, its precision is unknown; use the last place with a positive error.
         known = max((x for x, one in visited.items() if x <= place and one.mean > 0), default=None)
         width = 0.0 if known is None else visited[known].relative_margin / steepness
         low, high = (min(max(place * math.exp(way), self.bounds[0]), self.bounds[1]) for way in (-width, width))
         return Answer(self.unknown, self.target, place, low, high)
 
     def _crossings(self, visited: dict[float, Prediction]) -> list[tuple[float, float]]:
-        """Return neighbours of which the first misses the target and the second does not."""
+        """Return neighbours between which the error falls to the target."""
         return [
             (left, right)
             for left, right in itertools.pairwise(sorted(visited))
@@ -333,11 +353,11 @@ class Search:
         if edge == self._tidy(self.bounds[int(is_above)]):
             raise self._refusal(edge, visited[edge], is_above=is_above)
         slope = fit_slope(visited)
-        # -0.4: slope of a first step: between -0.5 of randomized response and -0.3 of ages at 0.05 per year
+        # -0.4, the first slope, lies between -0.5 for randomized response and -0.3 for ages at 0.05 per year
         # (docs/planning.md).
         exponent = min(slope.exponent if slope is not None and slope.exponent < 0 else -0.4, -0.1)
-        # A little beyond where the power law puts the target, so that it is enclosed; by a factor of 1.3 at least and
-        # of 64 at most, for the slope of two noisy points may be anything.
+        # Step a little beyond the target of the power law, to bracket it. The factor is 1.3 to 64, because the slope of
+        # two noisy points is unreliable.
         reach = 1.15 * abs(self._gap(visited[edge]) / exponent)
         reach = min(max(reach, math.log(1.3)), math.log(64))
         return edge * math.exp(reach if is_above else -reach)
@@ -365,11 +385,17 @@ class Search:
         return there.mean > 0 and abs(self._gap(there)) <= max(CLOSE, there.relative / 4)
 
     def _gap(self, there: Prediction) -> float:
-        """Return how far an error lies above the target, as a logarithm: minus infinity where there is none."""
+        """Return the log-ratio of an error to the target.
+
+        Minus infinity if there is no error.
+        """
         return math.log(there.mean / self.target) if there.mean > 0 else -math.inf
 
     def _tidy(self, place: float) -> float:
-        """Return a place inside the bounds, with three digits, so that what is answered is what was simulated."""
+        """Return a place inside the bounds, rounded to three digits.
+
+        So the answer is exactly what was simulated.
+        """
         low, high = self.bounds
         tidy = float(f"{min(max(place, low), high):.3g}")
         return float(max(1, round(tidy))) if self.whole else tidy
@@ -377,12 +403,14 @@ class Search:
 
 @dataclass(frozen=True)
 class Goal:
-    """A target, and what it is looked for along: epsilon where the people are given, else people.
+    """A target, with people or epsilon to solve for.
+
+    Epsilon is solved for if people are given, else people.
 
     Attributes
     ----------
     mechanism, people, target
-        What was given; people None where they are looked for.
+        What was given; `people` is None if they are solved for.
     """
 
     mechanism: Mechanism
@@ -391,19 +419,19 @@ class Goal:
 
     @property
     def unknown(self) -> str:
-        """What is looked for."""
+        """What is solved for."""
         return "people" if self.people is None else "epsilon"
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Where to look at most."""
+        """Limits of the search."""
         if self.people is None:
-            return 10.0, float(most_people(self.mechanism))  # fewer than ten people say nothing
+            return 10.0, float(most_people(self.mechanism))  # fewer than ten people are useless
         return epsilon_bounds(self.mechanism)
 
     @property
     def start(self) -> float:
-        """Where to begin."""
+        """Start of the search."""
         return 10_000.0 if self.people is None else math.sqrt(math.prod(self.bounds))
 
     def predict(self, simulation: Simulation, place: float) -> Prediction:
@@ -413,7 +441,7 @@ class Goal:
         return simulation.predict(self.mechanism.at(place), self.people)
 
     def search(self, simulation: Simulation, start: float) -> Answer:
-        """Return what the target takes if the truth is this simulation's guess."""
+        """Return what the target needs if the guess is true."""
 
         def predict(place: float) -> Prediction:
             return self.predict(simulation, place)
@@ -422,13 +450,16 @@ class Goal:
         return Search(self.unknown, predict, self.target, self.bounds, unit, whole=is_whole).run(start)
 
     def least(self) -> Answer:
-        """Return the answer where the target is met at the least that is looked at."""
+        """Return the answer at the lower bound of the search."""
         least = self.bounds[0]
         return Answer(self.unknown, self.target, least, least, least, is_least=True)
 
 
 def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer]:
-    """Return what the target takes, by the name of the guess; of a family, for its two ends alone."""
+    """Return what the target needs, by name of the guess.
+
+    For a family, only its best and worst shape are solved.
+    """
     if len(simulations) == 1:
         only = simulations[0]
         return {only.guess.name: question.search(only, question.start)}
@@ -438,10 +469,10 @@ def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer
 
 
 def _find_end(simulations: Sequence[Simulation], question: Goal, start: float, *, is_worst: bool) -> tuple[str, Answer]:
-    """Return the shape that takes the most, or the least, and what it takes.
+    """Return the worst or the best shape, and what it needs.
 
-    Curves of different shapes may cross. So the shape that is the worst at the start is solved for, and where another
-    one is worse at the answer, that one, until none is.
+    Curves of different shapes may cross. So we solve for the worst shape at the start. If another shape is worse at the
+    answer, we solve for that one, and so on until none is.
     """
     found: dict[str, Answer] = {}
     choose = max if is_worst else min
@@ -468,29 +499,29 @@ def _find_end(simulations: Sequence[Simulation], question: Goal, start: float, *
 
 
 LOW = 0.5
-"""A guess with less than this part of the usual error of the family flatters; docs/planning.md has the measurements."""
+"""A guess flatters if its error is below this share of the family's median; docs/planning.md has measurements."""
 
 
 RISE = 1.05
 USUAL_RISE = 1.2
-"""So does one whose error does not rise by 5 % under a stronger promise, under which the family's rises by 20 %."""
+"""A guess also flatters if a smaller epsilon raises its error by less than 5 %, and the family's by over 20 %."""
 
 
 @dataclass(frozen=True)
 class Flattery:
-    """Sign that a guess is easier on the method than other truths would be.
+    """Sign that a guess is easier than other truths.
 
     Attributes
     ----------
     is_uniform
         Whether the guess is uniform, or nearly so.
     shapes
-        What to expect of the other shapes at the plan's own setting, by their names; without the uniform one.
+        The expected error of the other shapes at the plan's setting, by name; without the uniform one.
     low
-        The expected error of the guess as a part of their usual one; None for a query.
+        The expected error of the guess divided by their median; None for a query.
     rise, usual_rise
-        By what factor the error rises under the strongest promise of the trade-off, for the guess, and for the shapes.
-        None where that was not measured.
+        The factor by which the error rises at the smallest epsilon of the trade-off, for the guess and for the shapes.
+        None if not measured.
     """
 
     is_uniform: bool
@@ -506,7 +537,7 @@ class Flattery:
 
     @property
     def is_backward(self) -> bool:
-        """Whether a stronger promise costs nothing, or even helps, where it costs other shapes."""
+        """Whether a smaller epsilon costs other shapes, but not this guess."""
         if self.low is None or self.rise is None or self.usual_rise is None:
             return False
         return self.rise < RISE and self.usual_rise > USUAL_RISE
@@ -515,7 +546,11 @@ class Flattery:
 def find_flattery(
     simulation: Simulation, mechanism: Mechanism, people: int, prediction: Prediction, by_epsilon: Curve | None
 ) -> Flattery | None:
-    """Return why a guess flatters: other shapes fare far worse, or it alone does not pay for a stronger promise."""
+    """Return why a guess flatters; `None` if it does not.
+
+    It flatters if it is nearly uniform, if other shapes have far larger errors, or if a smaller epsilon costs only the
+    other shapes.
+    """
     vector = simulation.guess.vector
     others = [
         replace(simulation, guess=one, repeats=FEWEST_REPEATS, known={})
@@ -526,12 +561,12 @@ def find_flattery(
         return None
     shapes = {one.guess.name: one.predict(mechanism, people) for one in others}
     usual = median(one.mean for one in shapes.values())
-    # A query may be answered well because hardly anyone is asked about, and its bias may change sign along epsilon, so
-    # that neither a small width nor one that shrinks is flattery.
+    # For a query, neither a small width nor a shrinking one is flattery: hardly anyone may be asked about, and the bias
+    # may change sign along epsilon.
     is_comparable = isinstance(simulation.measure, Distance) and usual > 0
     low = prediction.mean / usual if is_comparable else None
     rise, usual_rise = _rises(others, mechanism, people, by_epsilon, usual)
-    # 0.05: and one this close to uniform in total variation, where methods start and what they are drawn to.
+    # A guess this close to uniform in total variation flatters, because methods start there and shrink towards it.
     is_uniform = bool(abs(vector - 1 / vector.size).sum() / 2 < 0.05)
     found = Flattery(is_uniform, shapes, low, rise, usual_rise)
     return found if is_uniform or found.is_low or found.is_backward else None
@@ -540,9 +575,10 @@ def find_flattery(
 def _rises(
     others: Sequence[Simulation], mechanism: Mechanism, people: int, curve: Curve | None, usual: float
 ) -> tuple[float | None, float | None]:
-    """Return by what factors the error rises under the strongest promise that was simulated: own and usual.
+    """Return how the error rises at the smallest simulated epsilon.
 
-    The second is measured only where the first is suspiciously small.
+    The two factors are for the guess and for other shapes. The second is measured only if the first is suspiciously
+    small.
     """
     epsilon = epsilon_of(mechanism)
     if curve is None or epsilon is None or curve.places[0] == epsilon or curve.points[epsilon].mean <= 0 or usual <= 0:
@@ -555,33 +591,33 @@ def _rises(
 
 
 METHOD: Method = Stacked()
-"""The method that a plan is made for, unless another one is named: the default of ``estimate``."""
+"""Default method of a plan: the default of ``estimate``."""
 
 REPEATS = 24
-"""Simulated surveys for each setting of a guess."""
+"""Simulated surveys at each setting, for a guess."""
 
 SHAPE_REPEATS = 6
-"""And of each shape of the family: six shapes take half as long again as one guess, not six times as long."""
+"""Simulated surveys at each setting, for each shape: six shapes take 1.5 times as long as one guess."""
 
 PEOPLE_FACTORS = (0.25, 1.0, 4.0, 16.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Settings of the trade-off around the plan; rather more people than fewer, as halving an error takes them."""
+"""Settings of the trade-off around the plan; mostly more people, because halving an error needs more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """Expectation of a survey if the truth has one shape of the family.
+    """Expected errors of a survey if the truth has one shape.
 
     Attributes
     ----------
     guess
         The shape.
     prediction
-        The expected error at the plan's own setting.
+        The expected error at the plan's setting.
     by_people, by_epsilon
         The trade-off around the plan.
     answer
-        What the target takes for this shape; None where nothing was solved for, or the shape is neither end.
+        What the target needs for this shape. None without a target, or if the shape is neither best nor worst.
     """
 
     guess: Guess
@@ -593,41 +629,41 @@ class Outlook:
 
 @dataclass(frozen=True, eq=False)
 class Plan(Shown):
-    """Expectation of a survey before it is held.
+    """Expected errors of a survey before it is run.
 
     Attributes
     ----------
     mechanism
         The mechanism, at the epsilon of the plan.
     people
-        How many take part.
+        Number of people.
     prediction
-        The expected error, and how exactly it is known.
+        The expected error, with its standard error.
     measure
-        What error that is.
+        The error measure.
     guess
-        The distribution that it was simulated with; without a guess, the worst shape of the family.
+        The simulated truth; without a guess, the worst shape of the family.
     method
-        The method that will estimate.
+        The method of estimation.
     answer
-        What was solved for; None if people and epsilon were both given.
+        The solution; None if people and epsilon were both given.
     by_people, by_epsilon
-        The trade-off around the plan. None along epsilon where the mechanism has none.
+        The trade-off around the plan. `by_epsilon` is None if the mechanism has no epsilon.
     ignorance
-        The error of the uniform distribution, which takes no report at all; None for a query.
+        The error of the uniform distribution, which needs no report; None for a query.
     seed
-        The seed of all of it.
+        The seed.
     outlooks
-        Without a guess: each shape of the family, from the best to the worst, which all else above is about. Empty
-        with a guess.
+        Without a guess: each shape of the family, from best to worst. The attributes above are those of the worst.
+        Empty with a guess.
     flattery
-        Why the guess makes the survey look better than other truths would; None where it does not.
+        Why the guess makes the survey look better than other truths would; None if it does not.
     is_spanned
-        Whether the values are unbounded, and were taken to lie in a span.
+        Whether unbounded values were assumed to lie in a span.
     shape
-        The shape that the survey declares, in which the estimate will be; None without one.
+        The declared shape of the estimate; None without one.
     interval_widths
-        With a shape and a query: how wide its interval will be under the shape, and how wide without it.
+        With a shape and a query: the width of its interval with the shape and without it.
     """
 
     mechanism: Mechanism
@@ -649,17 +685,23 @@ class Plan(Shown):
 
     @property
     def epsilon(self) -> float | None:
-        """The epsilon of the plan; None where the mechanism has none of its own."""
+        """The epsilon of the plan; `None` if the mechanism has none."""
         return epsilon_of(self.mechanism)
 
     @property
     def halving(self) -> Halving | None:
-        """Factor of people that halves the error; None where :attr:`obstacle` says why not."""
+        """Factor of people that halves the error.
+
+        None if there is an :attr:`obstacle`.
+        """
         return self.by_people.halving(float(self.people))
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """Reason for the lack of such a factor: no error is left, it does not fall, or too slowly."""
+        """Why no factor of people halves the error.
+
+        None if :attr:`halving` gives one.
+        """
         return self.by_people.obstacle(float(self.people))
 
     def __str__(self) -> str:
@@ -687,52 +729,51 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     span: tuple[int, int] | None = None,
     shape: str | Sequence[str] | Shape | None = None,
 ) -> Plan:
-    """Predict the error of a survey, or solve for the people or the epsilon that a target takes.
+    """Predict the error of a survey, or solve for a target.
 
-    Of people, epsilon and a target two are given, and the third comes out. A mechanism's own epsilon counts as given
-    unless people and a target are.
+    Give two of people, epsilon and a target; the plan finds the third. A mechanism's own epsilon counts as given,
+    unless both people and a target are.
 
     Parameters
     ----------
     mechanism
-        The mechanism, or an alphabet alone, for which the usual mechanism is taken.
+        The mechanism, or an alphabet, which gets its default mechanism.
     guess
         What the truth may look like: a bundled dataset or its name, a past :class:`Estimate` or its file, one
-        probability for each value, or the name of a shape, such as ``"uniform"``. If left out, the plan is made over
-        a family of unlike shapes and is about the worst of them; ``outlooks`` has all.
+        probability for each value, or the name of a shape, such as ``"uniform"``. If left out, the plan covers a family
+        of different shapes and reports the worst; ``outlooks`` has all.
     people, epsilon
-        How many will report, and what they are promised.
+        The number of people, and the epsilon of their guarantee.
     target_emd
-        The expected earth mover's distance from the truth to reach.
+        Target for the expected earth mover's distance from the truth.
     target_width
-        The half-width to reach that holds the answer to `query` in 95 of 100 surveys.
+        Target for the half-width of the 95% interval of `query`.
     query
-        Predict the half-width of this question, such as ``"age >= 65"``, in place of a distance.
+        Predict the half-width of this query, such as ``"age >= 65"``, in place of a distance.
     method
-        How the distribution will be estimated; as :func:`estimate` does unless told. ``IBU()`` is several times faster.
+        How the distribution will be estimated; the default is that of :func:`estimate`. ``IBU()`` is several times
+        faster.
     repeats, seed
-        How often each setting is simulated, and the seed: the same plan has the same numbers. If left out, 24 times,
-        or 6 times for each shape of the family.
+        How often each setting is simulated, and the seed. The same seed gives the same plan. The default is 24 repeats,
+        or 6 for each shape of the family.
     cache
-        Whether simulated numbers are kept on disk, in the user's cache folder; or the folder to keep them in.
+        Whether to store simulated errors in the user's cache folder; or another folder.
     follow
-        Called as it goes along with what is simulated, which repeat it is, and how many there are.
+        Called with the setting, the number of the repeat, and the number of repeats.
     name
-        What a value is called in the query.
+        The name of a value in the query.
     rejects
-        With a file of values for a guess: where rows that cannot be used are set aside. Without it, one such row is an
-        error.
+        If the guess is a file of values: where to write rows that cannot be used. Without it, such a row is an error.
     span
-        For unbounded values: the lowest and the highest value that people will have, or the rows and columns of a map
-        that they will be on.
+        For unbounded values: the lowest and the highest value of any person, or the rows and columns of a map.
     shape
-        A shape that the survey declares, as in :func:`estimate`: estimates will be in it, and so are the shapes that
-        stand in for a guess.
+        A shape that the survey declares, as in :func:`estimate`. Estimates, and the shapes that replace a guess, will
+        have it.
 
     Raises
     ------
     UnreachableTargetError
-        If no people, or no epsilon, bring the target about; with the error that is left.
+        If no number of people, or no epsilon, reaches the target. It has the remaining error.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0)
@@ -799,11 +840,15 @@ def _check_shape(shape: str | Sequence[str] | Shape | None, mechanism: Mechanism
 
 
 def expected_surveys(mechanism: Mechanism, guess: object, *, is_solved: bool) -> int:
-    """Return about how many surveys a plan simulates, so that its time can be told beforehand."""
+    """Return about how many surveys a plan simulates.
+
+    From this its running time can be estimated.
+    """
     shapes = len(family_of(mechanism)) if guess is None else 1
     times = SHAPE_REPEATS if guess is None else REPEATS
     settings = len(PEOPLE_FACTORS) + (0 if epsilon_of(mechanism) is None else len(EPSILON_FACTORS) - 1)
-    # A search looks at three to six settings; that for the two ends of a family at both, and at every shape in between.
+    # A search simulates three to six settings. For a family it does so for two shapes, and evaluates every shape in
+    # between.
     searched = 0 if not is_solved else 5 if guess is not None else 8 + 2 * shapes
     flattery = 0 if guess is None else FEWEST_REPEATS * (len(family_of(mechanism)) - 1)
     return times * (shapes * settings + searched) + flattery
@@ -842,9 +887,9 @@ def _check_numbers(people: object, epsilon: object, target: object, repeats_and_
 
 
 def _settle_mechanism(mechanism: object, epsilon: float | None) -> tuple[Mechanism, bool]:
-    """Return the mechanism at the epsilon that was given, and whether there is one at all."""
+    """Return the mechanism at a given epsilon, and whether it has one."""
     if isinstance(mechanism, Alphabet):
-        # Where epsilon is what is looked for, any will do to begin with.
+        # If epsilon is solved for, any start will do.
         return usual_mechanism(mechanism, 1.0 if epsilon is None else epsilon), epsilon is not None
     if not isinstance(mechanism, Mechanism):
         raise InvalidParameterError(
@@ -854,7 +899,7 @@ def _settle_mechanism(mechanism: object, epsilon: float | None) -> tuple[Mechani
 
 
 def _check_question(people: int | None, epsilon: float | None, target: float | None, *, has_epsilon: bool) -> None:
-    """Refuse what leaves nothing to find out, or too much."""
+    """Reject a question with nothing to solve for, or too much."""
     if people is not None and epsilon is not None and target is not None:
         raise InvalidParameterError(
             "People, epsilon and a target together leave nothing to find out. Leave out the one to solve for."
@@ -871,7 +916,7 @@ def _check_question(people: int | None, epsilon: float | None, target: float | N
 
 
 def refuse_idle_target(target: float | None, measure: Measure, guesses: Sequence[Guess]) -> None:
-    """Refuse a target that the uniform distribution meets without any report, whatever the truth."""
+    """Reject a target that the uniform distribution already meets."""
     if target is None:
         return
     unlike = [one for one in guesses if not one.is_uniform]
@@ -886,7 +931,7 @@ def refuse_idle_target(target: float | None, measure: Measure, guesses: Sequence
 
 
 def _choose_cache(cache: object) -> Cache | None:
-    """Return the cache that was asked for; None to keep nothing."""
+    """Return the requested cache; `None` to store nothing."""
     if isinstance(cache, Cache):
         return cache
     if isinstance(cache, str | Path) and str(cache):
@@ -899,14 +944,17 @@ def _choose_cache(cache: object) -> Cache | None:
 
 
 def _along_epsilon(simulations: Sequence[Simulation], mechanism: Mechanism, people: int) -> list[Curve | None]:
-    """Return the expected error of each guess around the mechanism's epsilon; None where it has none."""
+    """Return each guess's expected error along epsilon.
+
+    None if the mechanism has no epsilon.
+    """
     epsilon = epsilon_of(mechanism)
     if epsilon is None:
         return [None] * len(simulations)
     low, high = epsilon_bounds(mechanism)
     wanted = [epsilon if factor == 1 else float(f"{factor * epsilon:.3g}") for factor in EPSILON_FACTORS]
     places = sorted({one for one in wanted if one == epsilon or low <= one <= high})
-    # One mechanism a place, shared by all guesses: its channel is made once.
+    # All guesses share one mechanism for each epsilon, so its channel is built once.
     varied = [mechanism if one == epsilon else mechanism.at(one) for one in places]
     table = [[simulation.predict(one, people) for one in varied] for simulation in simulations]
     return [Curve("epsilon", tuple(places), tuple(row)) for row in table]
@@ -915,8 +963,11 @@ def _along_epsilon(simulations: Sequence[Simulation], mechanism: Mechanism, peop
 def _look_out(
     simulations: Sequence[Simulation], mechanism: Mechanism, people: int, answers: dict[str, Answer]
 ) -> tuple[Outlook, ...]:
-    """Return the outlook of every guess, from best to worst: for a target, those that take the least and the most."""
-    # The expected error of each guess around so many people.
+    """Return the outlook of every guess, from best to worst.
+
+    With a target, the best and the worst are those that need least and most.
+    """
+    # The expected error of each guess around this number of people.
     most = max(people, most_people(mechanism))
     wanted = [people if factor == 1 else _rounded(factor * people) for factor in PEOPLE_FACTORS]
     places = sorted({many for many in wanted if 1 <= many <= most})
@@ -934,7 +985,7 @@ def _look_out(
     worst = next(reversed(answers), None)
 
     def rank(one: Outlook) -> tuple[int, float]:
-        """Errors at the worst shape's setting do not tell which shape takes the least: curves cross."""
+        """Rank solved shapes first and last, because curves may cross."""
         end = 0 if one.answer is None else 1 if one.guess.name == worst else -1
         return end, one.prediction.mean
 

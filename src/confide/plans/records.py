@@ -1,4 +1,4 @@
-"""Plan in sentences, as a table and for machines."""
+"""A plan in sentences, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def headline(plan: Plan) -> str:
-    """Return the answer, what it would take to halve the error, and whether the guess flatters."""
+    """Return the answer, the people for half the error, and flattery."""
     if plan.outlooks:
         return f"{_range(plan)}; {_halving(plan)}."
     sentence = f"{answer_in_words(plan)}; {_halving(plan)}."
@@ -46,7 +46,7 @@ def headline(plan: Plan) -> str:
 
 
 def remarks(plan: Plan) -> list[str]:
-    """Return what else there is to know, a sentence or two each."""
+    """Return further remarks, a sentence or two each."""
     found = [
         remark_on(pool_identification((plan.mechanism,))),
         _own_error(plan),
@@ -60,7 +60,10 @@ def remarks(plan: Plan) -> list[str]:
 
 
 def _shape(plan: Plan) -> str:
-    """Return what a declared shape changes, and how far the guess is from it."""
+    """Return how a declared shape affects the plan.
+
+    It also says how far the guess is from that shape.
+    """
     if plan.shape is None:
         return ""
     words = f"Estimates are looked for where {plan.shape.condition}"
@@ -84,7 +87,7 @@ def expected(measure: Measure, prediction: Prediction) -> str:
     >>> expected(Distance(Integers(0, 9, unit="year")), Prediction(0.5, 0.01, 25))
     '0.500 ± 0.021 years'
     """
-    if prediction.margin <= 1e-9:  # nothing scattered, so nothing says how many digits to show
+    if prediction.margin <= 1e-9:  # no scatter, so no margin sets the number of digits
         return with_unit(prediction.mean, measure.unit)
     decimals = max(0, 1 - math.floor(math.log10(prediction.margin)))
     amount = f"{prediction.mean:,.{decimals}f} ± {prediction.margin:,.{decimals}f}"
@@ -92,7 +95,7 @@ def expected(measure: Measure, prediction: Prediction) -> str:
 
 
 def people_in_words(people: float) -> str:
-    """Return a number of people with no more digits than it deserves.
+    """Return a number of people, rounded to three digits.
 
     >>> people_in_words(49823.2), people_in_words(312)
     ('49,800', '312')
@@ -101,7 +104,7 @@ def people_in_words(people: float) -> str:
 
 
 def answer_in_words(plan: Plan) -> str:
-    """Return what comes out of a plan: the error to expect, or what the target takes."""
+    """Return the expected error, or what the target needs."""
     said, what = promise(plan.mechanism), plan.measure.name
     if plan.answer is None:
         error = expected(plan.measure, plan.prediction)
@@ -114,7 +117,7 @@ def answer_in_words(plan: Plan) -> str:
 
 
 def _range(plan: Plan) -> str:
-    """Return the answer of a family: from the best shape to the worst, and that the worst is what to count on."""
+    """Return the answer for a family, from best to worst shape."""
     said, what = promise(plan.mechanism), plan.measure.name
     best, worst = plan.outlooks[0], plan.outlooks[-1]
     if plan.answer is None:
@@ -138,14 +141,14 @@ def _amount(answer: Answer, value: float) -> str:
 
 
 def range_of(plan: Plan, outlooks: Sequence[Outlook]) -> str:
-    """Return the least and the largest expected error, each with its shape."""
+    """Return the smallest and the largest expected error, with their shapes."""
     low, high = outlooks[0], outlooks[-1]
     ends = f"{low.prediction.mean:.3g} ({low.guess.name}) and {high.prediction.mean:.3g} ({high.guess.name})"
     return f"{ends} {plural(plan.measure.unit)}".rstrip()
 
 
 def range_cell(plan: Plan, along: str, place: float) -> tuple[str, str]:
-    """Return the least and the largest expected error at one place of the trade-off, and which shapes have them."""
+    """Return the range of errors at one setting, with its shapes."""
     found = {}
     for one in plan.outlooks:
         curve = one.by_people if along == "people" else one.by_epsilon
@@ -157,7 +160,10 @@ def range_cell(plan: Plan, along: str, place: float) -> tuple[str, str]:
 
 
 def solved_cell(outlook: Outlook) -> str:
-    """Return what the target takes for one shape: known for the two ends, and between these for the others."""
+    """Return what the target needs for one shape.
+
+    Only the best and the worst shape are solved; the others lie between.
+    """
     found = outlook.answer
     if found is None:
         return "between the two"
@@ -178,7 +184,9 @@ def _halving(plan: Plan) -> str:
 
 
 def _times(halving: Halving) -> str:
-    """Return a factor with its range; where its upper end is out of sight, only the lower one.
+    """Return a factor with its range.
+
+    An upper end beyond the limit of extrapolation is left out.
 
     >>> _times(Halving(4.0, 3.5, 4.6, is_extrapolated=False))
     'about 4 times (3.5 to 4.6)'
@@ -230,7 +238,7 @@ def _by_epsilon(plan: Plan) -> str:
 
 
 def flattery_in_words(plan: Plan) -> str:
-    """Return why the guess makes the survey look better than other truths would, and the cure."""
+    """Return why the guess flatters the survey, and what to do."""
     found = plan.flattery
     if found is None:
         return ""
@@ -286,14 +294,14 @@ def _idle(plan: Plan) -> str:
 
 
 def width_meaning(plan: Plan) -> str:
-    """Return what the half-width of a query is; nothing where the plan is about a distance."""
+    """Return what a query's half-width means; empty for a distance."""
     if not isinstance(plan.measure, QueryWidth):
         return ""
     return "The share is estimated to within the half-width in 95 of 100 surveys, bias included; 0.01 is one percent."
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
-    """Return everything that a plan says, ready for :func:`confide.data.files.to_json`."""
+    """Return the whole plan, ready for :func:`confide.data.files.to_json`."""
     slope, halving = plan.by_people.slope(float(plan.people)), plan.halving
     return {
         "sentence": headline(plan),
@@ -351,7 +359,7 @@ def _flattery_record(plan: Plan) -> dict[str, Any]:
 
 
 def prediction_record(prediction: Prediction) -> dict[str, Any]:
-    """Return an expected error and how exactly it is known."""
+    """Return an expected error and its precision."""
     return {
         "mean": prediction.mean,
         "standard_error": prediction.standard_error,
@@ -361,7 +369,7 @@ def prediction_record(prediction: Prediction) -> dict[str, Any]:
 
 
 def plan_csv(plan: Plan) -> str:
-    """Return every setting that was simulated for the table of a plan, one row each."""
+    """Return all simulated settings of a plan, one row each."""
     return csv_text(COLUMNS, _rows(plan))
 
 

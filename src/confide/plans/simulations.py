@@ -1,8 +1,9 @@
-"""Monte Carlo simulation of a survey: people are drawn, blurred, counted, estimated and compared, many times.
+"""Monte Carlo simulation of a survey, repeated many times.
 
-Two simulations with the same seed but one more person have nothing in common, because samplers reject and retry. Here
-each count is a quantile at a fixed uniform number (common random numbers), so that a curve over settings is smooth and
-a search along it can trust a small difference. Each draw by itself is exactly multinomial.
+Each repeat draws people, privatizes, counts, estimates, and compares with the truth. Samplers reject and retry, so two
+simulations with the same seed but one more person would have nothing in common. Here each count is a quantile at a
+fixed uniform number (common random numbers). So a curve over settings is smooth, and a search can rely on small
+differences. Each draw alone is exactly multinomial.
 """
 
 from __future__ import annotations
@@ -46,21 +47,21 @@ from confide.values.queries import Query, as_weights, describe_query
 from confide.values.wording import counted, digest
 
 TWO_SIDED = 1.959963984540054
-"""Standard deviations on either side that hold 95 % of a normal distribution."""
+"""The 97.5 % quantile of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """An expected error, and how exactly the simulation knows it.
+    """An expected error, with its standard error.
 
     Attributes
     ----------
     mean
         The expected error.
     standard_error
-        Of the mean, over the repeats.
+        The standard error of the mean, over the repeats.
     repeats
-        How often the whole survey was simulated.
+        Number of simulated surveys.
     """
 
     mean: float
@@ -69,7 +70,7 @@ class Prediction:
 
     @property
     def margin(self) -> float:
-        """The plan's own error: in 95 of 100 plans the true expectation is at most this far away."""
+        """Half-width of the 95% confidence interval of the mean."""
         return student(self.repeats) * self.standard_error
 
     @property
@@ -85,16 +86,16 @@ class Prediction:
 
 @dataclass(frozen=True)
 class WidthPrediction(Prediction):
-    """An expected width, which is the root of a mean of squares: its error is not Student's.
+    """An expected width: the root of a mean square.
 
-    Squares of few repeats are seldom large, so that a width which came out small looks surer than it is. By Student's
-    margin alone the truth would be held in 87 of 100 plans at 4 repeats, and in 91 at 24.
+    Its error is not Student's. With few repeats squares are seldom large, so a small width looks more certain than it
+    is. Student's margin alone would cover the truth in 87% of plans at 4 repeats, and in 91% at 24.
 
     Attributes
     ----------
     degrees
-        Of the chi-squared distribution that the mean square has, times a constant: as many as repeats where errors
-        scatter around zero, and more where a bias outweighs the scatter.
+        Degrees of freedom of the scaled chi-squared distribution of the mean square. They equal the repeats if errors
+        scatter around zero, and exceed them if a bias outweighs the scatter.
     """
 
     degrees: float
@@ -111,7 +112,7 @@ class WidthPrediction(Prediction):
 
 
 def student(repeats: int) -> float:
-    """Return how many standard errors on either side hold 95 %, where the error is known from so many repeats.
+    """Return the two-sided 95% quantile of Student's t distribution.
 
     >>> round(student(4), 3), round(student(24), 3)
     (3.182, 2.069)
@@ -122,7 +123,7 @@ def student(repeats: int) -> float:
 
 
 class Measure(ABC):
-    """One number an estimate is judged by, and how numbers of many repeats become an expectation."""
+    """The error measure of an estimate, and its mean over repeats."""
 
     @property
     @abstractmethod
@@ -145,7 +146,10 @@ class Measure(ABC):
 
 @dataclass(frozen=True)
 class Distance(Measure):
-    """The earth mover's distance or, where there is none, the total variation; on categories the two are the same."""
+    """The earth mover's distance, or total variation if there is none.
+
+    On categories the two are the same.
+    """
 
     alphabet: Alphabet
 
@@ -171,9 +175,9 @@ class Distance(Measure):
 
 @dataclass(frozen=True, eq=False)
 class QueryWidth(Measure):
-    """The half-width that holds a query's estimate in 95 of 100 surveys: 1.96 times its root mean square error.
+    """Half-width of a query's 95% interval: 1.96 root mean square errors.
 
-    Measured from the truth and not from the mean estimate, so that the bias of a regularised method counts as well.
+    The error is measured from the truth, not from the mean estimate, so it includes the bias of a regularized method.
     """
 
     query: str
@@ -189,11 +193,11 @@ class QueryWidth(Measure):
         return f"95% half-width of {self.query}"
 
     def judge(self, estimate: Estimate, truth: FloatArray) -> float:
-        # The error keeps its sign, so that a bias is not taken for scatter.
+        # Keep the sign of the error, to separate bias from scatter.
         return float(self.weights @ (estimate.distribution - truth))
 
     def summarise(self, errors: FloatArray) -> Prediction:
-        # The delta method: the standard error of a root is that of the mean square, over twice the root.
+        # Delta method: the standard error of a root is that of the mean square, divided by twice the root.
         squares = errors**2
         root = math.sqrt(float(squares.mean()))
         spread = float(squares.std(ddof=1)) / math.sqrt(errors.size) / (2 * root) if root > 0 else 0.0
@@ -201,7 +205,10 @@ class QueryWidth(Measure):
 
 
 def _degrees(errors: FloatArray) -> float:
-    """Return the degrees of freedom by which chi-squared has the mean and the variance of normal errors' squares."""
+    """Return degrees of freedom for squared normal errors.
+
+    Chi-squared with these degrees, scaled, has the same mean and variance.
+    """
     scatter = float(errors.var(ddof=1))
     bias = max(0.0, float(errors.mean()) ** 2 - scatter / errors.size)
     variance = scatter**2 + 2 * bias * scatter
@@ -209,12 +216,15 @@ def _degrees(errors: FloatArray) -> float:
 
 
 def choose_measure(alphabet: Alphabet, query: Query | None, name: str | None = None) -> Measure:
-    """Return the width of a query if there is one, else the distance on the alphabet."""
+    """Return the half-width of the query, or the distance without one."""
     return Distance(alphabet) if query is None else QueryWidth.of(query, alphabet, name)
 
 
 def ignorance(measure: Measure, truth: FloatArray) -> float | None:
-    """Return the distance of the uniform distribution from the truth: what is reached without a single report."""
+    """Return the distance of the uniform distribution from the truth.
+
+    This is the error without any report.
+    """
     if not isinstance(measure, Distance):
         return None
     uniform = np.full(truth.size, 1 / truth.size)
@@ -224,11 +234,11 @@ def ignorance(measure: Measure, truth: FloatArray) -> float | None:
 
 
 MOST_DRAWN = 20_000_000
-"""Most people times values that a plan looks at by itself where reports have to be drawn one by one."""
+"""Most people times values in a search, if reports are drawn one by one."""
 
 
 def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
-    """Return the mechanism to begin with, where only an alphabet is given.
+    """Return the default mechanism for an alphabet.
 
     >>> from confide import Integers
     >>> usual_mechanism(Integers(0, 9), 0.5)
@@ -244,7 +254,7 @@ def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
 
 
 def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
-    """Return every mechanism that takes these values and one epsilon, whatever it promises.
+    """Return every mechanism with one epsilon that takes these values.
 
     >>> from confide import Categories
     >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
@@ -253,13 +263,15 @@ def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
     found = []
     for kind in MECHANISMS.values():
         if {"alphabet", "epsilon"} <= set(inspect.signature(kind).parameters):
-            with contextlib.suppress(ConfideError):  # it may not take such values
+            with contextlib.suppress(ConfideError):  # skip mechanisms that reject these values
                 found.append(kind(alphabet, epsilon))  # type: ignore[call-arg]  # asked of its signature
     return tuple(found)
 
 
 def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
-    """Return the least and the largest epsilon of a plan: from reports that say next to nothing to hardly any noise.
+    """Return the smallest and the largest epsilon of a plan.
+
+    At the smallest, reports reveal almost nothing; at the largest, there is hardly any noise.
 
     >>> from confide import Integers, TruncatedGeometric
     >>> epsilon_bounds(TruncatedGeometric(Integers(0, 100), 0.5))[0]
@@ -268,7 +280,7 @@ def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:
     alphabet = mechanism.alphabet
     largest = 10.0 + math.log(alphabet.size)
     guarantee = mechanism.guarantee
-    # Where any two values are one unit apart, a promise per unit is one for all.
+    # If all values are one unit apart, epsilon per unit is the same as local epsilon.
     is_one_unit = isinstance(guarantee, MetricPrivacy) and guarantee.metric == Discrete()
     if isinstance(guarantee, LocalDP) or is_one_unit or isinstance(alphabet.geometry, UnorderedGeometry):
         return 0.01, largest
@@ -286,7 +298,10 @@ def has_matrix(mechanism: Mechanism) -> bool:
 
 
 def most_people(mechanism: Mechanism) -> int:
-    """Return the most people that a plan tries; fewer if reports are drawn singly."""
+    """Return the most people that a plan tries.
+
+    It is fewer if reports are drawn one by one.
+    """
     return MOST_PEOPLE if has_matrix(mechanism) else max(1000, MOST_DRAWN // mechanism.alphabet.size)
 
 
@@ -296,9 +311,9 @@ def epsilon_of(mechanism: Mechanism) -> float | None:
 
 
 def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
-    """Return the same mechanism for people whose values lie in a span; as it is, where there is none.
+    """Return the mechanism for people whose values lie in a span.
 
-    Reports stay unbounded: only what the estimate knows of the values changes.
+    Without a span it is unchanged. Reports stay unbounded; only the estimate knows the span.
 
     >>> from confide import Geometric, Integers
     >>> within(Geometric(Integers(), epsilon=0.5), (0, 99))
@@ -323,7 +338,7 @@ def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
 
 
 def promise(mechanism: Mechanism) -> str:
-    """Return the promise in a few words.
+    """Return the guarantee in a few words.
 
     >>> from confide import Integers, TruncatedGeometric
     >>> promise(TruncatedGeometric(Integers(0, 9, unit="year"), epsilon=0.05))
@@ -340,37 +355,39 @@ def _has_field(mechanism: Mechanism, name: str) -> bool:
 
 
 FEW = 3
-"""Surveys whose intervals are looked at: half a second each."""
+"""Simulated surveys with intervals: half a second each."""
 
 FEWEST_REPEATS = 4
-"""Fewest simulations of a setting; as many show whether a guess flatters, as a factor of two needs no more."""
+"""Fewest repeats of a setting; enough to see whether a guess flatters by a factor of two."""
 
 Follow = Callable[[str, int, int], None]
-"""Called with what is being simulated, which repeat it is, and how many there are."""
+"""Called with the setting, the number of the repeat, and the number of repeats."""
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Monte Carlo simulation of a survey: everything that stays the same while people and epsilon are varied.
+    """Monte Carlo simulation of a survey.
+
+    It has everything that stays the same while people and epsilon vary.
 
     Attributes
     ----------
     guess
-        What the truth is taken to be; people are drawn from it independently.
+        The assumed truth, from which people are drawn independently.
     measure
-        What an estimate is judged by.
+        The error measure.
     method
         How the distribution is estimated.
     repeats, seed
-        How often each setting is simulated, and the seed. Repeat r has the same luck at every setting.
+        Repeats of each setting, and the seed. Repeat r uses the same random numbers at every setting.
     cache
-        Where numbers are kept; None to keep none.
+        Where errors are stored; None to store none.
     follow
-        Told how far it has come.
+        Called with the progress.
     known
-        The errors of settings that were asked for before.
+        The errors of settings simulated before.
     shape
-        The shape that the survey declares, and the estimate will be in; None without one.
+        The declared shape of the estimate; None without one.
     """
 
     guess: Guess
@@ -388,14 +405,14 @@ class Simulation:
         return self.measure.summarise(self.errors(mechanism, people))
 
     def errors(self, mechanism: Mechanism, people: int) -> FloatArray:
-        """Return the error of each repeat, simulated once and then remembered."""
+        """Return the error of each repeat, simulated once."""
         key = self._key(mechanism, people)
         if key not in self.known:
             self.known[key] = self._recall(key, mechanism, people)
         return self.known[key]
 
     def _recall(self, key: str, mechanism: Mechanism, people: int) -> FloatArray:
-        """Return errors from the cache, or simulate and keep them."""
+        """Return errors from the cache, or simulate and store them."""
         kept = None if self.cache is None else self.cache.get(key)
         if kept is not None and kept.size == self.repeats:
             return kept
@@ -415,10 +432,10 @@ class Simulation:
         return errors
 
     def _sampler(self, mechanism: Mechanism, people: int) -> Callable[[int], Counts]:
-        """Return what draws the counts of one repeat.
+        """Return a function that draws the counts of one repeat.
 
-        People are drawn independently, so that how often each output is reported is one multinomial over
-        push(guess). Where outputs are unbounded, people are drawn first and then a report for each.
+        People are drawn independently, so the counts of outputs are one multinomial over push(guess). If outputs cannot
+        be listed, people are drawn first, then a report for each.
         """
         if not has_matrix(mechanism):
             return lambda repeat: self._draw_reports(mechanism, people, np.random.default_rng([self.seed, repeat]))
@@ -440,7 +457,10 @@ class Simulation:
         return fingerprint(*things) if self.shape is None else fingerprint(*things, self.shape.words)
 
     def interval_widths(self, mechanism: Mechanism, people: int) -> tuple[float, float] | None:
-        """Return the mean width of a query's interval in a few surveys: under the shape, and without it."""
+        """Return a query's mean interval width, with and without the shape.
+
+        It is the mean over a few surveys. None without a shape or a query.
+        """
         if self.shape is None or not isinstance(self.measure, QueryWidth):
             return None
         draw, widths = self._sampler(mechanism, people), []
@@ -453,16 +473,19 @@ class Simulation:
 
 
 def draw_uniforms(outputs: int, repeats: int, seed: int) -> FloatArray:
-    """Return the luck of each repeat, one row each; more repeats leave the first ones as they were."""
+    """Return the uniform random numbers of each repeat, one row each.
+
+    More repeats leave the first rows unchanged.
+    """
     width = 1 << max(0, (outputs - 1).bit_length())
     return np.array([np.random.default_rng([seed, repeat]).random(width) for repeat in range(repeats)])
 
 
 def draw_multinomials(shares: FloatArray, people: int, uniforms: FloatArray) -> FloatArray:
-    """Return how many of the people fall on each output, one row a repeat.
+    """Return the number of people on each output, one row a repeat.
 
-    The outputs are halved again and again, and the people in a range divided between its two halves: a binomial each
-    time, by the quantile at one of the uniforms.
+    Outputs are halved repeatedly. The people in a range are divided between its halves by a binomial quantile at one of
+    the uniforms.
 
     >>> draw_multinomials(np.array([0.25, 0.5, 0.25]), 1000, draw_uniforms(3, repeats=2, seed=1)).sum(axis=1)
     array([1000., 1000.])
@@ -483,7 +506,10 @@ def draw_multinomials(shares: FloatArray, people: int, uniforms: FloatArray) -> 
 
 
 def _binomial_quantiles(uniforms: FloatArray, trials: FloatArray, chance: FloatArray) -> FloatArray:
-    """Return the least k with P(X <= k) >= u, by bisection within what can happen at all."""
+    """Return binomial quantiles: the least k with P(X <= k) >= u.
+
+    They are found by bisection.
+    """
     chance = np.broadcast_to(np.clip(chance, 0.0, 1.0), trials.shape)
     reach = 40 * np.sqrt(trials * chance * (1 - chance)) + 40  # beyond this lies less than 1e-300 of the probability
     low = np.maximum(np.floor(trials * chance - reach), 0.0) - 1  # P(X <= low) < u
@@ -506,9 +532,10 @@ def _binomial_quantiles(uniforms: FloatArray, trials: FloatArray, chance: FloatA
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder with one small file a simulated setting. It holds errors only: no values, no guess, no reports.
+    """A folder of simulated errors, one file a setting.
 
-    A folder that cannot be written, and a file that cannot be read, are no failure: then it is simulated again.
+    It has no values, guesses or reports. If the folder cannot be written or a file cannot be read, the setting is
+    simulated again.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -521,7 +548,7 @@ class Cache:
     folder: Path
 
     def get(self, key: str) -> FloatArray | None:
-        """Return the errors that were kept under a fingerprint, if any."""
+        """Return the errors stored under a fingerprint, if any."""
         try:
             kept = np.array(json.loads(self._path(key).read_text(encoding="utf-8"))["errors"], dtype=np.float64)
         except (OSError, ValueError, KeyError, TypeError):
@@ -529,8 +556,8 @@ class Cache:
         return kept if kept.ndim == 1 and np.isfinite(kept).all() else None
 
     def put(self, key: str, errors: FloatArray) -> None:
-        """Keep errors under a fingerprint: the whole file, or none of it."""
-        import secrets  # brings half of the standard library's cryptography along, so only where something is kept
+        """Store errors under a fingerprint, atomically."""
+        import secrets  # imported late, because it loads much of the standard library
 
         path = self._path(key)
         beside = path.with_suffix(f".{secrets.token_hex(4)}.partial")
@@ -544,7 +571,7 @@ class Cache:
 
 
 def usual_cache(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Cache:
-    """Return the cache in the user's own folder for such things.
+    """Return the cache in the user's cache folder.
 
     >>> usual_cache({"CONFIDE_CACHE": "there"}).folder.as_posix()
     'there/plans'
@@ -564,7 +591,9 @@ def _folder(environment: Mapping[str, str], platform: str) -> Path:
 
 
 def fingerprint(*things: Any) -> str:
-    """Return a digest of values and of the code that works on them, the same in every process.
+    """Return a digest of values and of confide's own code.
+
+    It is the same in every process.
 
     >>> from confide import IBU, Integers
     >>> fingerprint(Integers(0, 9), IBU()) == fingerprint(Integers(0, 9), IBU())
@@ -576,7 +605,7 @@ def fingerprint(*things: Any) -> str:
 
 
 def _plain(thing: Any) -> Any:
-    """Return a thing as JSON knows it, with nothing left out: a repr may be shortened."""
+    """Return a thing as JSON, complete, unlike a shortened repr."""
     if is_dataclass(thing) and not isinstance(thing, type):
         parts = {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
         return [type(thing).__module__, type(thing).__qualname__, parts]
@@ -590,7 +619,10 @@ def _plain(thing: Any) -> Any:
 
 @cache
 def _code() -> str:
-    """Return a digest of confide's own sources: another version may well simulate other numbers."""
+    """Return a digest of confide's sources.
+
+    Another version may simulate other numbers.
+    """
     import scipy
 
     root = Path(__file__).parent.parent

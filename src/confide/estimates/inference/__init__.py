@@ -1,10 +1,10 @@
-"""Intervals around an answer, which say what they rest on.
+"""Confidence intervals, and how they are computed.
 
-Two bases. The likelihood takes every answer that the reports allow, whatever the method, and assumes nothing of the
-truth; it is for questions over many values. The bootstrap draws new reports and solves them again by the method itself,
-through :meth:`confide.Method.solve_many`; it is for single values, where without a belief in smoothness almost nothing
-is known under strong noise. A new basis is one subclass of :class:`Basis`. Windows say for which questions the
-likelihood is enough.
+There are two bases. :class:`Likelihood` includes every answer that the reports allow. It assumes nothing about the
+truth and does not depend on the method; use it for questions over many values. :class:`Bootstrap` draws new reports and
+solves them with the method itself, through :meth:`confide.Method.solve_many`. Use it for single values: under strong
+noise, almost nothing is known of them without a smoothness assumption. A new basis is one subclass of :class:`Basis`.
+Windows show which questions the likelihood can answer.
 """
 
 from confide.estimates.inference.answers import Band, CrossTable, Interval, Parts, Prospect, level_of_each, percent

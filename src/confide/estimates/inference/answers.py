@@ -1,4 +1,4 @@
-"""An answer with its interval, and the same for every value at once."""
+"""Answers with confidence intervals, for one question or every value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Parts:
     Attributes
     ----------
     sampling
-        From having asked only so many people: the width with true values, as a share of the width with noise.
+        From the limited number of people: the width with true values, as a share of the width with noise.
     privacy
         From the noise: the rest.
     """
@@ -31,39 +31,39 @@ class Parts:
     privacy: float
 
     def __str__(self) -> str:
-        rounded = round(100 * self.sampling)  # the other part is the rest, so that both always add up to 100
+        rounded = round(100 * self.sampling)  # round once, so that both parts add up to 100
         return f"sampling {rounded}%, privacy {100 - rounded}%"
 
 
 @dataclass(frozen=True)
 class Interval(Shown):
-    """The answer to one question, and between what ends the truth lies.
+    """The answer to one question, with its confidence interval.
 
     It unpacks into its ends: ``low, high = estimate.query("age >= 65")``.
 
     Attributes
     ----------
     question
-        What was asked, in words.
+        The question in words.
     estimate
         The answer that the estimated distribution gives.
     low, high
         The ends.
     level
-        The share of surveys, were they repeated, whose interval holds the truth.
+        The coverage: the share of repeated surveys whose interval covers the truth.
     rests_on
-        What makes it so, in a sentence.
+        How the interval was computed, in a sentence.
     undetermined
-        Where many distributions explain the reports best: the lowest and the highest answer among all of them, which
-        the interval always holds. None where there is one such answer, or where this was too large to find out.
+        The lowest and the highest answer over all maximum-likelihood estimates, if these differ. The interval always
+        includes them. None if there is one such answer, or if the problem was too large to decide.
     is_share
         Whether the answer is a share of people, and not a value or a weighted sum.
     together
-        How many answers hold the truth together that often, all of them at once; 1 for an answer by itself.
+        Number of answers that share a simultaneous level; 1 for a single answer.
     labels
-        What people call the answer and its ends, where it is a value that has a label; empty elsewhere.
+        Labels of the answer and its ends, if the answer is a value with a label; empty otherwise.
     remark
-        What else is to be said of the question: of an area, how many cells count and how many its border cuts.
+        A note on the question: for an area, how many cells count and how many its border cuts.
     exact_width
         Width of the interval if the same people had sent their true values; NaN if that is not known.
     """
@@ -88,10 +88,10 @@ class Interval(Shown):
 
     @property
     def parts(self) -> Parts | None:
-        """How much of the width is sampling and how much is privacy noise.
+        """Shares of the width due to sampling and to privacy noise.
 
-        `None` if the interval has no width, or if :attr:`exact_width` is not known. A share of 100% for sampling means
-        that noise adds nothing, or that a declared shape takes away more than the noise adds.
+        `None` if the interval has no width, or if :attr:`exact_width` is not known. If sampling is 100%, noise adds
+        nothing, or a declared shape narrows the interval by more than the noise widens it.
 
         >>> print(Interval("age >= 65", 0.12, 0.1, 0.15, 0.95, "", exact_width=0.004).parts)
         sampling 8%, privacy 92%
@@ -102,11 +102,14 @@ class Interval(Shown):
         return Parts(sampling, 1.0 - sampling)
 
     def contains(self, answer: float) -> bool:
-        """Whether an answer lies between the ends, which belong to the interval."""
+        """Whether the closed interval contains an answer."""
         return self.low <= answer <= self.high
 
     def hull(self, others: Sequence[Interval], remark: str) -> Interval:
-        """Return the same answer with ends that hold those of others, and a remark on what these are."""
+        """Widen the interval to include those of others.
+
+        The remark on them is added to :attr:`rests_on`.
+        """
         lowest, highest = min((self, *others), key=lambda one: one.low), max((self, *others), key=lambda one: one.high)
         labels = (self.labels[0], lowest.labels[1], highest.labels[2]) if self.labels else ()
         words = f"{self.rests_on}; {remark}"
@@ -120,7 +123,9 @@ class Interval(Shown):
         return f"{now}, between {low} and {high} at {self.shown_level}"
 
     def texts(self, decimals: int | None = None) -> tuple[str, str, str]:
-        """Return answer, low and high end as people read them: labels, a share in percent, or a number.
+        """Return answer, low and high end as formatted text.
+
+        These are labels, shares in percent, or numbers.
 
         >>> Interval("age >= 65", 0.1234, 0.1, 0.15, 0.95, "").texts(1)
         ('12.3%', '10.0%', '15.0%')
@@ -133,7 +138,7 @@ class Interval(Shown):
 
     @property
     def shown_level(self) -> str:
-        """The level in words, and whether it is that of several answers together.
+        """The level in words, with the number of simultaneous answers.
 
         >>> Interval("x", 0.1, 0.0, 0.2, 0.95, "", together=3).shown_level
         '95% for all 3 together'
@@ -141,16 +146,20 @@ class Interval(Shown):
         return percent(self.level) + (f" for all {self.together:,} together" if self.together > 1 else "")
 
     def among(self, together: int, level: float) -> Interval:
-        """Return the same as one of several answers that were each asked at :func:`level_of_each`."""
+        """Mark this answer as one of several with a simultaneous level.
+
+        Each was computed at :func:`level_of_each`.
+        """
         words = f"; each of {together:,} holds at {percent(self.level)}, so that all hold at {percent(level)} together"
         return replace(self, level=level, together=together, rests_on=self.rests_on + (words if together > 1 else ""))
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """An interval for the probability of every value; each holds at the level by itself, not all of them together.
+    """A confidence interval for the probability of every value.
 
-    It unpacks into its ends: ``low, high = estimate.interval()``.
+    The level is that of each interval, not simultaneous. A band unpacks into its ends: ``low, high =
+    estimate.interval()``.
 
     Attributes
     ----------
@@ -161,8 +170,8 @@ class Band:
     level, rests_on
         As in :class:`Interval`.
     undetermined
-        Where many distributions explain the reports best: the lowest and the highest probability of each value among
-        all of them, or bounds on these.
+        If there are many maximum-likelihood estimates: the lowest and the highest probability of each value among them,
+        or bounds on these.
     exact_width
         As in :class:`Interval`, one number for each value; `None` if that is not known.
     """
@@ -211,18 +220,20 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class CrossTable:
-    """Shares of all combinations of some attributes, each with its interval, and the totals of each attribute.
+    """Shares of all combinations of some attributes, with intervals.
+
+    It also has the totals of each attribute.
 
     Attributes
     ----------
     names
-        The attributes, those of the rows first.
+        The attributes, rows first.
     band
         The entries.
     totals
-        By attribute, the entries summed over all others: what stands on the margins of the table.
+        By attribute, the entries summed over all others: the margins of the table.
     together
-        How many entries hold the truth together at the level, all of them at once; 1 where each does by itself.
+        Number of entries that share a simultaneous level; 1 if the level is that of each entry.
     """
 
     names: tuple[str, ...]
@@ -237,11 +248,11 @@ class CrossTable:
 
     @property
     def shown_level(self) -> str:
-        """The level in words, and whether it is that of all entries together."""
+        """The level in words, with the number of simultaneous entries."""
         return percent(self.band.level) + (f" for all {self.together:,} together" if self.together > 1 else "")
 
     def at(self, *values: Value) -> Interval:
-        """Return the entry of one value of each attribute, such as ``table.at(30, "f")``."""
+        """Return one entry, such as ``table.at(30, "f")``."""
         parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
         return self.band.at(tuple(parts))
 
@@ -252,7 +263,7 @@ class CrossTable:
 
 @dataclass(frozen=True)
 class Prospect:
-    """What the width of an interval comes from, and how wide it would be with more people or a larger epsilon.
+    """Sources of an interval's width, and a forecast of the width.
 
     Attributes
     ----------
@@ -261,13 +272,13 @@ class Prospect:
     width
         The width of the interval.
     sampling
-        How wide it would be had all told the truth: what comes from having asked only so many people.
+        The width without privacy noise, which comes from the limited number of people.
     people
-        About how wide it would be, by the number of people.
+        Approximate width by number of people.
     epsilon
-        The same, by epsilon; empty where the mechanism has none, or there are several.
+        Approximate width by epsilon. Empty if the mechanism has none, or if there are several.
     reports
-        How many there are.
+        Number of reports.
     is_share
         Whether the answer is a share of people.
     """
@@ -282,7 +293,7 @@ class Prospect:
 
     @property
     def noise(self) -> float:
-        """What the noise adds to the width."""
+        """The part of the width that is due to noise."""
         return max(0.0, self.width - self.sampling)
 
     def __str__(self) -> str:
@@ -296,9 +307,9 @@ class Prospect:
 
 
 def level_of_each(level: float, together: int) -> float:
-    """Return the level at which each of several answers is asked, so that all hold together at the one stated.
+    """Return the level of each of several answers (Bonferroni).
 
-    By Bonferroni: whatever they have to do with each other, no more miss than the chances of each added up.
+    At this level all of them together cover the truth at the stated level, whatever their dependence.
 
     >>> round(level_of_each(0.95, 5), 4)
     0.99
@@ -307,7 +318,7 @@ def level_of_each(level: float, together: int) -> float:
 
 
 def percent(level: float) -> str:
-    """Return a level as people write it, with as many digits as tell it from certainty.
+    """Return a level in percent, never rounded up to 100.
 
     >>> percent(0.95), percent(0.999), percent(0.99999999)
     ('95%', '99.9%', '99.999999%')
@@ -317,10 +328,10 @@ def percent(level: float) -> str:
 
 
 def error_of(answer: Interval) -> float:
-    """Return how far the truth may lie from the estimate, at the level of the interval."""
+    """Return the largest distance between the estimate and an end."""
     return max(answer.high - answer.estimate, answer.estimate - answer.low)
 
 
 def in_words(answer: Interval) -> str:
-    """Return a question with its answer and the ends of that."""
+    """Return a question with its answer and interval."""
     return f"{answer.question}, {answer.estimate:.2%} (between {answer.low:.2%} and {answer.high:.2%})"

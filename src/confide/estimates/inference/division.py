@@ -1,10 +1,10 @@
-"""Division of all values into windows, each as narrow as reports can tell its share in proportion.
+"""Division of values into the narrowest windows that reports resolve.
 
-A line is cut into ranges, and a plane into boxes by cuts from side to side, again and again: of all ways to do so that
-leave every share told, the one in which the window that a person is in is smallest on average. Replicates of the best
-explanation forecast the error of every window that might be made. Intervals of the windows that were chosen decide:
-where one is not told all is cut anew and, if that does not help, it is joined with a neighbour. Windows that may be
-empty are joined with each other, for no two of them are told apart.
+A line is cut into ranges. A plane is cut into boxes by repeated cuts from side to side. Among all divisions whose
+shares are resolved, we choose the one with the smallest average window, averaged over people. Bootstrap replicates
+forecast the error of every candidate window. The confidence intervals of the chosen windows decide: if a share is not
+resolved, we cut again with stricter forecasts and, if that does not help, join the window with a neighbour.
+Neighbouring windows that may both be empty are joined.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from confide.values.queries import Query
 from confide.values.wording import counted, plural
 
 MOST_SINGLE = 20
-"""Values without an order that stand by themselves; where there are more, the fullest do, and the others together."""
+"""Most single values without an order; beyond that, the rarest values share one window."""
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A question for the share of some values: a text that can be asked, or a name where there is none, and weights."""
+    """A window of values, as a question for its share.
+
+    The question is a query text if `is_text`, and a name otherwise.
+    """
 
     question: str
     weights: FloatArray
@@ -38,20 +41,22 @@ class Window:
 
     @property
     def query(self) -> Query:
-        """What is asked: the text, where there is one."""
+        """The query: its text if there is one, else the weights."""
         return self.question if self.is_text else self.weights
 
 
 @dataclass(frozen=True, eq=False)
 class Mosaic:
-    """Pieces that windows are made of: single values, or blocks of them where there are very many.
+    """Pieces of which windows are made: single values or blocks.
+
+    Blocks are used if there are very many values.
 
     Attributes
     ----------
     rows, columns
-        The row and the column of the piece that each value is in; a line is one row. None where there is no order.
+        The row and the column of each value's piece. A line is one row. None for values without an order.
     pieces
-        Where there is no order, the numbers of the values in each; those of the last may be many.
+        For values without an order: the indices of the values in each piece. The last may have many.
     """
 
     rows: Indices | None = None
@@ -60,7 +65,7 @@ class Mosaic:
 
 
 class _LineWindows:
-    """Values in a row."""
+    """Windows of values on a line."""
 
     is_line = True
 
@@ -84,7 +89,7 @@ class _LineWindows:
 
 
 class _CellWindows:
-    """Districts of cells: boxes, and whatever neighbouring boxes are together."""
+    """Windows on a plane: boxes, and unions of neighbouring boxes."""
 
     is_line = False
 
@@ -102,7 +107,7 @@ class _CellWindows:
         rows, columns = self.rows[places], self.columns[places]
         top, left, bottom, right = int(rows.min()), int(columns.min()), int(rows.max()), int(columns.max())
         inside = (self.rows >= top) & (self.rows <= bottom) & (self.columns >= left) & (self.columns <= right)
-        if inside.sum() == places.size:  # a box, which has a text that can be asked
+        if inside.sum() == places.size:  # a box can be written as a query text
             single = (top, left) == (bottom, right)
             question = f"cell == ({top}, {left})" if single else f"cell in ({top}, {left})..({bottom}, {right})"
             return Window(question, 1.0 * inside)
@@ -111,7 +116,7 @@ class _CellWindows:
         return Window(self.label(places), weights, is_text=False)
 
     def label(self, places: Indices) -> str:
-        """Return the size of a district and the cell of it that is nearest to its middle."""
+        """Return the size of a district and its central cell."""
         if places.size == 1:
             return self.grid.labels(places)[0]
         rows, columns = self.rows[places], self.columns[places]
@@ -120,7 +125,7 @@ class _CellWindows:
 
 
 class _SingleValues:
-    """Values one by one, where they have no order."""
+    """Single values, for alphabets without an order."""
 
     is_line = False
 
@@ -150,11 +155,11 @@ WindowKind = _LineWindows | _CellWindows | _SingleValues
 """Windows over one kind of alphabet.
 
 is_line
-    Whether values lie in a row.
+    Whether values lie on a line.
 mosaic(distribution, most)
-    Single values, or blocks of them where there are more than so many.
+    Single values, or blocks of them if there are more than `most`.
 join(places), label(places)
-    The window of the values with these numbers, which were grown together, and the same in few letters.
+    The window of the values with these indices, and its short name.
 """
 
 
@@ -174,41 +179,42 @@ def windows_over(alphabet: Alphabet, name: str | None = None) -> WindowKind:
 
 
 PROPORTION = 0.5
-"""The part of its share within which each window is to be known unless told: a half."""
+"""Default relative error of each window's share: ±50%."""
 
 MOST_CELLS = 500
-"""Cells of a plane that windows are made of; where there are more, blocks of them. 480 cells have 63,000 boxes."""
+"""Most pieces of a plane; larger planes use blocks of cells. 480 cells have 63,000 boxes."""
 
 ONE_MORE = 1e-5
-"""Part of all values by which one more window must narrow that of a person; it keeps empty values together."""
+"""Share of all values by which one more window must narrow the average window; keeps empty values together."""
 
 
 ENOUGH = 1_500_000
-"""Values times outputs up to which nothing is gathered: 300 maxima of 280 values and 2,000 reports take 3 s."""
+"""Values times outputs up to which reports are not binned: 300 maxima of 280 values and 2,000 reports take 3 s."""
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """All values in windows of unequal widths, each as narrow as these reports can tell its share in proportion.
+    """Windows of unequal width, as narrow as these reports resolve.
 
-    A share is told if both ends of its interval lie within `error` of it, as a part of the share: between 6 and 18 % of
-    an estimate of 12 % for a half. Of a window that holds less than an even share, as many people as if all values were
-    alike, that is the measure instead: few people cannot be told from none in proportion, but that they are few.
+    A share is resolved if both ends of its interval lie within `error` of it, relative to the share. With an error of
+    0.5, an estimate of 12% needs an interval within 6% to 18%. If a window has less than an even share, that of a
+    uniform population, the error is relative to the even share instead: reports can show that a share is small, but not
+    how small in proportion.
 
     Attributes
     ----------
     alphabet
         The values.
     members
-        The numbers of the values in each window; together all of them, each once.
+        The indices of the values in each window. Every value is in one window.
     labels
-        A short name for each, such as "25 to 34" or, on a plane, "6 cells around (2, 3)".
+        A short name of each, such as "25 to 34" or, on a plane, "6 cells around (2, 3)".
     answers
-        The share of each with its interval.
+        The share of each, with its interval.
     error, level
-        The part of its share within which each is to be known, and how often an interval holds the truth.
+        The relative error to reach, and the coverage of intervals.
     remark
-        What was made coarser on the way, in a sentence; empty where nothing was.
+        A sentence on binned reports; empty if none were binned.
     """
 
     alphabet: Alphabet
@@ -229,35 +235,44 @@ class Windows:
 
     @cached_property
     def proportions(self) -> FloatArray:
-        """How far each share may be off, as a part of it, or of an even share where that is more."""
+        """Relative error of each share.
+
+        It is relative to an even share if that is larger.
+        """
         pairs = zip(self.answers, self.members, strict=True)
         return np.array([_excess(one, where.size / self.alphabet.size, 1.0) for one, where in pairs])
 
     @property
     def told(self) -> tuple[bool, ...]:
-        """Whether the share of each is told; those that are not have nothing left to be joined with."""
+        """Whether each share is resolved.
+
+        A window that is not has no neighbour left to join.
+        """
         return tuple((self.proportions <= self.error).tolist())
 
     @cached_property
     def window_of(self) -> Indices:
-        """The number of the window that each value is in."""
+        """The index of each value's window."""
         found = np.empty(self.alphabet.size, dtype=np.int64)
         for number, places in enumerate(self.members):
             found[places] = number
         return found
 
     def heights(self, of: Literal["estimate", "low", "high"]) -> FloatArray:
-        """Return the share of each window, or an end of its interval, over the number of its values."""
+        """Return each window's share, or an end, per value."""
         return np.array([getattr(one, of) / where.size for one, where in zip(self.answers, self.members, strict=True)])
 
     @property
     def headline(self) -> str:
-        """How finely these reports tell the values, in a sentence; a second one where something was made coarser."""
+        """How finely these reports resolve the values, in a sentence.
+
+        A second sentence follows if reports were binned.
+        """
         return f"{self._finding} {self.remark}".rstrip()
 
     @property
     def in_short(self) -> str:
-        """How many windows there are, as a noun."""
+        """The number of windows, as a noun phrase."""
         return "single values" if self.are_single else counted(len(self), self._noun)
 
     @property
@@ -279,7 +294,10 @@ class Windows:
 
 
 def _excess(answer: Interval, even: float, error: float) -> float:
-    """Return the error of a share over the one that is allowed, by the even share of as many values."""
+    """Return the error of a share relative to the allowed error.
+
+    `even` is the even share of as many values.
+    """
     return error_of(answer) / (error * max(answer.estimate, even))
 
 
@@ -295,7 +313,7 @@ def divide(
 
 @dataclass(eq=False)
 class _Patch:
-    """A window in the making: the numbers of its values, its share, a forecast error, an interval, what is around."""
+    """A candidate window, with its forecast error, interval and neighbours."""
 
     places: Indices
     share: float
@@ -306,9 +324,10 @@ class _Patch:
 
 @dataclass(eq=False)
 class _Growth:
-    """Windows in the making; `scale` is the error of intervals over the spread of replicates, as far as `known`.
+    """Windows in the making.
 
-    It begins at 3.3: for the ages at 0.05 and 0.2 per year it was 2.7 to 4.1.
+    `scale` is the ratio of interval errors to the spread of replicates, as learned from `known`. It starts at 3.3: for
+    the ages at 0.05 and 0.2 per year it was 2.7 to 4.1.
     """
 
     inference: Inference
@@ -322,7 +341,7 @@ class _Growth:
     known: list[tuple[float, float]] = field(default_factory=list, init=False)
 
     def run(self) -> Windows:
-        # Single values that windows are made of; where there are more, blocks of them.
+        # Windows are made of single values, or of blocks if there are too many.
         mosaic = self.kind.mosaic(self.inference.shares, 250 if self.kind.is_line else MOST_CELLS)
         if mosaic.rows is not None and mosaic.columns is not None:
             self.asked_level = self.level
@@ -335,7 +354,7 @@ class _Growth:
                 if is_done and not self._join_empty():
                     break
         else:
-            # Ask for single values that have no order; the last piece may be what was not chosen.
+            # Values without an order stay single; the last piece may be all the rarest.
             pieces = mosaic.pieces
             self.asked_level = 1 - (1 - self.level) * len(pieces) / self.inference.alphabet.size
             self.patches = {number: self._patch(places) for number, places in enumerate(pieces)}
@@ -356,19 +375,22 @@ class _Growth:
         return _Patch(places, float(self.inference.shares[places].sum()), forecast)
 
     def _spreads(self, queries: FloatArray) -> FloatArray:
-        # Among the likely values alone, where there are others: a forecast only, and a hundred maxima around them take
-        # minutes on a plane without end.
+        # A forecast needs only the likely values: with surroundings, a hundred maxima on an unbounded plane take
+        # minutes.
         return self.basis.spreads(self.inference, queries, self.asked_level)
 
     def _excess(self, one: _Patch) -> float:
-        """Return the error of a patch over the one that is allowed, by its interval or by the forecast."""
+        """Return the error of a patch relative to the allowed error.
+
+        It uses the interval, or the forecast if there is none yet.
+        """
         even = one.places.size / self.inference.alphabet.size
         if one.answer is not None:
             return _excess(one.answer, even, self.error)
         return self.scale * one.forecast / (self.error * max(one.share, even))
 
     def _ask(self, patches: Iterable[_Patch]) -> None:
-        """Ask for the intervals of patches that have none, side by side, and learn how far forecasts are off."""
+        """Compute missing intervals together, and recalibrate the forecasts."""
         asked = [one for one in patches if one.answer is None]
         windows = [self.kind.join(one.places) for one in asked]
         questions = [(self.inference, Question("query", one.query)) for one in windows]
@@ -378,32 +400,31 @@ class _Growth:
             (error_of(one.answer) / one.forecast, one.share) for one in asked if one.answer and one.forecast > 0
         ]
         if sum(share for _, share in self.known) > 0:
-            # The median over people: empty windows, of which there may be many, are forecast badly. Of all that were
-            # asked for: the last are those in place of some that were not told, and by these alone nothing is.
+            # Take the median over people, because forecasts of the many empty windows are poor. Use all intervals so
+            # far: the latest ones alone replace windows that were not resolved, and would bias the scale.
             ratios, shares = np.array(sorted(self.known)).T
             self.scale = float(ratios[np.searchsorted(np.cumsum(shares), shares.sum() / 2)])
 
     def _cut(self, rows: Indices, columns: Indices) -> None:
-        """Cut all into windows that are told, and take these for patches."""
+        """Cut all values into resolved windows, as patches."""
         boxes, size = _Boxes(rows, columns), self.inference.alphabet.size
         forecasts, prices_of = {}, {}
         shares, sizes = (boxes.gather(one) for one in (self.inference.shares, np.ones(size)))
         for shape in boxes.shapes:
-            # How much the share of each box varies over replicates, by the height and breadth of boxes: so many at a
-            # time that their weights take 32 MB.
+            # Spread of each box's share over replicates, by height and breadth. A batch of weights takes 32 MB.
             room = boxes.room(shape)
             most = max(1, 4_000_000 // (size * room[1]))
             parts = [self._spreads(boxes.queries(shape, top, most)) for top in range(0, room[0], most)]
             forecasts[shape] = np.concatenate(parts).reshape(room)
             prices_of[shape] = boxes.sums(shape, shares), boxes.sums(shape, sizes) / size
         found: dict[Box, _Patch] = {}
-        for number in range(4):  # anew where intervals do not tell what was forecast, by forecasts that are stricter
+        for number in range(4):  # cut again with stricter forecasts if intervals are too wide
             prices = {}
             for shape, (held, even) in prices_of.items():
-                # What each box adds to the size of the window that a person is in; no end of it if it is not told.
+                # What each box adds to the average window size over people; `inf` if its share is not resolved.
                 is_told = self.scale * 1.1**number * forecasts[shape] <= self.error * np.maximum(held, even)
                 prices[shape] = np.where(even == 0, 0.0, np.where(is_told, held * even + ONE_MORE, np.inf))
-            for (height, breadth, top, left), one in found.items():  # of these it is known
+            for (height, breadth, top, left), one in found.items():  # these have intervals
                 price = one.share * one.places.size / size + ONE_MORE
                 prices[height, breadth][top, left] = price if self._excess(one) <= 1 else np.inf
             chosen = boxes.cut(prices)
@@ -426,7 +447,7 @@ class _Growth:
                 self.patches[other].around.add(one)
 
     def _join_all(self) -> None:
-        """Join the least known patch that has a neighbour with one, until all seem to be told."""
+        """Join the least resolved patch with a neighbour, until all are resolved."""
         while True:
             open_ones = [key for key, one in self.patches.items() if one.around]
             worst = max(open_ones, key=lambda key: self._excess(self.patches[key]), default=None)
@@ -442,7 +463,7 @@ class _Growth:
             self._unite(worst, others[best], made[best])
 
     def _unite(self, key: int, other: int, made: _Patch) -> int:
-        """Put one patch in the place of two, and return its number."""
+        """Replace two patches by one, and return its number."""
         number = max(self.patches) + 1
         made.around = (self.patches.pop(key).around | self.patches.pop(other).around) - {key, other}
         for neighbour in made.around:
@@ -452,8 +473,11 @@ class _Growth:
         return number
 
     def _join_empty(self) -> bool:
-        """Join neighbours of which neither can be told from nothing; return whether there were any."""
-        # A lower end of one person in ten thousand cannot be told from nothing.
+        """Join neighbours that may both be empty.
+
+        Return whether there were any.
+        """
+        # A lower end of at most one person in ten thousand counts as zero.
         empty = {key for key, one in self.patches.items() if one.answer is not None and one.answer.low <= 1e-4}
         found = False
         while pairs := [(key, other) for key in empty for other in self.patches[key].around & empty]:
@@ -481,26 +505,26 @@ class _Boxes:
 
     @cached_property
     def shapes(self) -> list[tuple[int, int]]:
-        """Heights and breadths, the parts of each before the whole."""
+        """Heights and breadths of boxes, smaller ones first."""
         return [(height, breadth) for height in range(1, self.ends[0] + 1) for breadth in range(1, self.ends[1] + 1)]
 
     def gather(self, numbers: FloatArray) -> FloatArray:
-        """Return the sums over all pieces above and to the left of each corner."""
+        """Return the two-dimensional cumulative sums over all pieces."""
         sums = np.zeros((self.ends[0] + 1, self.ends[1] + 1))
         np.add.at(sums, (self.rows + 1, self.columns + 1), numbers)
         return sums.cumsum(axis=0).cumsum(axis=1)
 
     def room(self, shape: tuple[int, int]) -> tuple[int, int]:
-        """Return in how many rows and columns boxes of a shape can begin."""
+        """Return the number of start rows and columns for a shape."""
         return self.ends[0] - shape[0] + 1, self.ends[1] - shape[1] + 1
 
     def sums(self, shape: tuple[int, int], sums: FloatArray) -> FloatArray:
-        """Return the sum over each box of a shape, from sums up to corners."""
+        """Return the sum over each box, from cumulative sums."""
         height, breadth = shape
         return sums[height:, breadth:] - sums[:-height, breadth:] - sums[height:, :-breadth] + sums[:-height, :-breadth]
 
     def queries(self, shape: tuple[int, int], top: int, most: int) -> FloatArray:
-        """Return the weights of all boxes of a shape that begin in some rows."""
+        """Return the weights of all boxes that begin in some rows."""
         height, breadth = shape
         tops = np.arange(top, min(top + most, self.room(shape)[0]))[:, None]
         lefts = np.arange(self.room(shape)[1])[:, None]
@@ -509,13 +533,16 @@ class _Boxes:
         return (is_row[:, None] & is_column).reshape(-1, self.rows.size).astype(np.float64)
 
     def inside(self, box: Box) -> Indices:
-        """Return the numbers of the values in a box."""
+        """Return the indices of the values in a box."""
         height, breadth, top, left = box
         is_row = (self.rows >= top) & (self.rows < top + height)
         return np.flatnonzero(is_row & (self.columns >= left) & (self.columns < left + breadth))
 
     def cut(self, prices: dict[tuple[int, int], FloatArray]) -> list[Box]:
-        """Return the boxes with the least price together that cuts from side to side make (dynamic programming)."""
+        """Return the cheapest division by cuts from side to side.
+
+        It is found by dynamic programming.
+        """
         best: dict[tuple[int, int], FloatArray] = {}
         cuts: dict[tuple[int, int], Indices] = {}
         for shape in self.shapes:
@@ -539,24 +566,24 @@ class _Boxes:
 
 
 def gather_reports(evidence: Evidence, points: FloatArray, decay: float) -> tuple[Evidence, float] | None:
-    """Return evidence of reports in squares, and the side of these in steps; None where there is no need.
+    """Bin reports in squares, and return the side in steps.
 
-    Where a report is a point of the plane, nearly all of them are distinct, and one maximum of the likelihood takes a
-    product of all values with all reports. Two reports at a distance d tell values apart by nearly the same odds: these
-    differ by 2 d decay nats at most. Those in one small square count as one, as likely as they are on average. What is
-    lost is how they lie within the square. For districts, each known within half of its share, that is nothing that
-    could be seen; other intervals are found from the reports as they are.
+    None if that is not needed. If reports are points of the plane, nearly all are distinct, and one maximum of the
+    likelihood multiplies all values by all reports. The log-likelihood ratios of two reports at distance d differ by at
+    most 2 d decay nats, so those in one small square are counted as one, with their average likelihood. The position
+    within the square is lost, which makes no visible difference to districts known to within half of their share. Other
+    intervals use the reports as they are.
 
-    The points are those of the outputs in steps, and the decay is by how many nats noise falls in one step.
+    `points` are the outputs in steps. `decay` is the number of nats that noise falls in one step.
     """
     values, outputs = evidence.channel.shape
     if not evidence.channel.is_stored or points.shape != (outputs, 2) or values * outputs <= ENOUGH:
         return None
-    # Sides of squares in nats that noise falls along them, doubled until there are few enough, up to one nat. Of
-    # Manhattan at 1 per km they are 250 m for 98,061 reports, half a cell: a maximum takes a fortieth of the time.
+    # Double the side until there are few enough squares, or until noise falls by one nat along it. On Manhattan at 1
+    # per km the side is 250 m for 98,061 reports, half a cell: a maximum takes a fortieth of the time.
     side = 0.125 / decay
     while True:
-        # The number of the square that each point lies in, by their order.
+        # The index of each point's square.
         _, numbers = np.unique(np.floor(points / side), axis=0, return_inverse=True)
         numbers = numbers.reshape(-1).astype(np.int64)
         if values * (int(numbers.max()) + 1) <= ENOUGH or 2 * side * decay > 1.0:

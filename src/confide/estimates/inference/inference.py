@@ -32,93 +32,100 @@ from confide.values.geometry import LARGEST_LATTICE
 from confide.values.queries import Query, as_weights, describe_query, remark_on, weigh
 
 Inferences = Sequence["Inference"]
-"""The inference that each question is asked of."""
+"""The inference that answers each question."""
 
 Weights = Sequence[FloatArray]
-"""The weight of each value, question by question; inferences may have different values."""
+"""The weight of each value, by question; inferences may have different alphabets."""
 
 Ends = FloatArray | None
-"""A lower and an upper end for each question, one row each; None where nothing is known of them."""
+"""A lower and an upper end, one row a question; None if unknown."""
 
 Answer = Callable[[FloatArray], FloatArray]
-"""Takes a stack of distributions, one a row, to the answers that they give: one row each, a column a question."""
+"""Maps distributions, one a row, to their answers: one row each, one column a question."""
 
 SHARES = (0.0, 1.0)
-"""The limits of a query that asks for some values and not for others."""
+"""The limits of a query that selects values."""
 
 ENOUGH_VALUES = 800_000
-"""Values of all replicates together past which there are fewer: 8 of 100,000 values each, at two seconds a maximum."""
+"""Most values in all replicates together: 8 replicates of 100,000 values take two seconds each."""
 
 FEWEST = 40
-"""Replicates below which an error that 95 % do not exceed is little more than the largest of them."""
+"""Fewest replicates: with fewer, the 95 % quantile of errors is little more than the largest error."""
 
 
 class Basis(ABC):
-    """Basis of an interval, which finds its ends: a frozen value that holds its settings and nothing else."""
+    """How an interval is computed: a frozen value with its settings."""
 
     looks_around: ClassVar[bool] = False
-    """Whether it considers, on an unbounded alphabet, more values than the likely ones that the method was given."""
+    """Whether, on an unbounded alphabet, it also considers values around the likely ones."""
 
     @abstractmethod
     def ends(
         self, inferences: Inferences, weights: Weights, level: float, limits: Ends = None, known: Ends = None
     ) -> FloatArray:
-        """Return the lower and the upper end for each of many linear queries, one row each.
+        """Return the ends of many linear queries, one row each.
 
         Parameters
         ----------
         inferences, weights
-            Of each query, the inference that is asked and the weight of each value there.
+            For each query, its inference and the weight of each value there.
         level
-            How often each interval holds the truth.
+            Coverage of each interval.
         limits
-            The least and the greatest weight of any value, one row a query, where there are others than those of the
-            inference.
+            The least and the greatest weight of any value, one row a query, if values beyond those of the inference
+            exist.
         known
-            Ends that hold in any case, one row a query: those within them need not be found to the last digit.
+            Ends that the interval includes anyway, one row a query. Ends within them need not be exact.
         """
 
     @abstractmethod
     def band(self, inference: Inference, level: float, known: Ends = None) -> FloatArray:
-        """Return the lower and the upper end for each value by itself, one row each; `known` as in :meth:`ends`."""
+        """Return the ends for each value, one row each.
+
+        `known` is as in :meth:`ends`.
+        """
 
     @abstractmethod
     def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
-        """Return the ends for the values below or at which these shares of people lie, one row each."""
+        """Return the ends of many quantiles, one row each.
+
+        A quantile is the lowest value at or below which its share of people lies.
+        """
 
     @abstractmethod
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
-        """Return about how wide the interval of each of many queries is, for the widest to be asked for.
+        """Return the approximate interval width of each of many queries.
 
-        A query is a row of weights for the values that the method was given.
+        A query is a row of weights for the values that the method was given. The search for windows scales these to
+        forecast errors.
         """
 
     @abstractmethod
     def explain(self, inference: Inference, level: float) -> str:
-        """Say in a sentence what the ends rest on."""
+        """Return a sentence on how the ends were computed."""
 
 
 @dataclass(frozen=True)
 class Likelihood(Basis):
-    """Likelihood interval: the answers of all distributions that explain the reports nearly as well as the best one.
+    """Likelihood interval: answers of all distributions with near-maximal likelihood.
 
-    It assumes nothing of the truth and does not depend on the method. Questions over many values get honest, useful
-    intervals; single values under strong noise get honest and very wide ones.
+    It assumes nothing about the truth and does not depend on the method. For questions over many values the intervals
+    are useful. For single values under strong noise they are valid but very wide.
 
-    Two kinds of distributions count: those whose log-likelihood is near the highest, and, of those that have people at
-    as few values as the reports can be explained by, the ones near the highest among these (see
-    `region.py`). Ends are those of one set of distributions, so they are coherent: a set of values never
-    has an end inside that of a smaller one, and complements mirror each other.
+    The region has two parts (see `region.py`). The first has the distributions whose log-likelihood is near the
+    maximum. The second has those on as few values as can explain the reports, with a log-likelihood near the maximum on
+    these values. Both parts are sets of distributions, so ends are coherent: a set of values never has an end inside
+    that of a smaller set, and complements mirror each other.
 
-    Under randomized response ends come from unbiased shares instead, for there the maximum of the likelihood is biased
-    where many values are empty (see `unbiased.py`); on a line they are coherent for tails.
+    Under randomized response the ends come from unbiased shares instead, because there the maximum-likelihood estimate
+    is biased if many values are empty (see `unbiased.py`). On a line these ends are coherent for tails.
 
     Parameters
     ----------
     replicates
-        How often reports are drawn to see which of many questions vary most, for the resolution; ends need none.
+        Number of bootstrap replicates that forecast the errors of windows. Ends need none.
     seed
-        What they are drawn with.
+        Seed of the replicates.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -139,7 +146,7 @@ class Likelihood(Basis):
     def ends(
         self, inferences: Inferences, weights: Weights, level: float, limits: Ends = None, known: Ends = None
     ) -> FloatArray:
-        """Search the paths of all queries together."""
+        """Follow the paths of all queries together."""
         if limits is None:
             limits = np.array([(one.min(), one.max()) for one in weights])
         known = np.tile([math.inf, -math.inf], (len(weights), 1)) if known is None else known
@@ -150,7 +157,7 @@ class Likelihood(Basis):
             else:
                 others.append(place)
         some = [inferences[place] for place in others]
-        # The highest answer is less the lowest to the query with all signs turned: both are looked for at once.
+        # The highest answer is minus the lowest answer to the negated query, so one search finds both.
         both = [sign * weights[place] for sign in (1, -1) for place in others]
         least, reached = (np.concatenate([one[others, 0], -one[others, 1]]) for one in (limits, known))
         low, high = self._lowest([*some, *some], both, level, least, known=reached).reshape(2, -1)
@@ -166,9 +173,12 @@ class Likelihood(Basis):
         enough: FloatArray | float = math.inf,
         known: FloatArray | float = math.inf,
     ) -> FloatArray:
-        """Return the lower ends alone; or whether each reaches `enough`, or something above `known` where it does."""
-        # Each question is asked among all values and, off the line, among as few as explain the reports. Values that an
-        # inference does not consider, which may weigh least, are none of these few.
+        """Return the lower ends alone.
+
+        With `enough`, an end only needs to be on the right side of it. With `known`, any end at or above it will do.
+        """
+        # Each question is asked over all values and, except on a line, over the few values that explain the reports.
+        # Values that an inference does not consider may have the least weight; they are not among these few.
         parts = []
         for place, inference in enumerate(inferences):
             if not is_unbiased(inference.evidence):
@@ -190,8 +200,8 @@ class Likelihood(Basis):
         return np.asarray(np.maximum(found, least))
 
     def band(self, inference: Inference, level: float, known: Ends = None) -> FloatArray:
-        """Ask for each value that the method was given."""
-        # A hundred values at a time: enough for the products to be large.
+        """Query each value that the method was given."""
+        # A hundred values at a time keep the matrix products large.
         found = []
         for some in np.array_split(inference.likely, -(-inference.likely.size // 100)):
             weights = np.zeros((some.size, inference.alphabet.size))
@@ -202,7 +212,11 @@ class Likelihood(Basis):
         return np.concatenate(found)
 
     def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
-        """Look for the values at which the share below can be high enough, and cannot be too low."""
+        """Find the values where the share below meets the quantile's share.
+
+        The lower end is the first value at which the share can be high enough. The upper end is the first at which it
+        cannot be too low.
+        """
         wanted = np.array(shares)
 
         def is_enough(which: Indices, signs: FloatArray, weights: list[FloatArray]) -> NDArray[np.bool_]:
@@ -215,14 +229,17 @@ class Likelihood(Basis):
         return quantile_ranges(inferences, shares, is_enough)
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:  # noqa: ARG002
-        """Return the spread of the answers of the best explanation over its replicates."""
+        """Return the standard deviation of each answer over bootstrap replicates.
+
+        Replicates are drawn from the maximum-likelihood estimate and solved by maximum likelihood.
+        """
         family = inference.best_family(self.drawn(inference), self.seed)
         errors = inference.spread(family.answers - family.source)[:, inference.likely] @ queries.T
         spreads: FloatArray = np.sqrt((errors**2).mean(axis=0))
         return spreads
 
     def explain(self, inference: Inference, level: float) -> str:
-        """Say which distributions count."""
+        """Return a sentence on which distributions count."""
         among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
         if is_unbiased(inference.evidence):
             return (
@@ -237,28 +254,29 @@ class Likelihood(Basis):
         )
 
     def drawn(self, inference: Inference) -> int:
-        """Return how many replicates are drawn: by the number of values, not by a clock, so that it is always so.
+        """Return the number of replicates, by the number of values.
 
-        Eight however many values there are: they only say which of many questions vary most.
+        It does not depend on time, so results are reproducible. At least eight are drawn; they only forecast the errors
+        of windows.
         """
         return min(self.replicates, max(8, ENOUGH_VALUES // inference.alphabet.size))
 
 
 @dataclass(frozen=True)
 class Bootstrap(Basis):
-    """Answers of the method to new reports (parametric bootstrap), with its bias counted in.
+    """Parametric bootstrap of the method, which includes its bias.
 
-    Reports are drawn anew from the estimate and from the distribution that explains the reports best, and solved again.
-    The interval reaches as far to both sides of the estimate as the larger error of the two. Where a report can be what
-    no channel lists, as with RAPPOR, reports are redrawn from the reports instead, once. It is much narrower than
-    what the likelihood alone allows, and holds as far as the truth is no rougher than the method believes.
+    New reports are drawn from the estimate and from the maximum-likelihood estimate, and solved again. The larger of
+    the two errors is the half-width of the interval. If outputs cannot be listed, as with RAPPOR, reports are resampled
+    once from the observed ones. Intervals are much narrower than those of the likelihood. They are valid if the truth
+    is about as smooth as the method assumes.
 
     Parameters
     ----------
     replicates
-        How often reports are drawn from each of the two.
+        Number of replicates from each of the two.
     seed
-        What they are drawn with: the same seed gives the same interval.
+        Seed of the replicates: the same seed gives the same interval.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -282,7 +300,7 @@ class Bootstrap(Basis):
         limits: Ends = None,
         known: Ends = None,  # noqa: ARG002
     ) -> FloatArray:
-        """Go as far to both sides of each answer as replicates err."""
+        """Take the error of the replicates as half-width."""
         found = []
         for place, (inference, one) in enumerate(zip(inferences, weights, strict=True)):
             now = float(one @ inference.distribution)
@@ -292,12 +310,12 @@ class Bootstrap(Basis):
         return np.array(found).reshape(-1, 2)
 
     def band(self, inference: Inference, level: float, known: Ends = None) -> FloatArray:  # noqa: ARG002
-        """Do the same for each value."""
+        """Return the same for each value."""
         half, now = self._half_widths(inference, inference.spread, level), inference.spread(inference.distribution)
         return np.stack([np.maximum(now - half, 0.0), np.minimum(now + half, 1.0)], axis=1)
 
     def quantile_ends(self, inferences: Inferences, shares: Sequence[float], level: float) -> FloatArray:
-        """Do the same for quantiles of the replicates."""
+        """Return the same for quantiles of the replicates."""
         found = []
         for inference, share in zip(inferences, shares, strict=True):
 
@@ -310,11 +328,11 @@ class Bootstrap(Basis):
         return np.array(found).reshape(-1, 2)
 
     def spreads(self, inference: Inference, queries: FloatArray, level: float) -> FloatArray:
-        """Return the errors of the replicates."""
+        """Return the half-width of each query."""
         return self._half_widths(inference, lambda theta: inference.spread(theta) @ queries.T, level)
 
     def explain(self, inference: Inference, level: float) -> str:  # noqa: ARG002 (one contract)
-        """Say where replicates come from, and what is believed."""
+        """Return a sentence on the replicates and their assumption."""
         is_plain, solved = inference.method.reaches_maximum, f"each solved again by {inference.method.name}"
         drawn, seed = f"{self.replicates:,} replicates", f"(seed {self.seed})"
         if not inference.is_redrawn_from_sources:
@@ -334,7 +352,7 @@ class Bootstrap(Basis):
     def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:
         """Return the larger error of the two sources, one a question."""
         needed = replicates_for(level)
-        if self.replicates < needed:  # a level that they cannot tell from certainty
+        if self.replicates < needed:  # too few for this level
             raise InvalidParameterError(
                 f"A level of {percent(level)} takes at least {needed:,} replicates; got {self.replicates:,}. Use "
                 f"Bootstrap({needed}), or Likelihood(), which takes any level."
@@ -345,7 +363,9 @@ class Bootstrap(Basis):
 
 
 def replicates_for(level: float) -> int:
-    """Return how many replicates it takes for their largest error to be beaten no more often than the level allows.
+    """Return the number of replicates that a level needs.
+
+    With that many, the largest error is exceeded no more often than the level allows.
 
     >>> replicates_for(0.95), replicates_for(0.999)
     (19, 999)
@@ -354,7 +374,9 @@ def replicates_for(level: float) -> int:
 
 
 def allowed_fall(level: float) -> float:
-    """Return by how many nats the log-likelihood may fall: half the chi-squared quantile with one degree of freedom.
+    """Return the drop of the log-likelihood that a level allows.
+
+    It is in nats: half the chi-squared quantile with one degree of freedom.
 
     >>> round(allowed_fall(0.95), 4)
     1.9207
@@ -363,12 +385,12 @@ def allowed_fall(level: float) -> float:
 
 
 def standard_errors(level: float) -> float:
-    """Return how many standard errors to each side hold a Gaussian error that often.
+    """Return the two-sided normal quantile of a level.
 
     >>> round(standard_errors(0.95), 2)
     1.96
     """
-    # From below, where a level next to 1 still leaves something.
+    # Computed from the lower tail, which stays exact for levels near 1.
     return -NormalDist().inv_cdf((1 - level) / 2)
 
 
@@ -379,16 +401,16 @@ class Family:
     Attributes
     ----------
     source
-        The distribution that took the place of the truth.
+        The distribution that replaced the truth.
     answers
-        What the method recovered, one row a replicate.
+        The estimates, one row a replicate.
     """
 
     source: FloatArray
     answers: FloatArray
 
     def half_width(self, answer: Answer, level: float) -> FloatArray:
-        """Return the error that a share of `level` of the replicates does not exceed, one a question."""
+        """Return the `level` quantile of the replicates' errors, one a question."""
         errors = np.abs(answer(self.answers) - answer(self.source[None, :]))
         half: FloatArray = np.quantile(errors, level, axis=0, method="higher")
         return half
@@ -397,13 +419,13 @@ class Family:
 def draw_family(
     parts: Sequence[Evidence], method: Method, pilot: Solution, source: FloatArray, count: int, seed: int
 ) -> Family:
-    """Draw the reports of every group anew, as many as there were, and solve them again (parametric bootstrap).
+    """Draw new reports of every group and solve them (parametric bootstrap).
 
-    The pilot is what the method made of the reports themselves.
+    Each replicate has as many reports as there were. `pilot` is the solution from the reports themselves.
     """
     generator, drawn = np.random.default_rng(seed), []
     for part in parts:
-        # Where the channel knows only the reports seen, they are drawn from these.
+        # If the channel has only the observed outputs, resample these.
         shares = np.maximum(part.channel.push(source) if is_complete(part) else part.frequencies, 0.0)
         drawn.append(generator.multinomial(max(1, round(part.total)), shares / shares.sum(), size=count))
     counts = np.concatenate(drawn, axis=1).astype(np.float64)
@@ -412,38 +434,41 @@ def draw_family(
 
 
 def is_complete(evidence: Evidence) -> bool:
-    """Whether the channel has every output that a report can be, unscaled: probabilities over them sum to one."""
+    """Whether the channel has every possible output, unscaled.
+
+    Then each row sums to one.
+    """
     sums = evidence.channel.pull(np.ones(evidence.channel.shape[1]))
     # Rows of a hundred thousand outputs sum to 1 within 1e-15, on a line and on a plane.
     return bool(np.abs(sums - 1).max() <= 1e-9)
 
 
 LONGEST_LINE = 100_000
-"""Values on a line up to which surroundings are added."""
+"""Most values on a line, surroundings included."""
 
 LARGEST_PLANE = 20_000
-"""Cells of a plane up to which they are."""
+"""Most cells of a plane, surroundings included."""
 
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """The likely values with those around them, where the alphabet is unbounded.
+    """The likely values of an unbounded alphabet, with values around them.
 
-    The highest likelihood is reached among the likely values, but a distribution that explains the reports nearly as
-    well may give shares to others. On a line, a value d steps beyond all reports explains each of them by the same
-    factor e^(-decay d) less well than the outermost likely value does. So values are looked at up to where that factor
-    is next to nothing. Whatever lies farther out explains no report, and only matters if a query asks for it.
+    The maximum of the likelihood lies on the likely values, but a distribution with nearly the same likelihood may have
+    shares elsewhere. On a line, a value d steps beyond all reports explains each of them less well than the outermost
+    likely value, by the factor e^(-decay d). Values are added until this factor is negligible. Values farther out
+    explain no report and matter only if a query selects them.
 
     Attributes
     ----------
     alphabet
-        All of them.
+        All these values.
     likely
-        The numbers that the likely values have among them.
+        The indices of the likely values among them.
     far
-        Values so far out that they explain nothing, in every direction.
+        Values too far out to explain any report, in every direction.
     steps, wanted
-        How far around the likely values these are, and how far they should be.
+        How many steps were added around the likely values, and how many were needed.
     """
 
     alphabet: Alphabet
@@ -453,13 +478,13 @@ class Surroundings:
     wanted: int
 
     def spread(self, distribution: FloatArray) -> FloatArray:
-        """Return a distribution over the likely values as one over all: zero elsewhere."""
+        """Extend a distribution over likely values by zeros to all."""
         full: FloatArray = np.zeros(self.alphabet.size)
         full[self.likely] = distribution
         return full
 
     def explain(self) -> str:
-        """Say which values were considered, and why no other."""
+        """Return a sentence on the values that were considered."""
         words = f"the values that were considered, {self.alphabet!r}"
         if self.steps < self.wanted:
             return (
@@ -477,15 +502,15 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
     likely
         The likely values, a part of an unbounded alphabet.
     decay
-        By how many nats a step takes a value away from what it explains; None where that is not known.
+        Nats that noise falls in one step; None if unknown.
     reports
-        How many different ones there are.
+        Number of distinct reports.
 
     >>> from confide import Integers
     >>> surround(Integers(3, 9), decay=1.0, reports=4).alphabet
     Integers(-7, 19)
     """
-    # A value is left out if it explains each report by more than ten nats less than the nearest likely value does.
+    # Leave out a value that explains each report by more than ten nats less than the nearest likely value.
     wanted = 0 if decay is None else math.ceil(10.0 / decay)
     if isinstance(likely.geometry, LineGeometry):
         low, high = likely.span
@@ -508,7 +533,7 @@ def _around_box(likely: Grid, wanted: int, reports: int) -> Surroundings:
     steps = max(0, bisect_right(range(wanted + 1), largest, key=cells) - 1)
     shape = likely.rows + 2 * steps, likely.columns + 2 * steps
     box = likely if steps == 0 else likely.window(likely.first_row - steps, likely.first_column - steps, *shape)
-    # Cells far out to all eight sides: of every row and every column of the box, and beyond its corners.
+    # Cells far out on all eight sides: for every row and column of the box, and beyond its corners.
     ends = (1 - LARGEST_LATTICE, LARGEST_LATTICE - 1)
     beside = [box.window(box.first_row, end, box.rows, 1) for end in ends]
     above = [box.window(end, box.first_column, 1, box.columns) for end in ends]
@@ -518,7 +543,10 @@ def _around_box(likely: Grid, wanted: int, reports: int) -> Surroundings:
 
 
 def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
-    """Return what lies around each of a few values on a long line; scattered cells of a plane as they are."""
+    """Return the neighbourhoods of a few values on a long line.
+
+    Scattered cells of a plane get no neighbourhood.
+    """
     whole, values = likely.selected_from, likely.decode(np.arange(likely.size))
     if whole is None or not isinstance(whole.geometry, LineGeometry):
         return Surroundings(likely, np.arange(likely.size), (), 0, wanted)
@@ -530,27 +558,27 @@ def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
 
 
 FEW_VALUES = 150
-"""Values up to which the likelihood is asked for each of them unbidden: two searches of a few maxima each."""
+"""Most values with likelihood intervals by default: each takes two searches of a few maxima."""
 
 DIFFERENT = 1e-6
-"""Best explanations give different answers if these differ by more than this share of the query's range."""
+"""Maximum-likelihood estimates differ if their answers differ by more than this share of the query's range."""
 
 MANY = "many distributions explain the reports best"
 
 IsEnough = Callable[[Indices, FloatArray, list[FloatArray]], NDArray[np.bool_]]
-"""Takes places of quantiles, signs and queries to whether each share can be high enough (-1), or must be (1)."""
+"""Maps indices, signs and queries to whether each share can be high enough (-1), or must be (1)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked: the answer to a linear query, the mean of the values, or a quantile of theirs.
+    """A question: a linear query, the mean, or a quantile.
 
     Attributes
     ----------
     kind
-        Which of the three.
+        Kind of question.
     query, name
-        The query, and what a value is called in it; any name if left out.
+        The query, and the name of a value in it; any name if left out.
     share
         The share of people at or below the quantile.
     """
@@ -563,29 +591,28 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """An estimate with the reports it came from.
+    """An estimate with its evidence.
 
     Attributes
     ----------
     alphabet
         The values.
     parts
-        The reports of each group of people, laid against their channel.
+        The evidence of each group: reports with their channel.
     solution, method
-        What was recovered, and how.
+        The solution, and the method that found it.
     channel
-        The mechanism's own channel, with all outputs; None where they are unbounded.
+        The mechanism's channel with all outputs; None if these are unbounded.
     surroundings
-        On an unbounded alphabet, where the values are the likely ones and others around them: which are which.
+        On an unbounded alphabet, if the values include surroundings: which values are likely.
     wide
-        On an unbounded alphabet, where the values are the likely ones alone: the same with their surroundings, for
-        bases that look around.
+        On an unbounded alphabet, if the values are the likely ones alone: the same inference with surroundings.
     mixture, premise
-        Under a shape: its components, whose shares the parts and the solution are about, and what it says, in words.
-        Weights of values are lifted to those of components; all else is as without.
+        Under a shape: its components, and the assumption in words. Parts and solution are about the shares of these
+        components. Weights of values are lifted to weights of components.
     rivals
-        Under a shape that is many in one, such as a peak anywhere: what the reports say of each of the others. Where
-        one explains the reports nearly as well, intervals hold its ends too.
+        Under a union of shapes, such as a peak anywhere: the inference for each of the other shapes. Intervals also
+        include the ends of those that explain the reports nearly as well.
     """
 
     alphabet: Alphabet
@@ -607,16 +634,22 @@ class Inference:
         return self.solution.distribution
 
     def lift(self, weights: FloatArray) -> FloatArray:
-        """Return weights of values as those of what the solution has shares of: of components, under a shape."""
+        """Return weights of values as weights of the solution's components.
+
+        Without a shape they are the same.
+        """
         return weights if self.mixture is None else self.mixture.gather(weights)
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Return shares, one row each or one in all, as shares of values."""
+        """Return shares of components as shares of values.
+
+        `shares` is one row or several.
+        """
         return shares if self.mixture is None else self.mixture.spread(shares)
 
     @cached_property
     def shares(self) -> FloatArray:
-        """The estimate as the share of each value."""
+        """The estimated share of each value."""
         return self.spread(self.distribution)
 
     @cached_property
@@ -626,16 +659,19 @@ class Inference:
 
     @cached_property
     def region(self) -> Region:
-        """The distributions that explain the reports nearly as well as the best one."""
+        """The distributions with near-maximal likelihood."""
         return Region.of(self.evidence)
 
     def unbiased(self, level: float) -> Unbiased:
-        """Return the ends from unbiased shares; see :mod:`confide.estimates.inference.unbiased`."""
+        """Return the ends from unbiased shares.
+
+        See :mod:`confide.estimates.inference.unbiased`.
+        """
         return self._unbiased.setdefault(level, Unbiased(self.evidence, level))
 
     @cached_property
     def best_set(self) -> MaximumSet | None:
-        """All distributions that explain the reports best; None where there are too many values to find out."""
+        """All maximum-likelihood estimates; `None` if there are too many values."""
         try:
             return maximum_set_of(self.evidence, self.alphabet)
         except InvalidParameterError:
@@ -643,22 +679,31 @@ class Inference:
 
     @cached_property
     def open_set(self) -> MaximumSet | None:
-        """The same where they are several; None where there is one alone, or too many values to find out."""
-        # Under a shape other components may give the same shares, and the likelihood looks at all.
+        """All maximum-likelihood estimates, if there are several.
+
+        None if there is only one, or if there are too many values to decide.
+        """
+        # Under a shape, different components may give the same shares, and the likelihood region includes all.
         if self.mixture is not None or _is_plainly_unique(self.evidence, self.region):
             return None
         return None if self.best_set is None or self.best_set.dimension == 0 else self.best_set
 
     def open_answers(self, weights: FloatArray) -> tuple[float, float] | None:
-        """Return the lowest and the highest answer among all best explanations, where they differ."""
+        """Return the range of answers over all maximum-likelihood estimates.
+
+        None if they agree.
+        """
         if self.open_set is None:
             return None
         low, high = self.open_set.bounds(weights).tolist()
         return (low, high) if high - low > DIFFERENT * float(np.ptp(weights)) else None
 
     def open_quantiles(self, share: float) -> tuple[float, float] | None:
-        """Return the lowest and the highest quantile among all best explanations, where they differ."""
-        best, reached = self.open_set, share - DIFFERENT  # shares that differ by what programs leave open are the same
+        """Return the range of quantiles over all maximum-likelihood estimates.
+
+        None if they agree.
+        """
+        best, reached = self.open_set, share - DIFFERENT  # the tolerance of linear programs
         if best is None:
             return None
 
@@ -671,19 +716,22 @@ class Inference:
 
     @cached_property
     def is_redrawn_from_sources(self) -> bool:
-        """Whether any group's reports can be drawn from a distribution; if not, they are drawn from the reports."""
+        """Whether replicates can be drawn from a distribution.
+
+        If not, they are resampled from the reports.
+        """
         return any(is_complete(part) for part in self.parts)
 
     def usual_basis(self, level: float) -> Basis:
         """Return the default basis for intervals of single values.
 
-        The likelihood for a method that believes nothing, and under randomized response, which blurs no value into its
-        neighbours: there it is as narrow, holds more often and has a closed form. Also where the level takes more
-        replicates than anyone waits for.
+        It is the likelihood for methods without a smoothness assumption and for shapes, on few values, and under
+        randomized response, which does not mix neighbours: there it is as narrow, covers more often and has a closed
+        form. It is also the likelihood if the level needs too many replicates. Otherwise it is the bootstrap.
         """
         check_level("level", level)
         is_few = (self.method.reaches_maximum or self.mixture is not None) and self.alphabet.size <= FEW_VALUES
-        # With 150 replicates the ends of a band are off by a thirteenth, by chance.
+        # With 150 replicates the ends of a band have a sampling error of 8 %.
         usual = Bootstrap().replicates if self.alphabet.size <= FEW_VALUES else 150
         replicates = max(usual, replicates_for(level))
         if is_few or self.evidence.channel.keep_and_other is not None or replicates > 2000:
@@ -691,7 +739,11 @@ class Inference:
         return Bootstrap(replicates)
 
     def families(self, count: int, seed: int) -> list[Family]:
-        """Return replicates of the reports, solved again by the method: from the estimate, and from the best."""
+        """Return bootstrap replicates, solved by the method.
+
+        One family is drawn from the estimate. Another is drawn from the maximum-likelihood estimate, unless the method
+        reaches that.
+        """
         clipped = np.maximum(self.distribution, 0.0)  # raw inversion may leave negative entries
         sources = [clipped / float(clipped.sum())]
         if not self.method.reaches_maximum:
@@ -699,14 +751,18 @@ class Inference:
         return self._draw("method", self.method, sources, count, seed)
 
     def best_family(self, count: int, seed: int) -> Family:
-        """Return replicates of the reports, drawn from their best explanation, with the best explanation of each.
+        """Return bootstrap replicates, solved by maximum likelihood.
 
-        These are found to a hundredth of a nat: their average is all that is wanted.
+        They are drawn from the maximum-likelihood estimate. Each maximum is found to a hundredth of a nat, because only
+        their average is used.
         """
         return self._draw("best", MLE(tolerance=0.01), [self.region.best], count, seed)[0]
 
     def _draw(self, name: str, method: Method, sources: list[FloatArray], count: int, seed: int) -> list[Family]:
-        """Draw once, and keep. Where reports are drawn from reports, errors from every source are those of one draw."""
+        """Draw the replicates once, and keep them.
+
+        If reports are resampled, all sources share one draw.
+        """
         if (name, count, seed) not in self._drawn:
             drawn = sources if self.is_redrawn_from_sources else sources[:1]
             families = [draw_family(self.parts, method, self.solution, one, count, seed) for one in drawn]
@@ -716,16 +772,19 @@ class Inference:
 
     @cached_property
     def _falls(self) -> list[tuple[float, Inference]]:
-        """By how much the best of each rival explains the reports worse, the least first.
+        """The rivals, and how far each best log-likelihood is lower.
 
-        The first have most to say on ends, and others less to add.
+        The nearest rival comes first: it moves the ends most.
         """
         highest = self.region.highest_likelihood
         pairs = [(highest - one.evidence.log_likelihood(one.distribution), one) for one in self.rivals]
         return sorted(pairs, key=lambda pair: pair[0])
 
     def near_rivals(self, level: float, basis: Basis) -> list[Inference]:
-        """Return the rivals that explain the reports so well that they count; none for the bootstrap."""
+        """Return the rivals within the allowed drop of the log-likelihood.
+
+        There are none for the bootstrap.
+        """
         if not self.rivals or isinstance(basis, Bootstrap):
             return []
         return [one for fall, one in self._falls if fall <= allowed_fall(level)]
@@ -747,7 +806,7 @@ class Inference:
         low, high = basis.band(considered, level, known).T
         words, best = basis.explain(considered, level), self.open_set
         if best is not None:
-            # Where the shares of all best explanations would take long, bounds on them.
+            # If the exact ranges would take long, use bounds on them.
             ends = (best.lowest, best.highest) if best.is_small else bounded_shares(self.evidence, best)
             if float((ends[1] - ends[0]).max()) > DIFFERENT:
                 undetermined, low, high = ends, np.minimum(low, ends[0]), np.maximum(high, ends[1])
@@ -759,17 +818,19 @@ class Inference:
 
     @cached_property
     def _as_distribution(self) -> FloatArray:
-        """The estimate as a distribution over values: raw inversion may leave negative entries."""
+        """The estimate without negative entries, which raw inversion may leave."""
         clipped = np.maximum(self.shares, 0.0)
         return clipped / float(clipped.sum())
 
     def exact_width(self, weights: FloatArray, limits: tuple[float, float], level: float) -> float:
-        """Return the width of a linear query's interval if the same people had sent true values.
+        """Return the interval width that true values would give.
+
+        The same people are assumed to send their true values.
 
         Parameters
         ----------
         weights
-            The weight of each value, before any shape.
+            The weight of each value, not of components.
         limits
             The least and the greatest weight of any value.
         """
@@ -780,40 +841,44 @@ class Inference:
     def _width_with_true_values(
         self, variance: FloatArray | float, limits: tuple[float, float], level: float
     ) -> FloatArray:
-        """Return widths of a normal interval, or of the likelihood's if nobody or everybody has the value.
+        """Return the widths of intervals from true values.
 
-        `evidence.total` counts people: with permanent noise it is thinned by how often one person may report.
+        They are normal intervals, or likelihood intervals if nobody or everybody has the value. `evidence.total` counts
+        people: with permanent noise it is divided by how often one person may report.
         """
         people = self.evidence.total
-        # A share that none of n people is counted in explains them less well by -n log(1 - share) nats.
+        # If none of n people has the value, a positive share lowers the log-likelihood by -n log(1 - share) nats.
         least = (limits[1] - limits[0]) * -math.expm1(-allowed_fall(level) / people)
         return np.maximum(2 * standard_errors(level) * np.sqrt(np.asarray(variance) / people), least)
 
     def exact_quantile_width(self, share: float, level: float) -> float:
-        """Return the width of a quantile's interval if the same people had sent true values.
+        """Return the width of a quantile's interval from true values.
 
-        The ends are the order statistics that a test of "this share lies at or below" does not reject.
+        The ends are the order statistics at which a test of "this share lies at or below" does not reject.
         """
         error = standard_errors(level) * math.sqrt(share * (1 - share) / self.evidence.total)
         low, high = (self._quantile(self._as_distribution, end) for end in (share - error, share + error))
         return high - low
 
     def seen_by(self, basis: Basis) -> Inference:
-        """Return the same with the surroundings of the likely values, where there are such and the basis looks."""
+        """Return the inference with surroundings, if the basis uses them."""
         return self.wide if self.wide is not None and basis.looks_around else self
 
     @property
     def likely(self) -> Indices:
-        """The numbers of the values that the method was given."""
+        """The indices of the values that the method was given."""
         return np.arange(self.alphabet.size) if self.surroundings is None else self.surroundings.likely
 
     def weigh(self, query: Query, name: str | None, basis: Basis) -> tuple[FloatArray, tuple[float, float]]:
-        """Return the weight of each value that is considered, and the least and the greatest weight of any value."""
+        """Return the weights of a query, and their limits.
+
+        The limits are the least and the greatest weight of any value, also of those not considered.
+        """
         around = self.seen_by(basis).surroundings
         if around is None:
             weights = as_weights(query, self.alphabet, name) if self.wide is None else weigh(query, self.alphabet, name)
         elif not isinstance(query, str) and not callable(query):
-            weights = around.spread(as_weights(query, self.alphabet))  # values that are not named count for nothing
+            weights = around.spread(as_weights(query, self.alphabet))  # values without a given weight get 0
         else:
             weights = weigh(query, around.alphabet, name)
             if _is_choice(weights):
@@ -822,43 +887,43 @@ class Inference:
 
     @cached_property
     def numbers(self) -> FloatArray:
-        """The values as numbers; an error where they are none."""
+        """The values as numbers; an error if they are none."""
         if not self.alphabet.has_numbers:
             raise InvalidParameterError(self.alphabet._no_mean.format(self.alphabet))
         return self.alphabet.decode(np.arange(self.alphabet.size)).astype(np.float64)
 
     def quantile_of(self, theta: FloatArray, share: float) -> float:
-        """Return a quantile of a distribution, given as the shares that the method estimates."""
+        """Return a quantile of a distribution, given as shares of components."""
         return self._quantile(self.spread(theta), share)
 
     def _quantile(self, shares: FloatArray, share: float) -> float:
         values, order = np.sort(self.numbers), np.argsort(self.numbers, kind="stable")
         below = np.cumsum(shares[order])
-        # A share that is met but for rounding is met.
+        # Allow for rounding.
         return float(values[min(int(np.searchsorted(below, share - 1e-12)), values.size - 1)])
 
     def below(self, place: int) -> FloatArray:
-        """Return the query for the values up to one, by its place in their order."""
+        """Return the query for all values up to a rank."""
         weights = np.zeros(self.alphabet.size)
         weights[np.argsort(self.numbers, kind="stable")[: place + 1]] = 1.0
         return self.lift(weights)
 
 
 Asked = Sequence[tuple[Inference, Question]]
-"""Questions, each with the inference that it is asked of, such as that of a group."""
+"""Questions, each with its inference, such as that of a group."""
 
 
 def ask(asked: Asked, level: float, basis: Basis | None = None) -> list[Interval]:
-    """Return the answers to many questions, each with its interval; they are searched for side by side.
+    """Answer many questions together, each with its interval.
 
     Parameters
     ----------
     asked
-        The questions.
+        The questions, each with its inference.
     level
-        The share of surveys, were they repeated, whose interval holds the truth.
+        The coverage: the share of repeated surveys whose interval covers the truth.
     basis
-        What intervals rest on: :class:`Likelihood` if left out.
+        How intervals are computed: :class:`Likelihood` if left out.
     """
     check_level("level", level)
     chosen = check_basis(basis, Likelihood())
@@ -875,9 +940,12 @@ def ask(asked: Asked, level: float, basis: Basis | None = None) -> list[Interval
 
 
 def _answers(asked: Asked, level: float, basis: Basis, known: FloatArray | None = None) -> list[Interval]:
-    """Return the answers, without rivals; `known` as in :meth:`Basis.ends`."""
+    """Return the answers without rivals.
+
+    `known` is as in :meth:`Basis.ends`.
+    """
     if isinstance(basis, Likelihood):
-        # The best explanations of all groups, side by side over each channel.
+        # Find the maximum-likelihood estimates of all groups together, by channel.
         seen = {id(one): one for one in (inference.seen_by(basis) for inference, _ in asked)}
         missing = [one for one in seen.values() if "region" not in vars(one)]
         for one, region in zip(missing, Region.of_all([one.evidence for one in missing]), strict=True):
@@ -892,7 +960,7 @@ def _answers(asked: Asked, level: float, basis: Basis, known: FloatArray | None 
 
 
 def _linear_answers(asked: Asked, level: float, basis: Basis, known: FloatArray | None) -> list[Interval]:
-    """Return the answers to queries, and means."""
+    """Return the answers to queries and means."""
     considered, weights, limits = [inference.seen_by(basis) for inference, _ in asked], [], []
     for (inference, question), seen in zip(asked, considered, strict=True):
         if question.kind == "query":
@@ -925,7 +993,10 @@ def _linear_answers(asked: Asked, level: float, basis: Basis, known: FloatArray 
 
 
 def _quantiles(asked: Asked, level: float, basis: Basis, _known: FloatArray | None) -> list[Interval]:
-    """Return quantiles: the lowest values at or below which shares of people lie. Their search ends early by itself."""
+    """Return quantiles, each with its interval.
+
+    `_known` is not used: the search for a quantile stops early without it.
+    """
     shares = [question.share for _, question in asked]
     for share in shares:
         check_level("The share of a quantile", share)
@@ -934,7 +1005,7 @@ def _quantiles(asked: Asked, level: float, basis: Basis, _known: FloatArray | No
     answers = []
     for place, (inference, question) in enumerate(asked):
         open_ends = inference.open_quantiles(question.share)
-        # The values up to the lowest one, which some of all best explanations say are share enough.
+        # The query for the values up to the lowest quantile of any maximum-likelihood estimate.
         below = None if open_ends is None else (inference.numbers <= open_ends[0]).astype(np.float64)
         answer = _answer(inference, basis, level, (middles[place], *found[place]), open_ends, below)
         ends = np.array([answer.estimate, answer.low, answer.high]).astype(np.int64)
@@ -953,7 +1024,10 @@ def _answer(
     open_ends: tuple[float, float] | None,
     weights: FloatArray | None,
 ) -> Interval:
-    """Return an answer with its ends, which hold it and what the best explanations leave open of it."""
+    """Return an answer whose interval includes the estimate and open ends.
+
+    Open ends are the range over all maximum-likelihood estimates.
+    """
     (now, low, high), words = ends, basis.explain(inference.seen_by(basis), level)
     if open_ends is not None and weights is not None:
         low, high = min(low, open_ends[0]), max(high, open_ends[1])
@@ -962,10 +1036,10 @@ def _answer(
 
 
 def quantile_ranges(inferences: Sequence[Inference], shares: Sequence[float], is_enough: IsEnough) -> FloatArray:
-    """Return the lowest and the highest value that each quantile can be, one row each.
+    """Return the lowest and the highest value of each quantile.
 
-    It can be as low as the first value at which the share can be high enough, and must be no higher than the first at
-    which it cannot be too low. Both grow along the line, so halving finds them; outwards from the estimate's, for on a
+    The lowest is the first value at which the share can be high enough. The highest is the first at which it cannot be
+    too low. Both conditions are monotone, so bisection finds them. It starts at the estimate's quantile, because on a
     long line each question takes a second.
     """
     values = [np.sort(one.numbers) for one in inferences]
@@ -974,7 +1048,7 @@ def quantile_ranges(inferences: Sequence[Inference], shares: Sequence[float], is
     count = len(inferences)
 
     def is_so(which: Indices, places: Indices) -> NDArray[np.bool_]:
-        """Ask the first half of all searches for the lowest values, and the others for the highest."""
+        """Ask the first half of searches for lowest values, then highest."""
         whose = which % count
         weights = [inferences[one].below(place) for one, place in zip(whose, places.tolist(), strict=True)]
         return is_enough(whose, np.where(which < count, -1.0, 1.0), weights)
@@ -985,9 +1059,10 @@ def quantile_ranges(inferences: Sequence[Inference], shares: Sequence[float], is
 
 
 def first_places(is_so: Callable[[Indices, Indices], NDArray[np.bool_]], near: Indices, sizes: Indices) -> Indices:
-    """Return the first place of each search up to which something is so that stays so; the last if nowhere.
+    """Return the first place of each search where a condition is met.
 
-    `is_so` takes searches and a place for each; `near` is where to look first.
+    The condition must stay true from there on. The last place is returned if it is met nowhere. `is_so` takes searches
+    and a place for each. `near` is where to begin.
 
     >>> first_places(lambda which, places: places >= np.array([3, 70])[which], np.array([5, 5]), np.array([100, 100]))
     array([ 3, 70])
@@ -1001,7 +1076,7 @@ def first_places(is_so: Callable[[Indices, Indices], NDArray[np.bool_]], near: I
         met, missed = going[answers], going[~answers]
         high[met], is_met[met] = middle[met], True
         low[missed], is_missed[missed] = middle[missed] + 1, True
-        # Strides that double until both sides are known, and halves from there.
+        # Double the stride until both sides are known, then bisect.
         middle = np.where(is_met & is_missed, (low + high) // 2, np.where(is_met, high - step, low + step))
         step = 2 * step
     return low
@@ -1024,12 +1099,12 @@ def check_basis(basis: object, usual: Basis) -> Basis:
 
 
 def _limits(query: Query, weights: FloatArray, around: Surroundings, name: str | None) -> tuple[float, float]:
-    """Return the least and the greatest weight, also of values far out, where a query asks for them or does not."""
+    """Return the range of a query's weights, far values included."""
     try:
         every = np.concatenate([weights, *(weigh(query, part, name) for part in around.far)])
-    except InvalidParameterError:  # a function that does not take them
+    except InvalidParameterError:  # a query function that rejects far values
         return SHARES
-    # Where the query is the same for all of these, it asks for something in between, or for all but that.
+    # If all these weights are equal, the query selects values in between, or all but those.
     return (float(every.min()), float(every.max())) if np.ptp(every) > 0 else SHARES
 
 
@@ -1043,11 +1118,12 @@ def _rival_words(rivals: Sequence[object]) -> str:
 
 
 def _is_plainly_unique(evidence: Evidence, region: Region) -> bool:
-    """Whether one distribution alone explains the reports best, by a look that takes a thousandth of the proof.
+    """Whether a quick check shows a unique maximum-likelihood estimate.
 
-    Whatever has a share in some best explanation has the gain 1 there. With a certificate of c nats the outputs are off
-    by at most sqrt(2 c / n) in the mean square of their ratio, weighed by q, and so are the gains, by Cauchy and
-    Schwarz. If the rows of all values that may have the gain 1 are independent, it is the only one.
+    It takes a thousandth of the time of the proof. A value with a positive share in some maximum-likelihood estimate
+    has gain 1. With a certificate of c nats, the ratios of the outputs are off by at most sqrt(2 c / n) in the mean
+    square weighed by q. By Cauchy and Schwarz, this also bounds the error of the gains. If the rows of all values that
+    may have gain 1 are independent, the estimate is unique.
     """
     if max(evidence.channel.shape) > 512:
         return False
@@ -1055,18 +1131,18 @@ def _is_plainly_unique(evidence: Evidence, region: Region) -> bool:
     rows = evidence.channel.dense()[:, evidence.counts > 0] / outputs[evidence.counts > 0]
     shares = evidence.frequencies[evidence.counts > 0]
     gain, norms = rows @ shares, np.sqrt((rows**2) @ shares)
-    # Three times the error of a gain: a value within it may be part of some best explanation.
+    # Three times the error of a gain: a value within it may have a positive share.
     error = 3.0 * norms * math.sqrt(2 * max(region.certificate, evidence.resolution) / evidence.total)
     free = gain >= 1 - error
     spectrum = np.linalg.svd(rows[free] / norms[free, None] * np.sqrt(shares), compute_uv=False)
-    # A ratio of singular values from which on rows are independent beyond any doubt that rounding leaves.
+    # Above this ratio of singular values, rounding cannot make rows look independent.
     return int(free.sum()) <= shares.size and bool(spectrum[-1] > 1e-7 * spectrum[0])
 
 
 def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, FloatArray]:
-    """Return cheap bounds on each share among all best explanations.
+    """Return cheap bounds on each share over all maximum-likelihood estimates.
 
-    theta_x M_xz is part of the output z, which all best explanations share.
+    theta_x M_xz is part of the output z, which all of them share.
     """
     seen = np.flatnonzero(evidence.counts > 0)
     outputs = evidence.channel.push(best.point)[seen]
@@ -1080,7 +1156,7 @@ def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, Fl
 
 
 def _explain_open(channel: Channel | None, weights: FloatArray, ends: tuple[float, float]) -> str:
-    """Say between which ends an answer is open, and whether reports settle it."""
+    """Return the range of open answers, and whether reports settle it."""
     words = f"{MANY}, with answers from {ends[0]:.4g} to {ends[1]:.4g}"
     if channel is None:
         return words
@@ -1095,13 +1171,13 @@ def _explain_open(channel: Channel | None, weights: FloatArray, ends: tuple[floa
 def look_ahead(
     inference: Inference, answer: Interval, weights: FloatArray, channels: Mapping[float, Channel]
 ) -> Prospect:
-    """Say what the width of an answer comes from, and what would narrow it.
+    """Return the sources of an answer's width, and what would narrow it.
 
-    All of it is computed from reports without chance: as many of each kind as the channel makes of a distribution on
-    average. The profile of their likelihood says what a survey of that size tells an answer apart from.
+    Everything is computed from expected counts: those that the channel gives a distribution on average. The profile
+    likelihood of these counts gives the width for a survey of that size.
 
-    The channels are those of the mechanism by epsilon, its own first; none where there is no such thing. More people
-    are the same reports so many times over. For a larger epsilon reports come from the estimate, without chance.
+    `channels` maps epsilon to channels, the mechanism's own first; it may be empty. For more people, the same reports
+    are multiplied. For a larger epsilon, expected reports come from the estimate.
     """
     level, people = answer.level, inference.evidence.total
     now, *longer = [_width(inference, weights, level, times) for times in (1, 2, 10)]
@@ -1123,7 +1199,7 @@ def look_ahead(
 
 
 def _width(inference: Inference, weights: FloatArray, level: float, people: float) -> float:
-    """Return how wide the interval would be with the same reports so many times over."""
+    """Return the interval width with the reports multiplied by a factor."""
     fall = allowed_fall(level) / people
     if is_unbiased(inference.evidence):
         return math.sqrt(2 * fall)
@@ -1138,6 +1214,6 @@ def _width(inference: Inference, weights: FloatArray, level: float, people: floa
 
 
 def expected_region(channel: Channel, truth: FloatArray, people: float) -> Region:
-    """Return the region around a distribution, from the reports of so many people without their chance."""
+    """Return the region around a distribution, from its expected reports."""
     evidence = Evidence(channel, people * channel.push(truth))
     return Region(evidence, truth, evidence.log_likelihood(truth), 0.0)

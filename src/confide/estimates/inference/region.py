@@ -1,23 +1,24 @@
-"""Everything that the reports allow: the distributions that explain them nearly as well as the best one.
+"""Likelihood region: the distributions with near-maximal likelihood.
 
-By Wilks' theorem twice the fall of the log-likelihood from its maximum to the best distribution with the true answer is
-about chi-squared with one degree of freedom. So the interval of a linear query c is the range of c . theta over
-{theta >= 0, sum 1, L(theta) >= L* - chi2 / 2}. It needs no smoothness and no inverse, and it holds the answers of all
-maximum-likelihood estimates. On the border of the simplex, where many a theta is zero, the theorem is not exact: noise
-gives empty values a little, never less than nothing, and where the truth has few values the fall down to it is that of
-many degrees of freedom. So the region has a second part, :meth:`Region.few_values` on a line and
-:meth:`Region.with_fewer_values` elsewhere. All parts are sets of distributions, so that ends are coherent whatever is
-asked.
+By Wilks' theorem, twice the drop of the log-likelihood from its maximum to the best distribution with the true answer
+is about chi-squared with one degree of freedom. So the interval of a linear query c is the range of c . theta over
+{theta >= 0, sum 1, L(theta) >= L* - chi2 / 2}. It needs no smoothness and no inverse, and it includes the answers of
+all maximum-likelihood estimates.
+
+On the boundary of the simplex, where many theta are zero, the theorem is not exact. Noise gives empty values a small
+positive share, never a negative one. If the truth has few values, the drop to it has many degrees of freedom. So the
+region has a second part, :meth:`Region.few_values` on a line and :meth:`Region.with_fewer_values` elsewhere. All parts
+are sets of distributions, so ends are coherent for any query.
 
 The end is found along a path. Let u be the query scaled to [0, 1] and w = 1 + tilt u. The best phi of the channel with
-rows M_x / w_x gives theta_t = phi / w, normalised, whose gain g = M (q / y) is at most w / (w . theta_t), and equal to
-it where theta_t > 0. As the tilt grows the answer falls, and so does the likelihood, from L* on. For every other theta,
-by Jensen,
+rows M_x / w_x gives theta_t = phi / w, normalised. Its gain g = M (q / y) is at most w / (w . theta_t), and equal to it
+where theta_t > 0. As the tilt grows, the answer and the likelihood fall, starting from L*. For every other theta, by
+Jensen,
 
     L(theta) <= L(theta_t) + n log(g . theta) <= L(theta_t) + n log((1 + tilt u . theta) / (1 + tilt u . theta_t)),
 
-so each point of the path proves that u . theta cannot be lower than some bound where L(theta) is high enough. It is
-exact where L(theta_t) itself has fallen just as far as is allowed, and valid everywhere, so the search may end early.
+so each point of the path proves a lower bound on u . theta for all theta with a high enough likelihood. The bound is
+exact where L(theta_t) has fallen by just the allowed amount, and valid everywhere, so the search may stop early.
 """
 
 from __future__ import annotations
@@ -36,22 +37,22 @@ from confide.evidence.evidence import Evidence
 from confide.solve.methods import MLE
 
 TOLERANCE = 1e-5
-"""Nats to which each maximum on the path is proven; what is left counts against the bound."""
+"""Certificate of each maximum on the path, in nats; the bound accounts for it."""
 
 CLOSE = 1e-2
-"""Distance of the root of the fall from the one that is allowed, as a share of it, at which a search ends."""
+"""Relative tolerance on the square root of the drop, at which a search stops."""
 
 STEEPEST = 1e4
-"""A tilt past which nothing moves any more: values that explain nothing. The bound is exact to its inverse there."""
+"""Largest tilt: beyond it only values that explain nothing move. The bound is exact to its inverse there."""
 
 NOTHING = 1e-12
-"""An answer this near to the lowest that any value gives is the lowest."""
+"""An answer this close to the least weight counts as the least."""
 
 LONG, MOST_FREE = 3000, 3000
-"""Values past which a line is long, and values near steps past which the whole of it is solved."""
+"""Size above which a line is long, and most free values near steps before all of it is solved."""
 
 PROVEN = 5e-3
-"""Nats to which a part of a long line is to be proven: an interval of 1.92 nats is wider by a thousandth for it."""
+"""Certificate for part of a long line, in nats: it widens an interval of 1.92 nats by a thousandth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,9 @@ class Region:
     evidence
         The reports.
     best
-        One distribution of greatest likelihood.
+        A maximum-likelihood estimate.
     highest_likelihood, certificate
-        Its log-likelihood, and by how many nats it may be below the maximum.
+        Its log-likelihood, and an upper bound on its distance from the maximum, in nats.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> region = Region.of(Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([60.0, 40.0])))
@@ -80,12 +81,12 @@ class Region:
 
     @classmethod
     def of(cls, evidence: Evidence) -> Region:
-        """Find the maximum."""
+        """Find the maximum-likelihood estimate."""
         return cls.of_all([evidence])[0]
 
     @classmethod
     def of_all(cls, evidence: Sequence[Evidence]) -> list[Region]:
-        """Find the maxima of many, side by side where they share a channel."""
+        """Find the maxima of many, together if they share a channel."""
         best = _maxima(evidence)
         return [
             cls(one, theta, one.log_likelihood(theta), certificate)
@@ -94,7 +95,10 @@ class Region:
 
     @cached_property
     def few_values(self) -> FewValues | None:
-        """The distributions among as few values of a line as explain the reports; None elsewhere."""
+        """The distributions on as few values as explain the reports.
+
+        Only on a line; None elsewhere.
+        """
         from confide.solve.maximum import LARGEST_TOGETHER
 
         layout = self.evidence.layout
@@ -105,12 +109,12 @@ class Region:
 
     @cached_property
     def with_fewer_values(self) -> tuple[Region, Indices] | None:
-        """The region among as few values as explain the reports nearly as well, and which these are.
+        """The region on as few values as explain the reports.
 
-        Values leave the best explanation, those with the least share first, as long as twice the fall stays below the
-        point of chi-squared that as many parameters exceed once in twenty times. Had only these values people, the
-        theorem would be exact among them. None where no value can leave, there are too many to try, or values lie on
-        a line, where neighbours are merged instead.
+        It comes with these values. Values are removed from the maximum-likelihood estimate, smallest share first, as
+        long as twice the drop stays below the 95% quantile of chi-squared, with as many degrees of freedom as values
+        were removed. If only these values had people, Wilks' theorem would be exact. None if no value can be removed,
+        if there are too many to try, or on a line, where neighbours are merged instead.
         """
         from scipy.special import chdtri  # here, so that blurring loads no more than numpy
 
@@ -125,7 +129,7 @@ class Region:
             some = np.sort(np.argsort(shares, kind="stable")[min(leaving, values.size - 1) :])
             rows = self.evidence.channel.select(values[some])
             allowed = float(chdtri(first - some.size, 0.05)) / 2
-            # Values that cannot explain all reports are no candidates.
+            # Skip values that cannot explain all reports.
             can_explain = bool((rows[:, reported] > 0).any(axis=0).all())
             tried = Region.of(replace(self.evidence, channel=Dense(rows), layout=None)) if can_explain else None
             if tried is None or self.highest_likelihood - tried.highest_likelihood > allowed:
@@ -136,21 +140,23 @@ class Region:
         return found
 
     def lowest_among_few(self, weights: FloatArray, errors: float, people: float = 1.0) -> float:
-        """Return the lowest answer of :attr:`few_values`, but not below that of unbiased estimation.
+        """Return the lowest answer of :attr:`few_values`, with a limit.
 
-        Few values make up for Wilks' theorem where it fails. The inverse estimates every query without bias, and its
-        interval is right for every truth, so they need not reach beyond it. For the mean it is nearly as narrow as the
-        likelihood's; for most shares it is far wider. Shares are left alone: their ends are coherent.
+        Few values correct for the failure of Wilks' theorem. The inverse estimates every query without bias, and its
+        interval is valid for every truth, so the lowest answer need not go below it. For the mean this interval is
+        nearly as narrow as that of the likelihood; for most shares it is far wider. Shares get no limit, which keeps
+        their ends coherent.
         """
         if self.few_values is None:
             return math.inf
         found, channel = self.few_values.lowest(weights, errors, people), self.evidence.channel
         if channel.line is None or channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2:
             return found
-        # A report's score is, on average, the weight of its value. The ridge lets a singular matrix pass to the check.
+        # The expected score of a report is the weight of its value. The ridge avoids an error for a singular matrix,
+        # which the check below finds.
         matrix = channel.dense()
         scores = np.linalg.solve(matrix + RIDGE * np.eye(weights.size), weights)
-        # Rows that do not sum to one are rescaled: no probabilities.
+        # Rows that do not sum to one were rescaled and are not probabilities.
         if not (np.allclose(matrix.sum(axis=1), 1.0) and np.allclose(matrix @ scores, weights)):
             return found
         mean = float(self.evidence.frequencies @ scores)
@@ -158,7 +164,10 @@ class Region:
         return max(found, mean - errors * math.sqrt(variance))
 
     def ends(self, weights: FloatArray, drop: float) -> tuple[float, float]:
-        """Return the lowest and the highest answer to a query where L falls by no more nats than this."""
+        """Return the range of a query over the region.
+
+        `drop` is the allowed drop of the log-likelihood, in nats.
+        """
         low, high = lowest([self, self], [weights, -weights], drop).tolist()
         return low, -high
 
@@ -171,26 +180,26 @@ def lowest(
     enough: FloatArray | float = math.inf,
     known: FloatArray | float = math.inf,
 ) -> FloatArray:
-    """Return the lowest answer to each of many questions: the highest bound that a point of its path proves.
+    """Return the highest proven lower bound for each of many questions.
 
-    All questions go along their paths together, and points over one channel are found side by side.
+    All questions follow their paths together. Points over one channel are solved together.
 
     Parameters
     ----------
     regions, weights
-        Of each question, the region that the answer is looked for in, and the weight of each value.
+        The region and the weights of each question.
     drop
-        By how many nats L may fall.
+        Allowed drop of the log-likelihood, in nats.
     least
-        The least weight of any value, where there are more values than those of the evidence: such as explain no
-        report, so that they gain nothing, and the proof above holds for them as well.
+        The least weight of any value, if there are values beyond those of the evidence. These explain no report, so
+        their gain is 0 and the proof above applies to them.
     enough, known
-        A question ends once it is settled whether its answer reaches `enough`, or that it reaches `known`.
+        A search stops once it is clear whether the answer reaches `enough`, or that it reaches `known`.
     """
-    count, drop = len(regions), max(drop, 1e-9)  # a smaller fall cannot be told from none
+    count, drop = len(regions), max(drop, 1e-9)  # a smaller drop is lost in rounding
     bases = np.minimum(least, np.array([float(one.min()) for one in weights]))
     spans = np.array([float(one.max()) for one in weights]) - bases
-    going = np.flatnonzero((spans > 0) & (known > bases))  # of the others no answer is lower
+    going = np.flatnonzero((spans > 0) & (known > bases))  # the others cannot be lower
     shares = {place: (weights[place] - bases[place]) / spans[place] for place in going.tolist()}
     needed, reached = ((one - bases) / np.where(spans > 0, spans, 1.0) for one in (enough, known))
     now, totals, tilts, proven = np.zeros(count), np.ones(count), np.zeros(count), np.zeros(count)
@@ -201,8 +210,8 @@ def lowest(
     going = going[now[going] > NOTHING]
     for place in going.tolist():
         tilts[place] = _first_tilt(now[place], totals[place], drop, reached[place])
-    # On both sides of the tilt that is looked for: the nearest one known, and the root of twice its fall. This grows
-    # with the tilt from 0, at first in proportion, so it is what is interpolated.
+    # The nearest known tilt on each side of the solution, and the square root of twice its drop. This root starts at 0
+    # and grows at first in proportion to the tilt, so we interpolate it.
     below, above = np.zeros((count, 2)), np.full((count, 2), math.inf)
     for number in range(1, 31):
         if not going.size:
@@ -211,7 +220,7 @@ def lowest(
         roots, answers = np.sqrt(2 * points.falls), points.answers
         proven[going] = np.maximum(proven[going], points.bounds(drop, totals[going]))
         is_below = roots < wanted
-        # The bound that a point proves is off by half the square of CLOSE: by one part in twenty thousand.
+        # The bound of a point is off by half the square of CLOSE: by one part in twenty thousand.
         is_done = (np.abs(roots - wanted) <= CLOSE * wanted) | (is_below & (answers <= NOTHING))
         is_done |= proven[going] >= np.minimum(needed[going], reached[going])
         is_done |= is_below & (answers < needed[going]) & (needed[going] < math.inf)
@@ -220,14 +229,17 @@ def lowest(
         low, high = below[going, 0], above[going, 0]
         going = going[~(is_done | (low >= STEEPEST) | (high - low <= 1e-9 * low))]
         for place in going.tolist():
-            is_halved = number % 3 == 0  # no shape of the path can make that slow
+            is_halved = number % 3 == 0  # bisection guarantees progress
             tilts[place] = min(_next_tilt(below[place], above[place], wanted, is_halved=is_halved), STEEPEST)
     found: FloatArray = bases + spans * proven
     return found
 
 
 def _first_tilt(now: float, total: float, drop: float, known: float) -> float:
-    """Return the tilt to begin with: that of a share without noise or, where an end is nearly known, the one there."""
+    """Return the first tilt to try.
+
+    It is that of a share without noise or, if an end is nearly known, the tilt at that end.
+    """
     steep = 2 * drop / (total * (now - known)) if 0 < known < now else math.inf
     if steep * known < 0.9:
         # A parabola through that end has the slope 2 drop / (now - known) there, which is that of the bound,
@@ -237,13 +249,13 @@ def _first_tilt(now: float, total: float, drop: float, known: float) -> float:
 
 
 def _next_tilt(below: FloatArray, above: FloatArray, wanted: float, *, is_halved: bool) -> float:
-    """Return the tilt to try next: where a power of the tilt that passes through both points meets the wanted root.
+    """Return the next tilt to try, by interpolation.
 
-    While only one side is known the root is taken to be in proportion to the tilt, and a little more is asked for, so
-    that the other side gets known as well.
+    A power law through the points on both sides gives the tilt with the wanted root. While only one side is known, the
+    root is taken as proportional to the tilt, with a small overshoot to find the other side.
     """
     low, low_root, high, high_root = (float(one) for one in (*below, *above))
-    # At a corner of the simplex a small tilt moves nothing.
+    # At a corner of the simplex a small tilt has no effect.
     if is_halved or (low > 0 and math.isfinite(high) and low_root < 0.01 * wanted):
         return 2 * low if math.isinf(high) else (low + high) / 2
     if math.isinf(high):
@@ -255,7 +267,10 @@ def _next_tilt(below: FloatArray, above: FloatArray, wanted: float, *, is_halved
 
 
 class PathPoints(NamedTuple):
-    """Points of paths, one each: tilts, answers, falls below the highest L, and by how many nats each may be off."""
+    """Points of paths: tilts, answers, drops and certificates, one each.
+
+    A drop is the distance below the highest log-likelihood, in nats.
+    """
 
     tilts: FloatArray
     answers: FloatArray
@@ -263,14 +278,20 @@ class PathPoints(NamedTuple):
     certificates: FloatArray
 
     def bounds(self, drop: float, totals: FloatArray | float) -> FloatArray:
-        """Return what no answer can be below where the log-likelihood falls by no more than `drop`; see above."""
+        """Return lower bounds on the answer, for an allowed `drop`.
+
+        See the top of this module.
+        """
         left = (drop - self.falls + self.certificates) / totals
         bounds: FloatArray = ((1 + self.tilts * self.answers) * np.exp(-left) - 1) / self.tilts
         return bounds
 
 
 def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints:
-    """Return one point for each region, query between 0 and 1, and tilt."""
+    """Return one point for each region, query and tilt.
+
+    Queries are scaled to [0, 1].
+    """
     found = np.empty((4, len(asked)))
     others = [place for place, (region, *_) in enumerate(asked) if region.evidence.channel.keep_and_other is None]
     factors = [1 / (1 + asked[place][2] * asked[place][1]) for place in others]
@@ -290,10 +311,10 @@ def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints
 
 
 def _fill(evidence: Evidence, shares: FloatArray, tilt: float) -> tuple[FloatArray, float]:
-    """Return a point of the same path in closed form: water is filled up to the level nu w instead of nu.
+    """Return a point of the path in closed form, by water filling.
 
-    Then q / y = nu w where theta > 0, so with b the probability of other values g = b sum(q / y) + (a - b) nu w, which
-    is again in proportion to 1 + tilt u, for another tilt.
+    Water is filled up to the level nu w instead of nu. Then q / y = nu w where theta > 0. With b the probability of
+    other values, g = b sum(q / y) + (a - b) nu w, which is again proportional to 1 + tilt u, for another tilt.
     """
     from confide.solve.maximum import fill_water
 
@@ -308,9 +329,9 @@ def _fill(evidence: Evidence, shares: FloatArray, tilt: float) -> tuple[FloatArr
 def _maxima(
     evidence: Sequence[Evidence], factors: Sequence[FloatArray] = (), best: Sequence[FloatArray] = ()
 ) -> list[tuple[FloatArray, float]]:
-    """Return the maximum of each, and its certificate.
+    """Return the maximum of each, with its certificate.
 
-    The rows of each channel may be rescaled by factors; `best` has the maxima without these then.
+    `factors` rescale the rows of each channel. `best` has the maxima without them.
     """
     from confide.solve.maximum import can_solve_together, maxima
 
@@ -350,26 +371,25 @@ def _maximum(
     return theta, scaled.certificate(theta)
 
 
-# Points of a path on a long line: a query that steps at a few places moves the best explanation near these alone.
+# Points of a path on a long line: a query with a few steps changes the maximum only near these steps.
 #
-# Far from a step all rows of a stretch are rescaled alike, so that its part of the best explanation of all stays the
-# best one, up to its weight. The noise forgets in a few multiples of 1 / epsilon. So values near a step are free, each
-# stretch between is one composite, and the outputs inside it, which nothing else explains, are one. That is a small
-# problem; how far its solution is from the maximum of the large one, the certificate over all values says, so nothing
-# is taken on trust.
+# Far from a step, all rows of a stretch are rescaled by the same factor, so its part of the maximum stays the same up
+# to its weight. Noise dies out within a few multiples of 1 / epsilon. So values near a step are free, each stretch
+# between steps is one composite value, and the outputs inside it are one composite output. This is a small problem. The
+# certificate over all values bounds how far its solution is from the maximum of the large problem.
 
 
 def maximise_nearby(evidence: Evidence, best: FloatArray, factors: FloatArray) -> tuple[FloatArray, float] | None:
-    """Return the maximum over a long line whose rows are rescaled by steps, and its certificate; None if not found so.
+    """Return the maximum on a long line whose rows change in steps.
 
-    `best` is the maximum without the factors.
+    It comes with its certificate. None if this shortcut fails. `best` is the maximum without the factors.
     """
     line, size = evidence.channel.line, factors.size
     if line is None or size <= LONG or not 0 < line.ratio < 1:
         return None
     steps = (np.flatnonzero(np.diff(factors)) + 1).tolist()
-    for reach in (5.0, 10.0):  # nats by which the noise has died out where values are no longer free, tried in turn
-        # By 18 nats outputs know nothing of what lies beyond.
+    for reach in (5.0, 10.0):  # tried in turn: nats that noise falls before values are fixed
+        # After 18 nats, outputs no longer depend on what lies beyond.
         near, far = (math.ceil(nats / -math.log(line.ratio)) for nats in (reach, 18.0))
         edges = [0, *(edge for step in steps for edge in (step - near, step + near)), size]
         pairs = zip(edges[::2], edges[1::2], strict=True)
@@ -387,7 +407,7 @@ def maximise_nearby(evidence: Evidence, best: FloatArray, factors: FloatArray) -
 def _solve_nearby(
     evidence: Evidence, best: FloatArray, factors: FloatArray, stretches: list[tuple[int, int]], far: int
 ) -> FloatArray:
-    """Solve with one composite for each stretch, and put the parts together."""
+    """Solve with one composite value for each stretch, then reassemble."""
     size = best.size
     free, kept = np.ones(size, dtype=bool), np.ones(size, dtype=bool)
     for start, stop in stretches:
@@ -418,31 +438,31 @@ def _solve_nearby(
 
 
 RARES = (0.3, 0.05, 1e-3)
-"""How often supports would be refused although no other values have people: values are merged as far as each allows.
+"""Significance levels at which smaller supports are rejected: values are merged as far as each allows.
 
-The levels of 70, 95 and 99.9 % find the fewest values that they may take for all; other levels are between.
+They match a coverage of 70, 95 and 99.9 %; other levels lie between.
 """
 
 RIDGE, FAINT = 1e-12, 1e-300
 
 NEVER = 1e-150
-"""Probability of a report up to which it cannot come from a value: its square, a curvature, is nothing in float64."""
+"""Report probabilities up to this count as 0: their square, a curvature, underflows in float64."""
 
 
 @dataclass(frozen=True, eq=False)
 class Supports:
-    """Sets of equally many values, the best shares among each, and how these vary.
+    """Sets of equally many values, with their best shares and information.
 
     Attributes
     ----------
     values, shares
-        One row a set. A value past the last is the rest, spread evenly over all.
+        One row a set. An index past the last value means the rest: a uniform distribution over all values.
     information
-        The matrix of each set by which the log-likelihood falls away from the best shares.
+        The information matrix of each set: the curvature of the log-likelihood at the best shares.
     falls
-        How far the highest log-likelihood of each is below the highest of all.
+        How far the highest log-likelihood of each set is below the overall maximum, in nats.
     fewer
-        How many values fewer than the best explanation they have.
+        By how many values they are smaller than the support of the maximum-likelihood estimate.
     """
 
     values: Indices
@@ -457,12 +477,18 @@ class Supports:
         return Supports(*few, self.fewer)
 
     def above_rest(self) -> Supports:
-        """Return the sets whose rest, their last value, is clearly more than nothing: without it others have them."""
+        """Return the sets whose rest is clearly positive.
+
+        The rest is their last value. Without it, the search without a rest covers them.
+        """
         return self.only(np.flatnonzero(np.einsum("skk->sk", self.covariances)[:, -1] > 0))
 
     @cached_property
     def covariances(self) -> FloatArray:
-        """How shares that sum to one vary; those near nothing do not."""
+        """Covariances of the shares, given that they sum to one.
+
+        Shares near zero are fixed.
+        """
         free, diagonal = np.ones(self.shares.shape, dtype=bool), np.arange(self.shares.shape[1])
         for _ in range(2):
             pairs = free[:, :, None] & free[:, None, :]
@@ -472,30 +498,29 @@ class Supports:
             sums = inverse.sum(axis=2)
             totals = np.maximum(sums.sum(axis=1), FAINT)
             covariances: FloatArray = inverse - sums[:, :, None] * sums[:, None, :] / totals[:, None, None]
-            # A share within four standard errors from nothing is held as it is, at every level.
+            # A share within four standard errors of zero is fixed, at every level.
             free &= self.shares > 4.0 * np.sqrt(np.maximum(np.einsum("skk->sk", covariances), 0.0))
         return covariances
 
 
 @dataclass(frozen=True, eq=False)
 class FewValues:
-    """The distributions with people at as few values of a line as the reports can be explained by.
+    """The distributions on as few values of a line as needed.
 
-    Where few values have people, the likelihood of the truth is far below the highest: noise moves and widens each heap
-    a little, and the best explanation follows it with several values in place of one. On three values among a hundred
-    at 0.05 per step the fall is 3.5 nats on average and 7.4 once in twenty times, that of chi-squared with as many
-    degrees of freedom as the best explanation has more values than the truth. So a share that one value has alone is
-    missed by all distributions within 1.92 nats in a quarter of all surveys.
+    If few values have people, the log-likelihood of the truth is far below the maximum: noise shifts and widens each
+    peak a little, and the maximum-likelihood estimate fits this with several values in place of one. On three values
+    among a hundred at 0.05 per step, the drop is 3.5 nats on average and exceeds 7.4 in one survey of twenty. This is
+    chi-squared with as many degrees of freedom as the estimate has more values than the truth. So the distributions
+    within 1.92 nats all miss the share of a single such value in a quarter of surveys.
 
-    Neighbouring values of the best explanation are merged, where that widens least first, as long as chi-squared allows
-    it, and then each value of what is left is moved to either side as far as that allows. Among the values of each such
-    support the theorem of Wilks is exact, and the likelihood as good as Gaussian: its region is an ellipsoid, whose
-    ends are in closed form. A share near nothing is held as it is, so that no ellipsoid reaches below nothing, and ends
-    of sets are coherent.
+    Neighbouring values of the maximum-likelihood estimate are merged, those that widen a peak least first, as long as
+    chi-squared allows. Then each remaining value is moved to either side as far as chi-squared allows. On each such
+    support Wilks' theorem is exact and the likelihood nearly Gaussian, so its region is an ellipsoid with ends in
+    closed form. A share near zero is fixed, so no ellipsoid reaches below zero and ends of sets are coherent.
 
-    The same again with a *rest* beside the values, people spread evenly over the whole line: full values that stand out
-    of many with few people, such as round numbers. There the best explanation puts the few of many values onto every
-    third, and takes them from the full ones beside.
+    The same search is run with a *rest* beside the values: people spread evenly over the whole line. This models strong
+    values above a low background, such as round numbers. There the maximum-likelihood estimate puts the background onto
+    every third value or so, and takes part of it from the strong values beside.
 
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 0.5)
@@ -513,29 +538,33 @@ class FewValues:
 
     @classmethod
     def of(cls, evidence: Evidence, best: FloatArray, highest: float) -> FewValues:
-        """Merge and move values, from those of the best explanation and its log-likelihood."""
+        """Merge and move the values of the maximum-likelihood estimate.
+
+        `highest` is its log-likelihood.
+        """
         values = np.flatnonzero(best > 1e-12)
         alone, beside = (_SupportSearch(evidence, highest, values.size, has_rest) for has_rest in (False, True))
         full = [one.above_rest() for one in beside.run(*beside.with_rest(values, best[values], 0.1))]
         return cls(alone.run(values, best[values]), [one for one in full if one.values.size])
 
     def lowest(self, weights: FloatArray, errors: float, people: float = 1.0) -> float:
-        """Return the lowest answer to a query, at the level of so many standard errors; infinity where there is none.
+        """Return the lowest answer to a query.
 
-        With so many times the people falls would be larger, and errors smaller.
+        `errors` is the level as a number of standard errors. `people` multiplies the people: drops grow with it, errors
+        shrink. Infinity if there is no support.
         """
         from scipy.special import ndtr  # here, so that blurring loads no more than numpy
 
         rare, weights = 2 * float(ndtr(-errors)), np.append(weights, weights.mean())
         alone = _lowest(self.groups, weights, rare, errors, people)
-        # With a rest it must be five times rarer that supports would be refused. Its shares are more than nothing, so
-        # noise below them is followed as well: of ten heaps above an even rest twice the fall exceeds the 95 % point of
-        # chi-squared in one survey of eight, and the 99 % point in one of seventeen.
+        # With a rest, supports are rejected at a fifth of the significance level. All shares are positive there, so the
+        # estimate also fits noise below them: for ten peaks above an even rest, twice the drop exceeds the 95 %
+        # quantile of chi-squared in one survey of eight, and the 99 % quantile in one of seventeen.
         return min(alone, _lowest(self.with_rest, weights, rare / 5, errors, people))
 
 
 def _lowest(groups: Sequence[Supports], weights: FloatArray, rare: float, errors: float, people: float) -> float:
-    """Return the lowest answer among the supports with the fewest values that are not refused."""
+    """Return the lowest answer among the smallest supports not rejected."""
     for one in reversed(groups):
         near = np.flatnonzero(people * one.falls <= _allowed(one.fewer, rare))
         if near.size:
@@ -547,7 +576,7 @@ def _lowest(groups: Sequence[Supports], weights: FloatArray, rare: float, errors
 
 
 def _allowed(fewer: int, rare: float) -> float:
-    """Return by how many nats the likelihood may be lower for so many values fewer."""
+    """Return the allowed drop in nats, for so many values fewer."""
     from scipy.special import chdtri
 
     return float(chdtri(fewer, rare)) / 2 if fewer > 0 else 0.0
@@ -555,7 +584,10 @@ def _allowed(fewer: int, rare: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _SupportSearch:
-    """A search for supports, from the highest likelihood and the number of values of the best explanation."""
+    """A search for small supports.
+
+    It starts from the highest log-likelihood and the number of values of the maximum-likelihood estimate.
+    """
 
     evidence: Evidence
     highest: float
@@ -564,18 +596,18 @@ class _SupportSearch:
 
     @cached_property
     def _matrix(self) -> FloatArray:
-        """The channel, to the outputs that were seen; the rest comes last."""
+        """The channel to the observed outputs; the rest is the last row."""
         rows = self.evidence.channel.dense()[:, self.evidence.seen]
         return np.vstack([rows, rows.mean(axis=0)]) if self.has_rest else rows
 
     def with_rest(self, values: Indices, shares: FloatArray, rest: float) -> tuple[Indices, FloatArray]:
-        """Return sets of values, or one, with a rest that has this share to begin with."""
+        """Append a rest with a starting share to sets of values."""
         ends = [*values.shape[:-1], 1]
         past = np.full(ends, self.evidence.channel.shape[0])
         return np.append(values, past, axis=-1), np.append((1 - rest) * shares, np.full(ends, rest), axis=-1)
 
     def run(self, values: Indices, shares: FloatArray) -> list[Supports]:
-        """Return the supports of each size that is the smallest one allowed by some level, moved to all sides."""
+        """Return the smallest supports that each level allows, with shifts."""
         reached: list[Supports] = []
         for rare in RARES:
             found = self._merge(values, shares, rare)
@@ -586,11 +618,14 @@ class _SupportSearch:
         return [one for one in moved if one is not None]
 
     def _merge(self, values: Indices, shares: FloatArray, rare: float) -> Supports | None:
-        """Merge as many neighbours as are allowed, half of all at a time and then fewer; None where none are."""
+        """Merge as many neighbours as allowed; `None` if none are.
+
+        It first tries half of all values at a time, then fewer.
+        """
         found, leaving = None, max(1, values.size // 2)
         while leaving and values.size > 1 + self.has_rest:
             if self.has_rest:
-                rest = max(float(shares[-1]), 1e-3)  # the least from which Newton goes on
+                rest = max(float(shares[-1]), 1e-3)  # smallest start for Newton's method
                 tried = self.solve(*self.with_rest(*_merged(values[:-1], shares[:-1], leaving), rest))
             else:
                 tried = self.solve(*_merged(values, shares, leaving))
@@ -603,10 +638,10 @@ class _SupportSearch:
         return found
 
     def _moved(self, reached: Supports) -> Supports | None:
-        """Return a support, and all that differ from it by one value that lies elsewhere, as far as that is allowed.
+        """Return a support with all allowed shifts of one value.
 
-        None where it takes more than four values, or one in eight of all: then reports tell shares well enough for the
-        first part of the region, and ends on smooth truths would be wider for nothing.
+        None if it has more than four values and more than one in eight of all. Then the first part of the region is
+        enough, and the second would only widen intervals for smooth truths.
         """
         values, shares = reached.values[0], reached.shares[0]
         single = values[:-1] if self.has_rest else values
@@ -634,15 +669,19 @@ class _SupportSearch:
         return Supports(**every, fewer=reached.fewer)
 
     def solve(self, values: Indices, shares: FloatArray) -> Supports:
-        """Return the best shares among each set of values, by Newton from some; without sets that cannot be."""
+        """Return the best shares on each set of values (Newton's method).
+
+        Sets that cannot explain all reports are left out.
+        """
         counts, total = self.evidence.counts[self.evidence.seen], self.evidence.total
         rows = self._matrix[values]
-        # Every report needs a value that can send it. A value that can send none has no curvature: others do without.
+        # Every report needs a value that can send it. A value that can send none of them has no curvature, and other
+        # sets do without it.
         likely = rows > NEVER
         can = np.flatnonzero(np.all(np.any(likely, axis=1), axis=1) & np.all(np.any(likely, axis=2), axis=1))
         values, shares, rows, frequencies = values[can], shares[can], rows[can], counts / total
         diagonal = np.arange(values.shape[1])
-        # Five to eight steps are usual, from shares that are near. What they leave makes a support look worse.
+        # Five to eight steps are usual from a good start. Stopping early only makes a support look worse.
         for _ in range(16):
             outputs = np.maximum(np.einsum("sk,skz->sz", shares, rows), FAINT)
             bent = rows * (np.sqrt(frequencies) / outputs)[:, None, :]
@@ -653,7 +692,7 @@ class _SupportSearch:
             step = np.linalg.solve(damped, slope[:, :, None])[:, :, 0]
             if not step.size or float(np.abs(step).max()) < 1e-6:
                 break
-            # No share goes more than nine tenths of the way to nothing in one step.
+            # In one step no share goes more than nine tenths of the way to zero.
             lengths = np.where(step < 0, -0.9 * shares / np.minimum(step, -FAINT), 1.0).min(axis=1)
             shares = shares + np.minimum(lengths, 1.0)[:, None] * step
         shares = shares / shares.sum(axis=1, keepdims=True)
@@ -663,10 +702,10 @@ class _SupportSearch:
 
 
 def _merged(values: Indices, shares: FloatArray, number: int) -> tuple[Indices, FloatArray]:
-    """Return sets of so many values fewer, one a row, and shares to begin with.
+    """Return smaller sets of values, one a row, with starting shares.
 
-    Neighbours that add least to the width of a heap are merged, at the value next to their mean. A single pair is
-    also merged at the value on the other side of it, or the least share leaves.
+    Neighbours that widen a peak least are merged, at the value next to their mean. If only one pair is merged, two more
+    sets are tried: merged at the value on the other side of the mean, and without the smallest share.
     """
     left, right = shares[:-1], shares[1:]
     costs = left * right / (left + right) * np.diff(values) ** 2

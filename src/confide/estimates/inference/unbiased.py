@@ -1,36 +1,36 @@
-"""Ends under randomized response, from shares that are unbiased.
+"""Confidence intervals under randomized response, from unbiased shares.
 
-Where each value has an output of its own, and all others are equally likely, x_z = (q_z - b) / (a - b) is an unbiased
-estimate of the share of z, with an error of variance v_z = q_z / (n (a - b)^2). The likelihood has no use for a share
-below nothing, so its maximum is biased where many values are empty: it covers the truth less than half of the time
-there. These ends are not biased, and rest on three ideas.
+Each value has its own output with probability a, and every other output with probability b. So x_z = (q_z - b) / (a -
+b) is an unbiased estimate of the share of z, with variance v_z = q_z / (n (a - b)^2). The likelihood cannot use
+negative shares, so its maximum is biased if many values are empty: there its interval covers the truth less than half
+of the time. The ends here are not biased. They rest on three ideas.
 
-**Coefficients.** Let 0 <= c <= 1 be a query and r <= c any coefficients, one a value. Then r . x estimates
-r . theta <= c . theta, so r . x less z standard errors is a lower end, whatever the truth. r = c is plain inversion; a
-smaller r_z has less noise and loses theta_z (c_z - r_z), nothing where nobody has z. With a guess m of theta the best
-are r_z = min(c_z, p + m_z s / (z v_z)), s the standard error and p the mean of r.
+**Coefficients.** Let 0 <= c <= 1 be a query and r <= c any coefficients, one a value. Then r . x estimates r . theta <=
+c . theta, so r . x minus z standard errors is a lower end for every truth. r = c is plain inversion. A smaller r_z has
+less noise and loses theta_z (c_z - r_z), which is 0 if nobody has z. With a guess m of theta the best are r_z =
+min(c_z, p + m_z s / (z v_z)), where s is the standard error and p the mean of r.
 
-**The guess** is the shrunk share of each value: its posterior mean, where all shares come from few sizes that are
-themselves found from the other values, and neighbours may be alike (:class:`Shrunk`). It knows x_z,
-and so the coefficients know the chance that they are applied to; by Stein's identity
-E[r_z (x_z - theta_z)] = v_z E[r_z'], which is subtracted, and adds v_z^2 r_z'^2 to the variance.
+**The guess** is the shrunk share of each value: its posterior mean. The prior has few sizes of shares, estimated from
+the other values, and neighbours may be similar (:class:`Shrunk`). The guess depends on x_z, so the coefficients depend
+on the noise that they multiply. By Stein's identity E[r_z (x_z - theta_z)] = v_z E[r_z'], which is subtracted; it adds
+v_z^2 r_z'^2 to the variance.
 
-**Unequal tails.** An answer v stays where neither end rejects it, the lower at alpha w(v) and the upper at
-alpha (1 - w(v)). Both together reject the truth no more often than alpha, for every w that knows nothing of the chance
-in the ends. For v below what the guess says, w spends more on the lower end: intervals are shortest where the guess is
-right (Pratt 1961; Yu and Hoff, Biometrika 105, 2018). The guess c . m knows that chance, for it moves with the shares
-that both ends are made of. How fast is seen by moving all shares along with each end, as chance does (x + V r / s, a
-standard error), and guessing anew, sizes and all: by kappa_l and kappa_u. So (c . m - kappa_l l - kappa_u u) / (1 -
-kappa_l - kappa_u) has nothing of it, l and u the two sums, and is the guess that w is taken from. With s the standard
-error and kappa both together, a posterior mean that moves so has a prior of the variance s^2 kappa / (1 - kappa), of
-which :data:`DOUBT` times are taken; the best w has g(w) = 2 s (mu - v) / variance, g(w) = Phi^-1(alpha w) -
-Phi^-1(alpha (1 - w)).
+**Unequal tails.** The interval has the answers v that neither end rejects, the lower at alpha w(v) and the upper at
+alpha (1 - w(v)). Together they reject the truth with probability at most alpha, for every w that is independent of the
+noise in the ends. For v below the guess, w spends more on the lower end. Intervals are shortest if the guess is right
+(Pratt 1961; Yu and Hoff, Biometrika 105, 2018).
 
-**Coherent.** On a line the ends of tails are those next to the ones above that fall as tails get smaller (isotonic
-regression). Where a wider tail has the lower end, both get the mean of the two. A wider one has no fewer people, so the
-mean of its lower end and those of smaller ones is a bound on its answer with no more error than theirs. Complements
-mirror each other. Other sets need not be coherent: that would make intervals much wider, for with a hundred empty
-values there is always a set in which chance is far below nothing.
+The guess c . m does depend on that noise, because it moves with the shares in both ends. To measure how fast, we move
+all shares by one standard error along each end (x + V r / s) and guess again, sizes included. This gives kappa_l and
+kappa_u. Let l and u be the two sums. Then (c . m - kappa_l l - kappa_u u) / (1 - kappa_l - kappa_u) is free of the
+noise, and w is taken from it. Let s be the standard error and kappa the sum of both. A posterior mean that moves this
+fast has a prior variance of s^2 kappa / (1 - kappa), which we multiply by :data:`DOUBT`. The best w has g(w) = 2 s (mu
+- v) / variance, with g(w) = Phi^-1(alpha w) - Phi^-1(alpha (1 - w)).
+
+**Coherence.** On a line the ends of tails are made monotone by isotonic regression. If a wider tail has the lower end,
+both get the mean of the two. The wider tail has at least as many people, so this mean bounds its answer with no more
+error. Complements mirror each other. Other sets need not be coherent. That would make intervals much wider: with a
+hundred empty values, some set always has a sum far below zero.
 """
 
 from __future__ import annotations
@@ -47,34 +47,34 @@ from confide.evidence.evidence import Evidence
 from confide.solve.em import MatrixPerRow, RowStack, normalised, take_steps, uniform
 
 DOUBT = 4.0
-"""Variance of a guess over what it takes itself for: with 1 intervals are as wide, and hold less often."""
+"""Factor on the prior variance of a guess: with 1, intervals are as wide and cover less often."""
 
 TAILS = 4_000_000
-"""Entries of the matrix of all tails; where there are more, tails begin at so many places only as fit."""
+"""Most entries of the matrix of tails; longer lines use fewer tails."""
 
 MOST_TAILS = 128
-"""Tails that it is looked at how guesses move with, and blocks of values that are guessed for them."""
+"""Most tails for which the movement of guesses is measured, and most blocks of values."""
 
 FAINT = 1e-300
 
 
 def is_unbiased(evidence: Evidence) -> bool:
-    """Whether shares have an unbiased estimate each, and enough reports for Gaussian errors."""
+    """Whether unbiased shares exist and have Gaussian errors."""
     alike = evidence.channel.keep_and_other
-    # With five reports that each output must expect, sums of them are as good as Gaussian.
+    # With at least five expected reports for each output, sums are nearly Gaussian.
     return alike is not None and alike[0] != alike[1] and min(alike) * evidence.total >= 5.0
 
 
 @dataclass(frozen=True, eq=False)
 class Unbiased:
-    """Ends of queries under randomized response.
+    """Confidence intervals of queries under randomized response.
 
     Attributes
     ----------
     evidence
         The reports.
     level
-        How often the ends hold the answer.
+        Coverage of the interval.
 
     >>> from confide.channels import RandomizedResponseChannel
     >>> evidence = Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([6000.0, 4000.0]))
@@ -96,29 +96,38 @@ class Unbiased:
         is_line = layout is not None and len(layout.shape) == 1 and query.size > 2
         place = _as_tail(query) if is_line else None
         low, high = (float(end[0]) for end in self._ends(query[None, :])) if place is None else self._tail(place)
-        if place is not None and query[0] == 1:  # the values before a place: all but a tail
+        if place is not None and query[0] == 1:  # the values before a place: the complement of a tail
             low, high = 1 - high, 1 - low
         return base + span * min(max(low, 0.0), 1.0), base + span * min(max(high, 0.0), 1.0)
 
     def _tail(self, place: int) -> tuple[float, float]:
-        """Return the ends for the values from a place on; where it is not looked at, of the next ones that are."""
+        """Return the ends for the values from a place on.
+
+        If the place has no tail of its own, the next smaller and wider tails bound it.
+        """
         places, low, high = self._tails
         after, before = int(np.searchsorted(places, place)), int(np.searchsorted(places, place, side="right")) - 1
         return float(low[after]) if after < places.size else 0.0, float(high[before]) if before >= 0 else 1.0
 
     @cached_property
     def _tails(self) -> tuple[Indices, FloatArray, FloatArray]:
-        """Places, and the ends for the values from each on, which fall: the widest tail comes first."""
+        """Places, and the ends of the tail from each place on.
+
+        The widest tail comes first, so ends are non-increasing.
+        """
         size = self.evidence.channel.shape[0]
         places = np.unique(np.linspace(1, size - 1, min(size - 1, max(2, TAILS // size))).astype(np.int64))
         ends = self._ends((np.arange(size) >= places[:, None]).astype(np.float64))
-        # Pooled as they are: with ends below nothing at nothing, a tail would get the mean of chance above it alone.
+        # Pool before clipping: with negative ends set to zero first, means would be biased upwards.
         low, high = (np.clip(_falling(end), 0.0, 1.0) for end in ends)
         return places, low, high
 
     def _ends(self, queries: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and the upper ends of queries between 0 and 1, one a row."""
-        if queries.shape[1] < 10:  # others say nothing of a value
+        """Return the ends of queries, one a row.
+
+        Queries are scaled to [0, 1].
+        """
+        if queries.shape[1] < 10:  # too few values to shrink towards
             middle, size = queries @ self._shares, _spread(queries, self._variances) ** 0.5
             end = self._quantile(0.5)
             return middle - end * size, middle + end * size
@@ -130,7 +139,7 @@ class Unbiased:
         return np.minimum(lower, upper), np.maximum(lower, upper)
 
     def _bound(self, queries: FloatArray) -> _LowerBound:
-        """Return what bounds each answer from below, with its error."""
+        """Return a lower bound for each answer, with its standard error."""
         guess, slope = self._guesses.apart
         keep, other, scale = self._response
         variances = (other + (keep - other) * guess) / scale
@@ -148,20 +157,23 @@ class Unbiased:
         return _LowerBound(chosen, value, error)
 
     def _lean(self, queries: FloatArray, low: _LowerBound, high: _LowerBound) -> tuple[FloatArray, FloatArray]:
-        """Return what the guess says of each answer without the chance in its ends, and how far it may be off."""
+        """Return the noise-free guess of each answer, and its variance."""
         said, follows = self._follow(queries, np.stack([low.coefficients, 1 - high.coefficients], axis=1))
         total = follows.sum(axis=1)
-        # Not all is taken off: a guess that only follows says nothing.
+        # Subtract at most 95 %: a guess that only follows the noise has no information.
         kappa, taken = np.clip(total, 1e-3, 0.999), np.clip(total, 0.0, 0.95)
         follows = follows * (taken / np.where(total > 0, total, 1.0))[:, None]
         mean = (said - follows[:, 0] * low.value - follows[:, 1] * (1 - high.value)) / (1 - taken)
         return mean, DOUBT * ((low.error + high.error) / 2) ** 2 * kappa / (1 - kappa)
 
     def _follow(self, queries: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what the guess says of each query, and how fast that moves with each of two sums of shares."""
+        """Return the guess of each query, and its two speeds.
+
+        A speed is how fast the guess moves with one of two sums of shares.
+        """
         if self._block == 1 or len(queries) == 1:
             return queries @ self._guesses.plain, self._speeds(self._guesses, queries, sums)
-        # Tails of a long line: blocks of neighbours say the same of them, and tails between two move as these do.
+        # On a long line, use blocks of neighbours, and interpolate between tails.
         blocks = in_blocks(queries, self._block) / in_blocks(np.ones_like(self._shares), self._block)
         every = np.arange(len(queries))
         some = np.unique(np.linspace(0, every[-1], min(every.size, MOST_TAILS)).astype(np.int64))
@@ -170,10 +182,10 @@ class Unbiased:
         return blocks @ self._block_guesses.plain, np.stack(between, axis=1)
 
     def _speeds(self, guesses: Shrunk, queries: FloatArray, sums: FloatArray, block: int = 1) -> FloatArray:
-        """Return how fast a guess moves with each of two sums of shares, in blocks or as they are.
+        """Return how fast a guess moves with two sums of shares.
 
-        Sums of nearly the same shares are one: the guess moves with them along axes alone that they vary much along, by
-        a twentieth of the greater variance or more.
+        Shares are in blocks of `block`. Nearly equal sums count as one: only principal axes with at least a twentieth
+        of the larger variance are used.
         """
         sums = sums - (sums @ self._variances / self._variances.sum())[..., None]
         sizes, axes = np.linalg.eigh(np.matmul(sums * self._variances, sums.transpose(0, 2, 1)))
@@ -188,7 +200,8 @@ class Unbiased:
     def _end(self, statistic: _LowerBound, mean: FloatArray, width: FloatArray) -> FloatArray:
         """Return the lowest answer that its test does not reject.
 
-        Each w is the one of some v, which falls as w grows; so does what the statistic less its quantile leaves to v.
+        Each w belongs to one v, which falls as w grows. So does the difference between v and the statistic minus its
+        quantile.
         """
         shares, quantiles, leans = self._tests
         left = (mean[:, None] - leans * width[:, None] / 2) - statistic.value[:, None]
@@ -202,21 +215,28 @@ class Unbiased:
 
     @cached_property
     def _tests(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Shares w of alpha, the quantile that each leaves to an end, and g(w)."""
-        # One end gets a hundredth of alpha at least: a wrong guess costs no more than one of 3.3 standard errors.
+        """Shares w of alpha, the quantile of each, and g(w)."""
+        # Each end gets at least a hundredth of alpha: at 95 % it lies at most 3.3 standard errors out if the guess is
+        # wrong.
         shares = np.linspace(0.01, 0.99, 197)
         quantiles = np.array([self._quantile(share) for share in shares.tolist()])
         return shares, quantiles, quantiles[::-1] - quantiles
 
     def _quantile(self, share: float) -> float:
-        """Return how many standard errors out an end lies that may fail in this share of all failures."""
+        """Return the normal quantile of an end, in standard errors.
+
+        `share` is the end's share of alpha.
+        """
         from scipy.special import ndtri  # here, so that blurring loads no more than numpy
 
         return -float(ndtri((1 - self.level) * share))
 
     @cached_property
     def _response(self) -> tuple[float, float, float]:
-        """How likely the own value and each other is, and n (a - b)^2, by which variances are divided."""
+        """The probabilities a and b, and n (a - b)^2.
+
+        Variances are divided by the last.
+        """
         keep, other = self.evidence.channel.keep_and_other or (0.0, 0.0)  # which is_unbiased rules out
         return keep, other, self.evidence.total * (keep - other) ** 2
 
@@ -237,7 +257,7 @@ class Unbiased:
 
     @cached_property
     def _block_guesses(self) -> Shrunk:
-        """Guesses of blocks of neighbours."""
+        """Guesses for blocks of neighbours."""
         return Shrunk(in_blocks(self._shares, self._block), self._guesses.least * self._block, self._guesses.growth)
 
     @property
@@ -247,7 +267,7 @@ class Unbiased:
 
 @dataclass(frozen=True, eq=False)
 class _LowerBound:
-    """Statistics that bound answers from below: coefficients, values and standard errors, one row a query."""
+    """Lower bounds on answers: coefficients, values and standard errors, by query."""
 
     coefficients: FloatArray
     value: FloatArray
@@ -255,14 +275,17 @@ class _LowerBound:
 
 
 def _spread(coefficients: FloatArray, variances: FloatArray) -> FloatArray:
-    """Return the variance of sums with these coefficients, one a row: of reports of which each has one output."""
+    """Return the variance of weighted sums, one a row of coefficients.
+
+    The counts are multinomial: each report has one output.
+    """
     middles = coefficients @ variances / variances.sum()
     spread: FloatArray = (coefficients - middles[:, None]) ** 2 @ variances
     return spread
 
 
 def _falling(ends: FloatArray) -> FloatArray:
-    """Return the nearest sequence that falls, by pooling neighbours that rise (isotonic regression).
+    """Return the nearest non-increasing sequence (isotonic regression).
 
     >>> _falling(np.array([5.0, 2.0, 3.0, 1.0])).tolist()
     [5.0, 2.5, 2.5, 1.0]
@@ -279,7 +302,9 @@ def _falling(ends: FloatArray) -> FloatArray:
 
 
 def _as_tail(query: FloatArray) -> int | None:
-    """Return the place from which on, or before which, a query asks for all values; None for another one.
+    """Return the place where a tail or its complement is cut.
+
+    None if the query is neither.
 
     >>> _as_tail(np.array([0.0, 0.0, 1.0])), _as_tail(np.array([1.0, 0.0, 0.0])), _as_tail(np.array([1.0, 0.0, 1.0]))
     (2, 1, None)
@@ -290,31 +315,30 @@ def _as_tail(query: FloatArray) -> int | None:
 
 
 CHAINS = ((0.0, 0.0), (0.8, 0.1), (0.96, 0.1), (0.99, 0.1))
-"""How often a share stays near that of the value before, and how often it moves by an atom to either side then."""
+"""Probability that a share stays near the previous one, and that it then moves by one atom to either side."""
 
 LONG = 512
-"""Values past which shares are taken to be drawn anew each: a chain takes as many steps as there are values."""
+"""Size above which shares are taken as independent: a chain takes as many steps as there are values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """Shares shrunk towards those of other values, as guesses: which sizes there are, and whether neighbours are alike.
+    """Empirical-Bayes guesses of shares.
 
-    Each share is one of few sizes, the atoms of a distribution G that is found from the shares themselves (Robbins'
-    empirical Bayes, with the G of greatest likelihood), or once in as many values anything from nothing on. From one
-    value to the next it stays as it is, or nearly, with a probability that is one of :data:`CHAINS`, and else is drawn
-    anew from G: a hidden Markov chain, whose two passes along the values give each one what its neighbours say of it.
-    Where they say nothing, the chain that draws all shares anew is the most likely one; how much each chain counts, its
-    likelihood says.
+    Each share is one of few sizes, the atoms of a distribution G, which is estimated from the shares by maximum
+    likelihood (Robbins' empirical Bayes). With probability 1 / number of values it is any positive share instead. From
+    one value to the next a share stays the same, or nearly, with a probability from :data:`CHAINS`; otherwise it is
+    drawn again from G. This is a hidden Markov chain, solved by one forward and one backward pass. Chains are weighed
+    by their likelihood. If neighbours have no information, the chain with independent shares has the greatest weight.
 
-    Nothing that is done with a guess rests on its being right, but on knowing how it follows the chance in the reports.
+    Intervals do not assume that a guess is right. They only use how fast it moves with the noise in the reports.
 
     Attributes
     ----------
     shares
         An unbiased estimate of each share.
     least, growth
-        The variance of an estimate: that of nothing, and how much each share adds to it.
+        The variance of an estimate: at a share of 0, and its slope in the share.
 
     >>> shares = np.array([0.01, -0.02, 0.0, 0.02, -0.01, 0.0, 0.01, -0.01, 0.0, 1.0])
     >>> Shrunk(shares, 1e-4, 1e-4).apart[0].round(1).tolist()  # many alike, and one that is like none
@@ -327,26 +351,29 @@ class Shrunk:
 
     @cached_property
     def apart(self) -> tuple[FloatArray, FloatArray]:
-        """Each guess by a G that knows nothing of the share itself, and how fast it moves with that share alone."""
-        # Each of ten parts of the values is guessed by a G from the others, so that no G knows the chance that it is to
-        # meet: with a G from all values Stein's correction would be too small by a third to a half.
+        """Cross-fitted guesses, and how fast each moves with its share.
+
+        The G of each guess does not use the share itself.
+        """
+        # Ten-fold cross-fitting: each fold is guessed with a G from the other folds, so no G depends on the noise of
+        # its fold. With a G from all values, Stein's correction would be too small by a third to a half.
         folds = np.random.default_rng(0).permutation(self.shares.size) % 10  # as good as any
         counted = (folds != np.arange(10)[:, None]).astype(np.float64)
         densities, alone = self._emit(self.shares)
         weights = self._settle(densities[None], counted)
-        # The share that each atom stands for, the last the mean of a share from nothing on; how fast the logarithm of
-        # each density grows with the share; and how fast that mean does.
+        # The share of each atom (the last is the mean of any positive share), the score of each density, and the slope
+        # of that mean.
         levels = np.concatenate([np.tile(self._atoms, (self.shares.size, 1)), alone[:, None]], axis=1)
         errors, _, mills = self._cut_off(self.shares)
         towards = (self._atoms - self.shares[:, None]) / self._variance(self._atoms)
         scores = np.concatenate([towards, (mills / errors)[:, None]], axis=1)
         alone_slopes = np.clip(1 - mills * (mills + self.shares / errors), 0.0, 1.0)
         guess, slope = np.zeros_like(self.shares), np.zeros_like(self.shares)
-        for some in np.array_split(np.arange(10), 1 if self.shares.size <= LONG else 10):  # so that they fit
+        for some in np.array_split(np.arange(10), 1 if self.shares.size <= LONG else 10):  # to limit memory
             values = np.flatnonzero(np.isin(folds, some))
             rows = folds[values] - some[0]
             for trust, told in zip(*self._mix(densities[None], weights[some], self._chains), strict=True):
-                # The posterior mean of each value, and how fast it moves with the share.
+                # The posterior mean of each value, and its derivative in the share.
                 posterior = told[rows, values]
                 mean = (posterior * levels[values]).sum(axis=1)
                 bent = (posterior * levels[values] * scores[values]).sum(axis=1)
@@ -358,15 +385,18 @@ class Shrunk:
 
     @cached_property
     def plain(self) -> FloatArray:
-        """All guesses of the shares as they are."""
+        """The guesses from the unmoved shares."""
         return np.asarray(self._moved(np.zeros((1, self.shares.size)))[0])
 
     def follow(self, queries: FloatArray, directions: FloatArray) -> FloatArray:
-        """Return by how much what is said of each query moves along a direction: a row of moves each."""
-        # Moved shares may take up 400,000 numbers at a time: as many as a processor keeps near it.
+        """Return how fast each query's guess moves along a direction.
+
+        Each direction is a row of moves, one a value.
+        """
+        # A batch has 400,000 numbers, which fit the processor's cache.
         some = max(1, 400_000 // (self.shares.size * (self._atoms.size + 1) * len(self._chains)))
-        # They are moved by two atoms: a standard error, or more where atoms are far apart. By less, a share like no
-        # other would seem to stay at its own atom, and to follow nothing.
+        # Shares move by two atoms: a standard error, or more if atoms are far apart. With a smaller move an isolated
+        # share would seem to stay at its own atom.
         follows, far = np.empty(len(queries)), 2.0 * self._fine
         for begin in range(0, len(queries), some):
             now = slice(begin, begin + some)
@@ -376,7 +406,7 @@ class Shrunk:
         return follows
 
     def _moved(self, moves: FloatArray) -> FloatArray:
-        """Return all guesses after the shares have moved, by row."""
+        """Return the guesses after the shares have moved, by row."""
         densities, alone = self._emit(self.shares + moves)
         trusts, posteriors = self._mix(densities, self._settle(densities), self._chains)
         means = posteriors[..., :-1] @ self._atoms + posteriors[..., -1] * alone
@@ -386,30 +416,45 @@ class Shrunk:
 
     @cached_property
     def _fine(self) -> float:
-        """Standard errors from one atom to the next: a half, or twice that as often as there are more than 64 atoms."""
+        """Standard errors between atoms.
+
+        It is a half, doubled until there are at most 64 atoms.
+        """
         fine = 0.5
         while np.unique(self._steps(fine)).size > 64:
             fine *= 2
         return fine
 
     def _steps(self, fine: float) -> FloatArray:
-        """Return which atoms are around each share, counted from nothing: it can move by a standard error."""
+        """Return the indices of the atoms around each share.
+
+        They cover a move by one standard error.
+        """
         places = 2 * (np.sqrt(self._variance(self.shares)) - math.sqrt(self.least)) / self.growth
         return np.maximum(np.floor(places / fine)[:, None] + np.arange(-2, 4), 0.0)
 
     @cached_property
     def _atoms(self) -> FloatArray:
-        """Shares that G may be made of: even steps in standard errors, next to the shares that there are."""
+        """The possible shares of G: near the observed shares.
+
+        Their spacing is even in standard errors.
+        """
         places = np.unique(self._steps(self._fine)) * self._fine
         atoms = (np.maximum(places * self.growth / 2 + math.sqrt(self.least), 0.0) ** 2 - self.least) / self.growth
         return np.unique(np.append(atoms, 1 / self.shares.size))
 
     def _variance(self, shares: FloatArray) -> FloatArray:
-        """Return the variance of the estimates of shares; never nothing, also where it falls as shares grow."""
+        """Return the variance of the estimates of shares.
+
+        It has a positive floor, also if it falls as shares grow.
+        """
         return np.maximum(self.least + self.growth * np.maximum(shares, 0.0), 1e-3 * self.least)
 
     def _emit(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how likely each share is by each atom and, last, by anything from nothing on; and its mean then."""
+        """Return the density of each share under each atom.
+
+        The last density is that of any positive share. Its posterior mean is returned as well.
+        """
         spreads = self._variance(self._atoms)
         densities = np.empty((*shares.shape, spreads.size + 1))
         densities[..., :-1] = np.exp(-((shares[..., None] - self._atoms) ** 2) / (2 * spreads)) / np.sqrt(
@@ -421,7 +466,7 @@ class Shrunk:
         return densities, shares + errors * mills
 
     def _cut_off(self, shares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return standard errors, the part of each Gaussian that lies above nothing, and its hazard there."""
+        """Return standard errors, the Gaussian mass above zero, and its hazard."""
         from scipy.special import ndtr  # here, so that blurring loads no more than numpy
 
         errors = np.sqrt(self._variance(shares))
@@ -429,17 +474,20 @@ class Shrunk:
         return errors, heights, np.exp(-((shares / errors) ** 2) / 2) / math.sqrt(2 * math.pi) / heights
 
     def _settle(self, densities: FloatArray, counted: FloatArray | None = None) -> FloatArray:
-        """Return the weights of G, one row for each row of densities or of which values count."""
-        # Atoms are the values of a channel, and shares its outputs: a matrix for all rows, or for each of them.
+        """Return the weights of G, one row each.
+
+        There is a row for each row of `densities` or of `counted`, which selects values.
+        """
+        # Atoms are the values of a channel and shares its outputs: one matrix for all rows, or one for each.
         matrices = np.ascontiguousarray(densities[..., :-1].transpose(0, 2, 1))
         channel = Dense(matrices[0]) if len(matrices) == 1 else MatrixPerRow(matrices)
         numbers = np.ones((len(matrices), self.shares.size)) if counted is None else counted
         rows, start = RowStack.of_shares(channel, normalised(numbers)), uniform(matrices.shape[1])
-        return take_steps(rows, start, 100).theta  # ten times as many steps made no interval narrower
+        return take_steps(rows, start, 100).theta  # ten times as many made no interval narrower
 
     @cached_property
     def _chains(self) -> tuple[tuple[float, float], ...]:
-        """The chains that count."""
+        """The chains with enough posterior weight."""
         if self.shares.size > LONG:
             return CHAINS[:1]
         densities = self._emit(self.shares)[0][None]
@@ -449,7 +497,10 @@ class Shrunk:
     def _mix(
         self, densities: FloatArray, weights: FloatArray, chains: tuple[tuple[float, float], ...]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return how likely each chain is, and how likely each value is to have each atom: by chain, row and value."""
+        """Return the posterior of chains, and of atoms for each value.
+
+        Both are by chain and row, the second also by value.
+        """
         evidence, told = self._told(densities, weights, chains)
         told *= densities
         told /= told.sum(axis=-1, keepdims=True)
@@ -459,10 +510,14 @@ class Shrunk:
     def _told(
         self, densities: FloatArray, weights: FloatArray, chains: tuple[tuple[float, float], ...]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the log-likelihood of each chain, and what all others say of each value: by chain, row and value."""
+        """Return the log-likelihood of each chain, and leave-one-out priors.
+
+        The prior of each value's atoms comes from all other values (forward-backward algorithm). Axes are chain, row
+        and value.
+        """
         rare, size = 1 / self.shares.size, self.shares.size
         first = np.concatenate([(1 - rare) * weights, np.full((weights.shape[0], 1), rare)], axis=1)
-        if chains == CHAINS[:1]:  # no value says anything of another
+        if chains == CHAINS[:1]:  # shares are independent
             return np.log((first[:, None] * densities).sum(axis=-1)).sum(axis=-1)[None], np.repeat(
                 first[:, None], size, 1
             )[None]
@@ -493,7 +548,10 @@ class Shrunk:
 
 
 def _walk(size: int, part: float) -> FloatArray:
-    """Return how often a share goes from each atom to each: a part of the time to the next one on either side."""
+    """Return the transition matrix of a random walk over atoms.
+
+    It goes to each neighbour with probability `part`.
+    """
     steps = (
         np.diag(np.full(size, 1 - 2 * part))
         + np.diag(np.full(size - 1, part), 1)
@@ -505,7 +563,7 @@ def _walk(size: int, part: float) -> FloatArray:
 
 
 def in_blocks(numbers: FloatArray, size: int) -> FloatArray:
-    """Return sums over blocks of so many neighbours, along the last axis.
+    """Return sums over blocks of neighbours, along the last axis.
 
     >>> in_blocks(np.arange(5.0), 2).tolist()
     [1.0, 5.0, 4.0]
