@@ -29,7 +29,7 @@ ROOMS = {
     "present": 3_701,
     "cli": 2_887,
     "solve": 2_856,
-    "collector": 2_674,
+    "collector": 2_675,
     "check": 1_825,
     "channels": 1_575,
     "plans": 1_489,
@@ -45,7 +45,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 36_759,
+    "code lines": 36_760,
     "files": 150,
     "entries at the top": 20,
     "functions": 3_761,

@@ -221,7 +221,7 @@ def test_readings_keep_so_many_answers_and_drop_the_one_unused_for_longest(
         made.append(entry.stored.fingerprint)
         return entry.stored.fingerprint.encode()
 
-    monkeypatch.setattr("confide.collector.readings.counts_json", counted)
+    monkeypatch.setattr("confide.collector.service.counts_json", counted)
     marks = [store.add_survey(ages(limits=f"[limits]\nreports = {number}")).fingerprint for number in range(1, 6)]
     with serving(store) as served:
         asked, kept, expected = random.Random(3), list[str](), list[str]()  # noqa: S311

@@ -683,7 +683,7 @@ class Readings:
         # The first client may leave while others wait for the same answer.
         body = await asyncio.shield(task)
         self._kept[key] = version, body
-        while len(self._kept) > 64:  # each is the last answer of its kind and survey
+        while len(self._kept) > LIMITS.most_kept:  # each is the last answer of its kind and survey
             self._kept.popitem(last=False)
         return version, body
 

@@ -65,6 +65,8 @@ class CollectorLimits:
         Clients that may wait for room, in total and per address: nothing else bounds those who send and leave at once.
     most_refused
         Refusals per second of one address before it must wait: devices are hardly ever refused.
+    most_kept
+        Answers that a collector keeps, the last of each kind and survey.
     refresh_seconds
         Seconds between two reloads of what other processes changed.
     most_header_bytes
@@ -96,6 +98,7 @@ class CollectorLimits:
     most_waiting: int = 1_024
     most_waiting_each: int = 256
     most_refused: int = 100
+    most_kept: int = 64
     refresh_seconds: float = 1.0
     most_header_bytes: int = 32 * 1024
     header_seconds: float = 10.0
