@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from confide.cli.failures import ExitCode, explained_failures
-from confide.cli.terminal import console, say, say_exactly, show, show_json, warn
+from confide.cli.terminal import console, say, say_exactly, show_json, warn
 from confide.cli.usage import AsJson
 from confide.data.files import write_text
 from confide.errors import InvalidParameterError
@@ -110,7 +110,7 @@ def _list(experiments: list[Experiment], *, as_json: bool) -> None:
     for experiment in experiments:
         cells = _cells(experiment)
         table.add_row(experiment.name, experiment.title, f"{cells:,}" if cells else "", _label(experiment))
-    show(table)
+    console().print(table)
     say(f"Run one:  {COMMAND} NAME        Run all:  {COMMAND}        A look:  {COMMAND} --quick")
 
 

@@ -238,10 +238,10 @@ def test_every_status_short_of_its_goal_has_a_cure() -> None:
     [
         (cf.Categories(["a"]), "1 category: a"),
         (cf.Categories([f"{place}" for place in range(9)]), "9 categories: 0, 1, 2, 3, 4, 5, 6, 7, ..."),
-        (cf.Grid(1, 2, holes=[(0, 0)]), "1 cell, 1 row by 2 columns with 1 hole, neighbours 1 apart"),
-        (cf.Integers(3, 3), "1 whole number, 3 to 3, neighbours 1 apart"),
-        (cf.Integers(), "any whole number, neighbours 1 apart"),
-        (cf.Lattice(), "any cell of an unbounded plane, neighbours 1 apart"),
+        (cf.Grid(1, 2, holes=[(0, 0)]), "1 cell, 1 row by 2 columns with 1 hole, spacing 1"),
+        (cf.Integers(3, 3), "1 whole number, 3 to 3, spacing 1"),
+        (cf.Integers(), "any whole number, spacing 1"),
+        (cf.Lattice(), "any cell of an unbounded plane, spacing 1"),
         (cf.values.BitVectors(1), "1 bit, one for each value, packed into 1 whole number"),
         (cf.values.BitVectors(64), "64 bits, one for each value, packed into 2 whole numbers"),
     ],
@@ -257,4 +257,4 @@ def test_candidates_that_nothing_was_held_out_for_are_not_said_to_lack_reports()
     assert [choice.score for choice in answer.choices] == [None, None]
     assert all(one.endswith("weighed by an unbiased estimate of the squared error") for one in sentences)
     few = cf.estimate(cf.tally(["a", "b"], [1, 1]), response)
-    assert "nothing could be held out" in explain_choices(few.choices)[0]
+    assert "no reports could be held out" in explain_choices(few.choices)[0]

@@ -114,9 +114,7 @@ def test_words_at_positions_lie_as_far_apart_as_these() -> None:
     # Equal steps are a spacing, however they were given, so that equal surveys have one fingerprint.
     assert cf.Scale(WORDS, positions=[10, 12, 14, 16]) == cf.Scale(WORDS, spacing=2)
     assert "positions=[0, 0.5, 4, 5]" in repr(scale)
-    assert (
-        describe_alphabet(scale) == "4 values in order: never, rarely, often, always, neighbours 0.5 to 3.5 hours apart"
-    )
+    assert describe_alphabet(scale) == "4 values in order: never, rarely, often, always, spacing 0.5 to 3.5 hours"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +182,7 @@ def test_quantiles_are_words() -> None:
 
 def test_it_is_described_in_words() -> None:
     assert describe_alphabet(SCALE) == (
-        "4 values in order: never, rarely, now and then, often, neighbours 1 step apart; case and blanks of a text do "
+        "4 values in order: never, rarely, now and then, often, spacing 1 step; case and blanks of a text do "
         "not matter, 1 other name is known"
     )
     assert describe_value(SCALE, 2, "answer") == 'answer "now and then"'
@@ -241,4 +239,4 @@ def test_from_file_to_page(call: Call, folder: Path) -> None:  # noqa: F811
     assert "now and then" in (folder / "e.html").read_text()
     assert as_guess("e.csv", cf.load_survey("scale.toml").mechanism).name == "e.csv"
     assert "answer >= often" in call("diagnose", "scale.toml", "out.csv", "--query", "answer >= often").out
-    assert "again one of these, by its number from 0" in call("show", "scale.toml").out
+    assert "one of the same values, by its number from 0" in call("show", "scale.toml").out

@@ -18,7 +18,7 @@ from confide.mechanisms import audits
 def test_a_promise_that_holds(call: Call) -> None:
     ending = call("audit", "survey.toml")
     assert (ending.code, ending.err) == (0, "")
-    for words in ("the promise holds", "age 1 and age 0", "report", "Log-ratio", "1, a factor of 2.718", "100%"):
+    for words in ("The promise holds", "age 1 and age 0", "report", "Log-ratio", "1, a factor of 2.718", "100%"):
         assert words in ending.out
     assert "exact over all pairs" in ending.out
     assert "All 45 pairs of values were compared under all 10 outputs, as integers." in " ".join(ending.out.split())
@@ -59,7 +59,7 @@ def test_every_mechanism(call: Call, folder: Path, name: str, monkeypatch: pytes
     (folder / "s.toml").write_text('name = "thing"\n' + ALL[name])
     ending = call("audit", "s.toml")
     assert (ending.code, ending.err) == (0, "")
-    assert "the promise holds" in ending.out
+    assert "The promise holds" in ending.out
     record = call("audit", "s.toml", "--json").record
     assert record["holds"] is True
     is_listed = survey(ALL[name]).mechanism.report_alphabet.is_listable
@@ -103,6 +103,6 @@ def test_matrices_that_promise_nothing_or_tell_nothing(call: Call, folder: Path)
     alphabet = '[alphabet]\nkind = "integers"\nlow = 1\nhigh = 2\n[mechanism]\nkind = "matrix"\n'
     (folder / "open.toml").write_text(alphabet + "matrix = [[1.0, 0.0], [0.5, 0.5]]\n")
     (folder / "blind.toml").write_text(alphabet + "matrix = [[0.5, 0.5], [0.5, 0.5]]\n")
-    assert "nothing is promised" in call("audit", "open.toml").out
+    assert "Nothing is promised" in call("audit", "open.toml").out
     assert call("audit", "open.toml", "--json").record["bound"] is None
-    assert "no report tells any two values apart" in call("audit", "blind.toml").out
+    assert "no report distinguishes any two values" in call("audit", "blind.toml").out

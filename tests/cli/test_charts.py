@@ -10,7 +10,7 @@ from tests.cli.conftest import Call, assert_refused
 
 import confide as cf
 from confide.estimates.inference import Windows
-from confide.present.summary import caution_identification
+from confide.present.summary import caution_identification, digits
 from confide.present.terminal import choose_bars, window_bars
 from confide.theory.verdicts import Finding, Verdict
 
@@ -57,8 +57,7 @@ def test_windows_have_a_line_each_with_their_intervals_and_the_fullest_alone_whe
     assert len(bars) == 30
     assert (bars[-1].label, bars[-1].share, bars[-1].ends) == ("w49", 0.5, (0.4, 0.6))
     assert bars[-1].truth == pytest.approx((98 + 99) / 4950)
-    assert note.startswith("The 30 fullest of 50 windows. ")
-    assert "--show all shows all 100 values" in note
+    assert note == "The 30 fullest of 50; --show all shows all 100 values."
     few, _ = window_bars(found, None)
     assert few[0].truth is None
 
@@ -67,7 +66,9 @@ def test_windows_have_a_line_each_with_their_intervals_and_the_fullest_alone_whe
 def test_answers_are_printed_from_low_to_high(call: Call) -> None:
     options = ("estimate", "survey.toml", "reports.csv", "--method", "ibu", "--query", "age >= 5")
     answer = call(*options, "--json").record["queries"][0]
-    assert f"between {answer['low']:.2%} and {answer['high']:.2%} at 95%" in call(*options).out
+    decimals = digits(answer["high"] - answer["low"], answer["estimate"])
+    ends = f"{answer['low']:.{decimals}%} to {answer['high']:.{decimals}%}"
+    assert f"are 5 or older (95% confidence: {ends})" in call(*options).out
 
 
 @pytest.mark.parametrize(("verdict", "is_noted"), [(Verdict.YES, False), (Verdict.NO, True), (None, False)])

@@ -18,16 +18,11 @@ def test_all_are_listed(call: Call) -> None:
     assert "No licence text was found" in out
 
 
-def test_all_as_json(call: Call) -> None:
-    listed = call("datasets", "--json").record["datasets"]
-    assert [one["name"] for one in listed] == datasets.names()
-    assert listed[0]["people"] == 48_842
-
-
 def test_one_with_where_it_comes_from(call: Call) -> None:
     out = call("datasets", "adult_ages").out
     assert "doi:10.24432/C5XW20" in out
-    assert call("datasets", "adult_ages", "--json").record["licence"] == "CC BY 4.0"
+    assert "CC BY 4.0" in out
+    assert "48,842" in out
 
 
 def test_export(call: Call, folder: Path) -> None:
@@ -42,7 +37,7 @@ def test_export(call: Call, folder: Path) -> None:
 def test_wrong_usage(call: Call) -> None:
     assert_refused(call("datasets", "adlt"), 2, "no dataset 'adlt'", "adult_ages")
     assert_refused(call("datasets", "--export", "x.csv"), 2, "NAME")
-    assert_refused(call("datasets", "paris", "--export", "-", "--json"), 2, "standard output")
+    assert_refused(call("datasets", "paris", "--json"), 2, "--json went in 0.3")
     assert_refused(call("datasets", "paris", "--export", "no/x.csv"), 4, "no folder")
 
 
@@ -67,9 +62,7 @@ def test_demo(call: Call, folder: Path) -> None:
     assert "Recovering with IBU" in ending.err
     page = (folder / "demo.html").read_text(encoding="utf-8")
     assert "simulated with seed 7" in ending.out
-    assert "none of these reports, for whoever knows the seed; without one, metric privacy" in " ".join(
-        ending.out.split()
-    )
+    assert "none here, because the seed is known; without one, metric privacy" in " ".join(ending.out.split())
     assert "<h2>Simulated reports</h2>" in page
     assert "secure generator" not in page
     assert "Ages" in page

@@ -42,17 +42,17 @@ def test_every_method(call: Call, method: str) -> None:
 
 
 def test_what_is_shown(call: Call) -> None:
-    ending = call("estimate", "survey.toml", "reports.csv", "--truth", "values.csv")
+    ending = call("estimate", "survey.toml", "reports.csv", "--truth", "values.csv", "-v")
     assert ending.code == 0
     assert ending.err == ""
-    for words in ("Ages", "Stacked(", "held-out", "Fit", "--interval 0.95", "Total variation", "years", "truth"):
+    for words in ("Ages", "Stacked(", "Cross-val", "Fit", "--interval 0.95", "total variation", "years", "truth"):
         assert words in ending.out
 
 
 @pytest.mark.slow
 def test_without_a_method_it_says_what_was_chosen_and_why(call: Call) -> None:
-    ending = call("estimate", "survey.toml", "reports.csv")
-    for words in ("Chosen", "% smooth: the candidate to beat", "% MLE: it explained held-out reports"):
+    ending = call("estimate", "survey.toml", "reports.csv", "-v")
+    for words in ("Cross-validation", "% smooth", "% MLE: ", " than smooth in cross-validation"):
         assert words in ending.out
     choices = call("estimate", "survey.toml", "reports.csv", "--json").record["choices"]
     assert [choice["name"] for choice in choices] == ["smooth", "MLE"]
@@ -201,3 +201,26 @@ def test_many_categories_show_the_likeliest(call: Call, folder: Path) -> None:
 def test_many_values_are_announced_to_take_long() -> None:
     assert _announced("IBU", Integers(0, 999_999)) == "IBU over 1,000,000 values, which may take a minute"
     assert _announced("IBU", Integers(0, 99)) == _announced("IBU", Integers()) == "IBU"
+
+
+@pytest.mark.slow
+def test_the_first_answer_takes_fourteen_lines_of_eighty_columns(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    call("init", "ages.toml")
+    call("datasets", "adult_ages", "--export", "people.csv")
+    call("privatize", "ages.toml", "people.csv", "-o", "out.csv", "--seed", "7")
+    ending = call("estimate", "ages.toml", "out.csv", "--query", "age >= 65")
+    lines = ending.out.splitlines()
+    assert lines[0] == "Ages in years · 48,842 simulated reports · epsilon 0.05 per year"
+    assert lines[2].startswith("About ")
+    assert " are 65 or older (95% confidence: " in lines[2]
+    assert lines[-2].startswith("Goodness of fit: ")
+    assert lines[-1] == "More: -v · page: -o estimate.html"
+    assert len(lines) <= 14
+    assert max(map(len, lines)) <= 80
+    assert "…" not in ending.out
+    record = call("estimate", "ages.toml", "out.csv", "--query", "age >= 65", "--json").record
+    assert record["headline"] == lines[2]
+    assert record["summary"][0] == lines[0]

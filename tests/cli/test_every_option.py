@@ -138,18 +138,19 @@ ROWS = [
         --strict       | first.parquet second.parquet -o all.parquet | --strict      | code 4
     """),
     *table("estimate", r"""
-        --method           | ages.toml r.csv                        | --method mle                | ^Method +MLE
+        --method           | ages.toml r.csv -v                     | --method mle                | ^Method +MLE
         --interval         | ages.toml r.csv --method mle --json    | --interval 0.5              | "level": 0.5
         --shape            | ages.toml r.csv --method mle --json    | --shape falling             | "falling"
         --query            | ages.toml r.csv --method mle --json    | --query age>=2              | "age>=2"
         --query            | city.toml cells.csv --method mle --json | --query halves.geojson     | "within North"
-        --query            | ages.toml r.csv --method mle           | --query 'quantile 90%'      | quantile 0.9
+        --query            | ages.toml r.csv --method mle           | --query 'quantile 90%'      | Quantile 0.9
         --query | ages.toml r.csv --json --interval '95% joint' --query age>=2 | --query mean | "together": 2
         --query | ages.toml r.csv --json --interval '95% joint' --query age>=2 | --query median | "together": 2
         --interval | ages.toml r.csv --json --query age>=2 --query mean | --interval '0.95 joint' | "together": 2
         --show             | pair.toml pairs.csv --method mle --json | --show age                 | "marginals": {"age"
         --show | pair.toml pairs.csv --method mle --json | --show age,sex | "names": \["age", "sex"\]
         --show             | ages.toml r.csv --method mle           | --show all                  | .
+        --verbose          | ages.toml r.csv --method mle           | -v                          | ^Log-likelihood
         --cell             | free.toml at.csv --method inversion-raw   | --cell '5 km'               | code 0
         --background       | city.toml cells.csv --method mle        | --background halves.geojson | lines drawn: 2
         --truth            | ages.toml r.csv --method mle --json    | --truth v.csv               | "truth_rows": {
@@ -177,7 +178,6 @@ ROWS = [
     """),
     *table("diagnose", r"""
         --query            | ages.toml towns.parquet --json       | --query age>=2   | "age>=2"
-        --interval         | ages.toml towns.parquet --json       | --interval 0.5   | "level": 0.5
         --shape            | ages.toml towns.parquet --json       | --shape falling  | "falling"
         --output           | ages.toml towns.parquet              | -o d.json        | file d.json
         --strict           | ages.toml oddtowns.parquet           | --strict         | code 8
@@ -188,7 +188,7 @@ ROWS = [
         --query            | ages.toml r.csv --json      | --query age>=2            | "age>=2"
         --query            | city.toml cells.csv --json  | --query halves.geojson    | "within North"
         --cell             | free.toml at.csv            | --cell '5 km'             | code 0
-        --interval         | ages.toml r.csv --json      | --interval 0.5            | "level": 0.5
+        --verbose          | ages.toml                   | -v                        | ^Identification
         --shape            | ages.toml r.csv --json      | --shape falling           | "falling"
         --output           | ages.toml                   | -o d.json                 | file d.json
         --different-people | permanent.toml days.parquet --json | --different-people | .
@@ -240,7 +240,6 @@ ROWS = [
     """),
     *table("datasets", r"""
         --export      | manhattan                       | --export d.csv  | file d.csv
-        --json        | manhattan                       | --json          | {.name
     """),
 ]  # fmt: skip
 

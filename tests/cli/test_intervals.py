@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +50,11 @@ def test_the_same_command_prints_the_same(call: Call) -> None:
 
 
 def test_intervals_for_people(call: Call) -> None:
-    ending = call(*ESTIMATE, "--interval", "0.95", "--query", "age >= 5", "--truth", "values.csv")
+    ending = call(*ESTIMATE, "--interval", "0.95", "--query", "age >= 5", "--truth", "values.csv", "-v")
     assert ending.err == ""
-    for words in ("low", "high", "truth", "age >= 5", "between", "at 95%", "of single values rest on 500 replicates"):
+    for words in ("share", "truth", "are 5 or older (95% confidence: ", "single values: 500 replicates"):
         assert words in ending.out
-    assert "of queries rest on the likelihood" in ending.out
+    assert "shares: the likelihood" in ending.out
 
 
 def test_joint_answers_say_so_everywhere(call: Call, folder: Path) -> None:
@@ -65,8 +66,8 @@ def test_joint_answers_say_so_everywhere(call: Call, folder: Path) -> None:
         assert one["level"] == other["level"] == 0.95
         assert other["high"] - other["low"] > one["high"] - one["low"]
         assert "all hold at 95% together" in other["rests_on"]
-    assert "at 95% for all 3 together" in call(*asked, "--interval", "0.95 joint", "-o", "page.html").out
-    assert "95% for all 3 together" in (folder / "page.html").read_text()
+    assert "95% confidence for all 3 together" in call(*asked, "--interval", "0.95 joint", "-o", "page.html").out
+    assert "95% confidence for all 3 together" in (folder / "page.html").read_text()
 
 
 @pytest.fixture
@@ -88,25 +89,36 @@ def test_median_mean_and_windows_come_first_and_unbidden(call: Call, hump: tuple
     assert len(found) > 2
     assert all(one["low"] <= one["estimate"] <= one["high"] for one in found)
     assert all(one["level"] == 0.9 for one in found)
-    out = call(*hump, "--query", "age >= 20", "--interval", "0.9").out
+    out = call(*hump, "--query", "age >= 20", "--interval", "0.9", "-v").out
     lines = out.splitlines()
     order = [
         next(place for place, line in enumerate(lines) if line.lstrip().startswith(word))
-        for word in ("Reports", "median", "mean", "age >= 20", found[1]["label"], "Method", "Fit", "Intervals")
+        for word in (
+            "Ages",
+            "About",
+            "Median",
+            "Mean",
+            found[1]["label"],
+            "Goodness",
+            "Reports",
+            "Method",
+            "Fit",
+            "Intervals",
+        )
     ]
     assert order == sorted(order)
     line = next(line for line in lines if line.strip().startswith(found[1]["label"]))
-    assert f"{found[1]['low']:.2%}" in line
-    assert f"{found[1]['high']:.2%}" in line
-    assert "windows, each share known within half of it at 90%" in out
-    assert "of quantiles, mean, queries and windows rest on the likelihood" in out
-    assert "of single values rest on" in call(*hump, "--interval", "0.9", "--show", "all").out
+    low, high = (re.escape(f"{100 * found[1][end]:.0f}") for end in ("low", "high"))
+    assert re.search(rf"\({low}\b[.\d]*% to {high}\b[.\d]*%\)", line)
+    assert "ranges. Each share is known to within ±50% of itself, or of an even share if that is more (90%" in out
+    assert "quantiles, mean, shares and ranges: the likelihood" in out
+    assert "single values: " in call(*hump, "--interval", "0.9", "--show", "all", "-v").out
 
 
 def test_reports_that_do_not_fit_get_only_what_was_asked_for(call: Call) -> None:
-    ending = call(*ESTIMATE, "--query", "age >= 5")
-    assert "of windows are left out: the reports do not come from this mechanism" in ending.out
-    assert "median" not in ending.out
+    ending = call(*ESTIMATE, "--query", "age >= 5", "-v")
+    assert "none for ranges: the reports do not come from this mechanism" in ending.out
+    assert "Median" not in ending.out
     record = call(*ESTIMATE, "--json").record
     assert record["windows"] is None
     assert record["statistics"] == []
@@ -129,7 +141,7 @@ def test_files_hold_them(call: Call, folder: Path) -> None:
     record = json.loads((folder / "out.json").read_text())
     assert record["interval"]["low"] == [float(row["low"]) for row in rows]
     page = (folder / "out.html").read_text()
-    assert "How sure it is" in page
+    assert "How sure is it?" in page
     assert "the share of age &gt;= 5" in page
     assert call(*ESTIMATE, "-o", "plain.csv").code == 0
     assert (folder / "plain.csv").read_text().splitlines()[0] == "age,probability"
@@ -166,7 +178,7 @@ matrix = [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]]
 """
     (folder / "blurred.toml").write_text(survey)
     (folder / "blurred.csv").write_text("report,count\na,100\nb,400\nc,100\n")
-    ending = call("estimate", "blurred.toml", "blurred.csv", "--query", "answer == a", "--query", "answer == b")
+    ending = call("estimate", "blurred.toml", "blurred.csv", "--query", "answer == a", "--query", "answer == b", "-v")
     assert ending.code == 0
-    assert "the best explanations alone leave 0.00% to 29.17% open" in ending.out
+    assert "0.00% to 29.17% explain the reports equally well" in ending.out
     assert "no number of reports would settle it" in ending.out

@@ -83,10 +83,11 @@ def test_every_cure_of_an_option_that_went_is_one(call: Call) -> None:
 def test_the_options_that_a_newcomer_needs_come_first(call: Call) -> None:
     text = call("estimate", "--help").out
     headings = re.findall(r"^([A-Z][\w ]+):$", text, re.MULTILINE)
-    assert headings[:5] == ["Arguments", "Options", "What it rests on", "Checks", "Maps"]
-    first = text.partition("\nOptions:\n")[2].partition("\nWhat it rests on:\n")[0]
+    assert headings[:5] == ["Arguments", "Options", "Assumptions", "Checks", "Maps"]
+    first = text.partition("\nOptions:\n")[2].partition("\nAssumptions:\n")[0]
     options = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", first, re.MULTILINE)
-    assert [one for one in options if one != "--help"] == ["--query", "--interval", "--show", "--output", "--json"]
+    needed = ["--query", "--interval", "--show", "--output", "--verbose", "--json"]
+    assert [one for one in options if one != "--help"] == needed
 
 
 @pytest.mark.parametrize("arguments", [["frobnicate"], ["estimate"], ["show", "--frob"], ["privatize", "survey.toml"]])
@@ -106,7 +107,7 @@ def test_without_pot_an_estimate_on_a_grid_comes_without_emd(
     assert ending.code == 0
     assert "It is left out. The earth mover's distance on a grid needs POT" in ending.out
     assert "pip install 'POT>=0.9.5'" in ending.out
-    assert "Total variation" in ending.out
+    assert "total variation" in ending.out
     record = call("estimate", "grid.toml", "cells.csv", "--truth", "truth.csv", "--json").record
     assert record["emd"] is None
     assert "POT>=0.9.5" in record["emd_left_out"]
@@ -369,3 +370,11 @@ def test_help_imports_nothing_heavy() -> None:
         "print([one for one in ('matplotlib', 'ot', 'confide.present.pages', 'rich.progress') if one in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_help_fits_eighty_columns(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = call("--help").out.partition("Commands:")[2].partition("Exit codes:")[0]
+    assert "..." not in listed
+    for command in COMMANDS:
+        assert all(len(one) <= 76 for one in examples_of(command)), command  # they are indented by four

@@ -144,7 +144,7 @@ def test_categories_are_measured_in_total_variation(call: Call, folder: Path) ->
 def test_help_says_what_to_type_and_what_to_expect(call: Call) -> None:
     words = " ".join(call("plan", "--help").out.replace("│", " ").split())
     assert "exit code 5" in words
-    assert "Attributes and categories are measured in total variation" in words
+    assert "EMD (total variation on categories)" in words
 
 
 @pytest.mark.slow

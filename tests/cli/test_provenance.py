@@ -110,7 +110,7 @@ def test_every_output_says_what_is_stated_and_no_more(counts: Call, folder: Path
     one, groups = count_up(counts, kind), count_up(counts, kind, "--by", "town")
     quick = ("--method", "ibu")
     pages = ("-o", "page.html", "-o", "page.json")
-    shown = succeeded(counts("estimate", "survey.toml", one, *quick, *pages))
+    shown = succeeded(counts("estimate", "survey.toml", one, *quick, *pages, "-v"))
     check_words(kind, shown.out)
     check_page(kind, folder / "page.html")
     check_estimate(kind, json.loads((folder / "page.json").read_text()))
@@ -118,18 +118,18 @@ def test_every_output_says_what_is_stated_and_no_more(counts: Call, folder: Path
     if is_mixed:
         check_estimate(kind, succeeded(counts("estimate", "survey.toml", one, *quick, "--json")).record)
 
-    shown = succeeded(counts("estimate", "survey.toml", groups, *quick, *pages))
+    shown = succeeded(counts("estimate", "survey.toml", groups, *quick, *pages, "-v"))
     check_words(kind, shown.out)
     check_page(kind, folder / "page.html")
     check_estimate(kind, json.loads((folder / "page.json").read_text()))
     if is_mixed:
         check_estimate(kind, succeeded(counts("estimate", "survey.toml", groups, *quick, "--json")).record)
 
-    shown = succeeded(counts("diagnose", "survey.toml", one, "-o", "page.html"))
+    shown = succeeded(counts("diagnose", "survey.toml", one, "-o", "page.html", "-v"))
     check_words(kind, shown.out)
     check_page(kind, folder / "page.html")
     check_record(kind, succeeded(counts("diagnose", "survey.toml", one, "--json")).record["origin"])
-    check_words(kind, succeeded(counts("diagnose", "survey.toml", groups, "-o", "page.html")).out)
+    check_words(kind, succeeded(counts("diagnose", "survey.toml", groups, "-o", "page.html", "-v")).out)
     check_page(kind, folder / "page.html")
 
 
@@ -180,7 +180,7 @@ def test_missing_metadata_are_said_once(call: Call, folder: Path, command: str) 
     said = "reports.csv carries no metadata: which survey it was made under, and with which noise, is not known"
     options = ("--method", "ibu") if command == "estimate" else ()
     page = ("-o", "page.html")
-    shown = succeeded(call(command, "survey.toml", "reports.csv", *options, *page))
+    shown = succeeded(call(command, "survey.toml", "reports.csv", *options, *page, "-v"))
     assert shown.out.count(said) == 1
     assert (folder / "page.html").read_text().count(said) == 1
     assert said not in shown.err

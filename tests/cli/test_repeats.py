@@ -210,7 +210,7 @@ def test_counts_of_a_collector_are_named_by_its_url(call: Call, folder: Path, mo
     call("count", "survey.toml", "reports.csv", "-o", "c.parquet")
     monkeypatch.setattr("confide.cli.collector.pull_counts", lambda *_: read_counts(folder / "c.parquet"))
     for command in ("estimate", "diagnose"):
-        ending = call(command, "survey.toml", "http://127.0.0.1:8000/")
+        ending = call(command, "survey.toml", "http://127.0.0.1:8000/", "-v")
         shown = " ".join((ending.out + ending.err).split())
         assert ending.code == 0
         assert "http://127.0.0.1:8000" in shown

@@ -261,7 +261,7 @@ def test_an_estimate_repeats_the_composed_promise(counted: Call, folder: Path, b
         (folder / f"{name}.csv").write_text(f"report,town\n{lines}")
     assert counted("count", "two.toml", "a.csv", "b.csv", "c.csv", *by, "-o", "abc.parquet").code == 0
     outputs = ("-o", "e.html", "-o", "e.json")
-    ending = counted("estimate", "two.toml", "abc.parquet", "--method", "ibu", *outputs)
+    ending = counted("estimate", "two.toml", "abc.parquet", "--method", "ibu", "-v", *outputs)
     told = "in each of the 3 files, the promise to that person is 0.15 per year"
     assert told in ending.out
     assert "3 files may hold as many reports of one person, and the survey allows 2" in " ".join(ending.err.split())
@@ -277,7 +277,7 @@ def test_a_diagnosis_states_the_composed_promise_of_the_limits(counted: Call, fo
     text = (folder / "two.toml").read_text()
     told = describe_repetition(cf.parse_survey(text))
     assert "2 reports of one person, the most that the survey allows: 0.1 per year" in told
-    assert told in counted("diagnose", "two.toml").out
+    assert told in counted("diagnose", "two.toml", "-v").out
     assert counted("diagnose", "two.toml", "--json").record["repetition"] == told
 
 

@@ -52,7 +52,7 @@ def test_every_share_is_told_or_said_not_to_be() -> None:
         error = max(one.high - one.estimate, one.estimate - one.low)
         assert is_told == (error <= 0.5 * max(one.estimate, where.size / 40))
         assert is_told
-    assert f"{len(FOUND)} windows, each share known within half of it at 95%" in FOUND.headline
+    assert f"{len(FOUND)} ranges. Each share is known to within ±50% of itself" in FOUND.headline
     empty = [one.low <= 1e-4 for one in FOUND.answers]
     assert not any(one and other for one, other in pairwise(empty))  # no two are told apart
 
@@ -79,7 +79,7 @@ def test_where_nothing_is_told_all_is_one_window() -> None:
     found = windows(0.01, 50)
     assert len(found) == 1
     assert found.answers[0].low == pytest.approx(1)
-    assert found.headline.startswith("These reports tell no two windows apart")
+    assert found.headline.startswith("These reports do not resolve two ranges")
     assert not found.are_single
 
 
@@ -95,7 +95,7 @@ def test_districts_are_boxes_of_cells_around_holes() -> None:
     found = cf.estimate(mechanism.simulate_counts(people, rng=1), mechanism, cf.IBU()).windows()
     assert sorted(np.concatenate(found.members).tolist()) == list(range(grid.size))
     assert all(found.told)
-    assert "districts, each share" in found.headline
+    assert "districts. Each share is known" in found.headline
     alone = found.members[int(found.window_of[grid.encode([(2, 3)])[0]])]
     assert alone.size <= 6
     truth = people / people.sum()

@@ -23,8 +23,8 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli import demo
-from confide.cli.datasets import dataset_record
 from confide.cli.main import app
+from confide.cli.terminal import console
 from confide.cli.usage import repetition_record
 from confide.collector import client
 from confide.collector.client import Receipt
@@ -59,6 +59,7 @@ from confide.present.figures.shares import draw_sheet
 from confide.present.pages import render
 from confide.present.summary import Cell, Listing, Section
 from confide.present.surveys import audit_record, summarise_plan
+from confide.present.terminal import show_summary
 from confide.studio import answers, drafts, workers
 from confide.studio import serving as studio_serving
 from confide.studio.drafts import chosen_queries, dataset_records, read_draft, values_record
@@ -205,7 +206,7 @@ def test_a_table_of_objects_has_missing_values_and_not_the_text_none() -> None:
 
 def test_a_record_of_a_dataset_counts_people_and_places_lie_within_metres(folder: Path) -> None:
     ages = cf.datasets.adult_ages()
-    assert dataset_record(ages)["people"] == ages.total != ages.alphabet.size
+    assert f"{ages.total:,} people" in call("datasets").stdout
     call("datasets", "manhattan", "--export", "places.csv")
     written = np.loadtxt(folder / "places.csv", delimiter=",", skiprows=1, usecols=(2, 3))
     assert np.abs(written - cf.datasets.manhattan().coordinates()).max() < 1e-6
@@ -239,13 +240,16 @@ def test_the_demo_tells_both_distances_and_both_inversions(capsys: pytest.Captur
     assert isinstance(people.alphabet, cf.Integers)
     survey = cf.Survey(cf.TruncatedGeometric(people.alphabet, 0.05), "age")
     counts = survey.mechanism.simulate_counts(people.histogram, rng=1)
-    estimate = SimpleNamespace(method=SimpleNamespace(name="the default"))
-    demo._explain(survey, [SimpleNamespace(emd=emd, estimate=estimate) for emd in (1.0, 2.0, 30.0, 7.0)])  # type: ignore[misc]
-    assert "lie 7 and 30 times as far" in " ".join(capsys.readouterr().out.split())
-    demo._show_table(survey, people, counts, [])
+    method = SimpleNamespace(name="a method")
+    estimate: Any = SimpleNamespace(method=method, iterations=3, seconds=0.1)
+    outcomes: Any = [SimpleNamespace(emd=emd, total_variation=0.1, estimate=estimate) for emd in (1.0, 2.0, 30.0, 7.0)]
+    answer = cf.estimates.Interval("age >= 65", 0.1, 0.05, 0.2, 0.95, "")
+    show_summary(demo._summarise(survey, people, counts, outcomes, answer), console())
+    out = capsys.readouterr().out
+    assert "are 7 and 30 times as far off" in " ".join(out.split())
     shares = survey.mechanism.lay_out(counts) / counts.total
     distances = cf.emd(shares, people.distribution, people.alphabet), cf.total_variation(shares, people.distribution)
-    assert capsys.readouterr().out.split("noisy reports")[1].split()[:2] == [
+    assert out.split("noisy reports")[1].split()[:2] == [
         f"{distances[0]:.2f}",
         f"{distances[1]:.3f}",
     ]

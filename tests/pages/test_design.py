@@ -232,7 +232,7 @@ def test_labels_of_the_paper_stand_in_folds_alone() -> None:
     counts = cf.tally(mechanism.report_alphabet.decode([0, 1]), counts=[520, 480])
     page = diagnosis_page(cf.Survey(mechanism, "answer", "Three"), cf.diagnose(counts, mechanism))
     words = outside_of_folds(page)
-    assert "What any number of reports would reveal" in words
+    assert "Could more reports answer this?" in words
     assert not LABEL.search(words)
     assert LABEL.search("lemma krrLinIndependence")
     assert "What it rests on" not in words
@@ -257,7 +257,9 @@ def test_pictures_say_what_there_is_to_see() -> None:
     assert all(told)
     fullest = max(range(len(windows)), key=lambda place: windows.answers[place].estimate)
     one = windows.answers[fullest]
-    assert f"ends at 95%: {windows.labels[fullest]} {100 * one.estimate:.2g}% ({100 * one.low:.2g}% to" in told[0]
+    assert (
+        f"with 95% intervals: {windows.labels[fullest]} {100 * one.estimate:.2g}% ({100 * one.low:.2g}% to" in told[0]
+    )
     top = int(np.argmax(outcome.estimate.distribution))
     assert any(f"at answer {top}" in words and words.startswith("IBU") for words in told)
     assert any("below the maximum after" in words for words in told)

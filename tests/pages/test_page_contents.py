@@ -16,7 +16,7 @@ from confide.present import estimates, pages
 from confide.present.estimates import Findings, summarise_reports, tabulate_cross
 from confide.present.figures import Panel, PanelSheet, draw_path, draw_sheet
 from confide.present.pages import diagnosis_page, estimate_page, groups_page
-from confide.present.summary import between
+from confide.present.summary import texts
 from confide.values import Alphabet
 
 Shown = list[tuple[Alphabet, list[Panel]]]
@@ -124,8 +124,8 @@ def test_the_ceiling_is_the_lowest_that_is_proven(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_answer_stands_before_its_low_and_its_high_end() -> None:
-    assert between(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, ""), 2) == ("10.00%", "5.00% to 20.00%")
-    assert between(Interval("mean", 40.0, 38.5, 41.5, 0.95, "", is_share=False), 2) == ("40", "38.5 to 41.5")
+    assert texts(Interval("age > 64", 0.1, 0.05, 0.2, 0.95, "")) == ("10%", "5% to 20%")
+    assert texts(Interval("mean", 40.0, 38.5, 41.5, 0.95, "", is_share=False)) == ("40", "38.5 to 41.5")
 
 
 def test_quartiles_stand_in_order() -> None:
@@ -169,7 +169,7 @@ def test_every_group_has_its_own_picture_and_row(shown: Shown) -> None:
         assert panel.title == key[0]
         assert panel.subtitle == f"{reports[key]:,.0f} reports"
         assert (panel.distribution == found[key].distribution).all()
-    assert "Smallest group 100 reports Largest group 300 reports" in page.text
+    assert "2 groups of 100 to 300 reports" in page.text
     assert f"Rome 300 no {found['Rome',].distribution[1]:.1%}" in page.text
     assert f"Oslo 100 yes {found['Oslo',].distribution[0]:.1%}" in page.text
 
@@ -198,10 +198,11 @@ def test_the_page_leads_with_median_mean_and_queries_then_windows() -> None:
     places = [
         text.index(words)
         for words in (
-            "Median, at 95%",
-            "Mean, at 95%",
-            ">= 3, at 95%",
-            "tell apart",
+            "have answer 3 or more (95% confidence: ",
+            "Median answer",
+            "Mean answer",
+            "Goodness of fit",
+            "Most common answer",
             "What this survey promises",
             "Technical",
         )
@@ -220,8 +221,9 @@ def test_a_page_without_a_median_leads_with_the_fullest() -> None:
     fullest = max(range(len(windows)), key=lambda place: windows.answers[place].estimate)
     one = windows.answers[fullest]
     words = Reader(page).text
-    assert f"{windows.labels[fullest]}, at 95% {one.estimate:.1%} {one.low:.1%} to {one.high:.1%}" in words
-    assert words.index(", at 95%") < words.index("What these reports tell apart")
+    now, ends = texts(one)
+    said = f"The most common answer is {windows.labels[fullest]}: about {now} (95% confidence: {ends})."
+    assert words.index(said) < words.index("These reports resolve")
 
 
 def test_a_page_of_groups_leads_with_who_differs_and_the_ends() -> None:
@@ -229,9 +231,9 @@ def test_a_page_of_groups_leads_with_who_differs_and_the_ends() -> None:
     counts = {(town,): cf.tally(["yes", "no"], counts) for town, counts in TOWNS.items()}
     groups = SurveyGroups(cf.estimate_groups(counts, survey.mechanism, cf.IBU()).estimates, survey, ("town",))
     page = Reader(groups_page(groups, GroupAnswers(ask_groups(groups, ["answer = yes"], 0.95))))
-    assert re.search(r"Groups that differ from the others \d of 3", page.text)
-    assert re.search(r"Highest answer = yes, at 95% [\d.]+% Rome, [\d.]+% to [\d.]+%", page.text)
-    assert re.search(r"Lowest answer = yes, at 95% [\d.]+% Lima, [\d.]+% to [\d.]+%", page.text)
+    assert re.search(r"\d of 3 groups differs? from the others", page.text)
+    assert re.search(r"Highest answer = yes [\d.]+% Rome, 95% confidence: [\d.]+% to [\d.]+%", page.text)
+    assert re.search(r"Lowest answer = yes [\d.]+% Lima, 95% confidence: [\d.]+% to [\d.]+%", page.text)
     assert page.text.index("Lowest") < page.text.index("The groups side by side") < page.text.index("In words")
 
 
@@ -244,5 +246,5 @@ def test_what_speaks_against_an_answer_stands_before_it() -> None:
     counts = cf.tally([10], counts=[5000])
     outcome = cf.assess(counts, survey.mechanism, cf.IBU())
     page = Reader(estimate_page(survey, counts, [outcome], answers=[outcome.estimate.query("age >= 10")]))
-    assert page.text.index("do not fit the survey") < page.text.index("age >= 10, at 95%")
-    assert "tell apart" not in page.text
+    assert page.text.index("do not fit the survey") < page.text.index("are 10 or older (95% confidence")
+    assert "resolve" not in page.text

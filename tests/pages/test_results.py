@@ -296,14 +296,11 @@ def test_a_card_is_half_as_high_as_a_page() -> None:
 def test_small_cards_have_every_number_under_its_name() -> None:
     pytest.importorskip("matplotlib")
     answer, fit = results()["Interval"], results()["Fit"]
-    now, low, high = answer.texts(1)
     found = texts_of(answer)
-    assert dict(zip(found["dt"], [one for one in found["dd"] if one != f"{low} to {high}"], strict=True)) == {
-        "Confidence": "95%",
-        "Width": str(answer.parts),
-        "x >= 5": now,
-    }
-    assert f"{low} to {high}" in found["dd"]
+    now, low, high = (f"{100 * one:.0f}%" for one in (answer.estimate, answer.low, answer.high))
+    assert (found["dt"], found["dd"]) == (["x >= 5"], [now, f"95% confidence: {low} to {high}"])
+    sampling = round(100 * answer.parts.sampling)
+    assert f"Uncertainty: {sampling}% sampling, {100 - sampling}% privacy noise." in found["p"]
     found = texts_of(fit)
     facts = {"Verdict": str(fit.verdict), "p-value": f"{fit.p_value:.2g}"}
     assert dict(zip(found["dt"], found["dd"], strict=True)) == facts

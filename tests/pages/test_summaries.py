@@ -66,4 +66,4 @@ def test_a_terminal_leaves_out_rows_and_says_so_unless_all_are_asked_for() -> No
 def test_an_audit_begins_with_its_verdict() -> None:
     survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), "answer", "A question")
     words = on_a_terminal(summarise_audit(survey, cf.audit(survey.mechanism)))
-    assert words.startswith("Verdict the promise holds (")
+    assert words.startswith("A question The promise holds (")

@@ -41,7 +41,7 @@ def test_what_these_reports_tell_comes_first() -> None:
     told, verdict, _ = str(cf.diagnose(counts, mechanism, name="rooms")).split("\n\n")
     fit, windows, *_ = told.split("\n")
     assert fit.startswith(("Goodness of fit: OK", "Goodness of fit: cannot be tested"))
-    assert windows.startswith("As narrow as these reports tell: ")
+    assert windows.startswith("These reports resolve ")
     assert verdict.startswith("This mechanism can reveal the distribution")
 
 

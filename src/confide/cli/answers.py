@@ -12,6 +12,7 @@ from confide.cli.usage import (
     USUAL_LEVEL,
     Level,
     Questions,
+    more_of,
     promise_line,
     repetition_record,
     split_names,
@@ -51,7 +52,8 @@ def record_of(found: Findings, gathered: ReportInput, heading: Heading) -> dict[
         found.survey, found.counts, found.outcomes[0], found.band, found.answers, found.windows
     )
     record |= files.tables_record(found.marginals or {}, found.crosses)
-    return record | {"origin": gathered.origin, "repetition": repetition_record(heading)}
+    record |= {"origin": gathered.origin, "repetition": repetition_record(heading)}
+    return record | summarise_estimate(found).record
 
 
 def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading) -> str:
@@ -160,6 +162,7 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
     outputs: list[Path],
     *,
     everything: bool,
+    verbose: bool,
     as_json: bool,
 ) -> GroupFits:
     """Estimate every group, write what is asked for, show the first ones, and return how they fit."""
@@ -172,7 +175,10 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
     answers = _ask_groups(found, questions, level) if is_asked else GroupAnswers()
     with progress("Testing the fit, and for differences"):
         fits, _ = found.fits, found.differences
+        rows, promised = str(counts.heading.rows), promise_line(counts.heading)
+        summary = summarise_groups(found, answers, rows=rows, promised=promised)
         record = files.groups_record(found, answers) | {"repetition": repetition_record(counts.heading)}
+        record |= summary.record
     contents = {}
     for path in outputs:
         ending = path.suffix.lower()
@@ -191,9 +197,7 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
         if found.untold and not found.identification.is_no:
             warn(found.describe_untold(files.label_group))
     else:
-        promised = promise_line(counts.heading)
-        summary = summarise_groups(found, answers, rows=str(counts.heading.rows), promised=promised)
-        show_summary(summary, console(), everything=everything)
+        show_summary(summary, console(), everything=everything, verbose=verbose, more=more_of("estimate", outputs))
         for path in outputs:
             say_exactly(f"Wrote {path}")
     _warn_of_endings(found, groups)

@@ -13,10 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from confide.cli.terminal import progress_bar, say, say_exactly, show_pairs, warn
-from confide.cli.usage import Columns, Force, SurveyPath, as_count, check_outputs, split_names, take_reports
+from confide.cli.usage import (
+    Columns,
+    Force,
+    SurveyPath,
+    argument,
+    as_count,
+    check_outputs,
+    option,
+    split_names,
+    take_reports,
+)
 from confide.data.counting import ReportInput
 from confide.data.files import CountsFile
 from confide.data.files.counts_files import write_counts_file
@@ -33,13 +41,13 @@ EXAMPLES = {
     "serve": (
         "confide serve survey.toml",
         "confide serve --simulate 10000",
-        "confide serve survey.toml --store postgresql://localhost/confide --port 8001",
+        "confide serve survey.toml --store postgresql://localhost/confide",
         "confide serve survey.toml --allow-origin https://example.org",
     ),
     "send": (
         "confide send survey.toml values.csv --to http://127.0.0.1:8000",
-        "confide send survey.toml values.csv --to http://127.0.0.1:8000 --invitation invitations.txt",
-        "confide send survey.toml people.csv --to http://127.0.0.1:8000 --column age --secret-column secret",
+        "confide send survey.toml values.csv --to http://host --invitation codes.txt",
+        "confide send survey.toml people.csv --to http://host --secret-column key",
     ),
     "pull": (
         "confide pull http://127.0.0.1:8000 -o counts.parquet",
@@ -54,22 +62,12 @@ INVITATION = "([0-9a-zA-Z]{5}-?){4}"
 
 HOST = "127.0.0.1"
 
-ServedSurveys = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="SURVEY...", help="Surveys, as TOML or JSON, beside those of the store.", show_default=False
-    ),
-]
-Host = Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")]
+ServedSurveys = Annotated[list[Path] | None, argument("Surveys to add to those in the store.", "SURVEY...")]
+Host = Annotated[str, option("Where to listen.", "HOST", show_default=True)]
 StorePath = Annotated[
-    str, typer.Option("--store", metavar="STORE", help="A file, for SQLite, or postgresql://... for PostgreSQL.")
+    str, option("A file, for SQLite, or postgresql://... for PostgreSQL.", "STORE", "--store", show_default=True)
 ]
-TokenFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help=f"A file that holds the token. [default: the variable {TOKEN}]", show_default=False
-    ),
-]
+TokenFile = Annotated[Path | None, option(f"A file that holds the token. [default: the variable {TOKEN}]", "FILE")]
 
 
 def serve(  # noqa: PLR0913 - one argument an option
@@ -77,41 +75,25 @@ def serve(  # noqa: PLR0913 - one argument an option
     *,
     store: StorePath = STORE,
     host: Host = HOST,
-    port: Annotated[int, typer.Option(metavar="PORT", help="0 for any that is free.")] = 8000,
+    port: Annotated[int, option("0 for any that is free.", "PORT", show_default=True)] = 8000,
     upload: Annotated[
-        str, typer.Option(metavar="open|token|invited", help="Who may send reports of surveys that are new here.")
+        str, option("Who may send reports of new surveys.", "open|token|invited", show_default=True)
     ] = "open",
     allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ORIGIN", help="A web site whose pages may send, such as https://example.org.", show_default=False
-        ),
+        list[str] | None, option("A web site whose pages may send, such as https://example.org.", "ORIGIN")
     ] = None,
     window: Annotated[
-        int | None,
-        typer.Option(
-            metavar="DAYS",
-            help="How many days back a report may be of; the store keeps it. [default: 7]",
-            show_default=False,
-        ),
+        int | None, option("How many days back a report may be of; the store keeps it. [default: 7]", "DAYS")
     ] = None,
-    most_a_second: Annotated[
-        int, typer.Option(metavar="N", help="Batches that are taken a second; 0 for as many as there are.")
-    ] = 0,
+    most_a_second: Annotated[int, option("Batches accepted per second; 0 for no limit.", "N", show_default=True)] = 0,
     simulate: Annotated[
-        int | None,
-        typer.Option(
-            parser=as_count,
-            metavar="N",
-            help="Let so many simulated devices answer, into a store of their own, which goes when you stop it.",
-            show_default=False,
-        ),
+        int | None, option("Let this many simulated devices answer, into a temporary store.", "N", parser=as_count)
     ] = None,
 ) -> None:
-    """Collect reports over the network, and count them: each exactly once.
+    """Collect reports over the network; each counts exactly once.
 
-    No address, no time finer than the day and no order is kept. What it prints as the curator's token, once, reads
-    the counts. Put a server that speaks https in front of it before anybody else's device sends: see docs/collector.md.
+    The collector keeps no address, no order, and no time finer than the day. It prints the curator's token once; that
+    token reads the counts. Put an https server in front of it before other people's devices send (docs/collector.md).
     """
     from confide.collector.stores import ADMISSIONS
 
@@ -196,35 +178,24 @@ def without_password(url: str) -> str:
 
 def send(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
-    values: Annotated[Path, typer.Argument(metavar="VALUES", help="A file of values, as for privatize.")],
+    values: Annotated[Path, argument("A file of values, as for privatize.", "VALUES")],
     *,
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="The collector.")],
+    to: Annotated[str, option("The collector.", "URL", "--to")],
     column: Columns = None,
     force: Force = False,
     invitation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE|FILE",
-            help="An invitation, or a file of them, one a line: one for each report. For surveys that need them.",
-            show_default=False,
-        ),
+        str | None, option("An invitation, or a file with one a line: one for each report.", "CODE|FILE")
     ] = None,
     secret_column: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Permanent noise: the column with a secret of each person, as for privatize. Secrets are not sent.",
-            show_default=False,
-        ),
+        str, option("Permanent noise: the column with each person's secret. Secrets are not sent.", "NAME")
     ] = "",
     token_file: TokenFile = None,
 ) -> None:
-    """Blur values here, and send the reports to a collector in batches.
+    """Blur values here, and send the reports to a collector.
 
-    Values are blurred once. If sending is interrupted, the same command goes on where it stopped; a batch that arrived
-    twice is counted once. What was sent is written down in VALUES.sent, and is not sent again. Columns that the survey
-    declares as groups are sent along, not blurred. Of a survey with permanent noise the same values may be sent again
-    on another day.
+    Values are blurred once. If sending is interrupted, the same command resumes; a batch that arrives twice counts
+    once. VALUES.sent records what was sent, and it is not sent again. Columns that the survey declares as groups are
+    sent along, not blurred. With permanent noise the same values may be sent again on another day.
     """
     from confide.collector.client import Outbox, receipts_of, require_unsent
     from confide.collector.wire import LIMITS
@@ -294,19 +265,14 @@ def _require_admission(admission: str, codes: list[str]) -> None:
 
 
 def pull(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The collector.")],
+    url: Annotated[str, argument("The collector.", "URL")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A .parquet file of counts, or .csv.")],
-    survey: Annotated[
-        Path | None, typer.Option(metavar="SURVEY", help="Which survey, where there are several.", show_default=False)
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Count groups by themselves: those of the survey, day.", show_default=False),
-    ] = None,
+    output: Annotated[Path, option("A .parquet file of counts, or .csv.", "FILE", "--output", "-o", show_default=True)],
+    survey: Annotated[Path | None, option("Which survey, where there are several.", "SURVEY")] = None,
+    by: Annotated[list[str] | None, option("Count groups by themselves: those of the survey, day.", "NAMES")] = None,
     token_file: TokenFile = None,
 ) -> None:
-    """Get the counts of a collector as a file that estimate, merge and diagnose take."""
+    """Get a collector's counts as a file for estimate and merge."""
     check_outputs([output], [survey])
     counts = pull_counts(url, None if survey is None else load_survey(survey), split_names("--by", by), token_file)
     write_counts_file(output, counts)

@@ -7,23 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from confide.cli.terminal import (
-    console,
-    say,
-    say_exactly,
-    show_json,
-    show_pairs,
-    warn,
-    warn_of_mixture,
-)
+from confide.cli.terminal import console, say, say_exactly, show_json, show_pairs, warn, warn_of_mixture
 from confide.cli.usage import (
     AsJson,
     Columns,
     SurveyPath,
+    argument,
     check_outputs,
     describe_merged,
+    option,
     promise_line,
     repetition_record,
     split_names,
@@ -52,7 +44,7 @@ from confide.values.wording import counted
 EXAMPLES = {
     "count": (
         "confide count survey.toml reports.csv -o counts.parquet",
-        "confide count survey.toml 'reports/*.parquet' --by city,week -o counts.parquet --rejects rejects.csv",
+        "confide count survey.toml 'days/*.parquet' --by city,week -o counts.parquet",
         "zcat reports.csv.gz | confide count survey.toml - -o counts.parquet",
         "confide count survey.toml --engine sql",
     ),
@@ -64,12 +56,7 @@ EXAMPLES = {
 }
 
 By = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Count every group by itself: columns that name it, such as city,week.",
-        show_default=False,
-    ),
+    list[str] | None, option("Columns that name a group, such as city,week: count each group on its own.", "NAMES")
 ]
 
 
@@ -77,57 +64,48 @@ def count(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     reports: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="REPORTS...",
-            help="Files, folders or patterns in quotation marks: CSV (.gz or not), JSON lines (.jsonl), Parquet; - for "
-            "standard input.",
-            show_default=False,
+        argument(
+            "Files, folders or quoted patterns: CSV (.gz or not), JSON lines, Parquet; - for standard input.",
+            "REPORTS...",
         ),
     ] = None,
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Where to write the counts: .parquet, which carries the survey along, or plain .csv.",
+            "FILE",
             "--output",
             "-o",
-            metavar="FILE",
-            help="Where to write the counts: .parquet, which carries the survey along, or plain .csv.",
-            show_default=False,
         ),
     ] = None,
     column: Columns = None,
     by: By = None,
     engine: Annotated[
         str,
-        typer.Option(
-            metavar="|".join([*ENGINES, "sql"]),
-            help="Where to count: on this machine, or on Spark; sql prints the text that counts, and does nothing.",
+        option(
+            "Count here or on Spark; sql prints the query and does nothing else.",
+            "|".join([*ENGINES, "sql"]),
+            show_default=True,
         ),
     ] = "duckdb",
     rejects: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the rows that cannot be used to this file: file, line, text, reason.",
-            show_default=False,
-        ),
+        Path | None, option("Write unusable rows to this file: file, line, text, reason.", "FILE")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first row that cannot be used.")] = False,
+    strict: Annotated[bool, option("Stop at the first unusable row.", "", "--strict")] = False,
     allow_copies: Annotated[
         bool,
-        typer.Option(
-            "--allow-copies", help="Also count files that are byte for byte the same, if they are of different people."
+        option(
+            "Also count files that are byte for byte the same, if they hold different people.", "", "--allow-copies"
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count reports in files of any size, without loading them.
 
-    Every row is accepted or rejected, and both are told. Rows that cannot be used are left out and named; with
-    --strict they are an error. Only the report, its count and the columns of --by get into the output. A column called
-    'count' says how often a row's report was seen. Metadata of the reports are read first: files of another survey, or
-    that were changed since, are refused; of files without any it is not known how they were made, and that is said.
-    A file that is byte for byte another one is refused too.
+    Unusable rows are left out and named; --strict makes them an error. Only the report, its count and the columns of
+    --by get into the output. A column called 'count' says how often a row's report was seen. The command refuses files
+    of another survey, files that changed since they were written, and copies of a file.
     """
     contract, paths = load_survey(survey), reports or []
     request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names("--by", by))
@@ -209,44 +187,36 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
 
 
 def merge(
-    counts: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="COUNTS...",
-            help="Files that confide count wrote, or patterns in quotation marks.",
-            show_default=False,
-        ),
-    ],
+    counts: Annotated[list[str], argument("Files that confide count wrote, or quoted patterns.", "COUNTS...")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the sum (.parquet).")],
+    output: Annotated[Path, option("Where to write the sum (.parquet).", "FILE", "--output", "-o")],
     pool: Annotated[
-        bool,
-        typer.Option(
-            "--pool", help="Keep counts of different surveys side by side, for one estimate from all of them."
-        ),
+        bool, option("Keep counts of different surveys side by side, for one estimate from all of them.", "", "--pool")
     ] = False,
     allow_copies: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Also add files with the same counts or shared reports, if they count different people.",
+            "",
             "--allow-copies",
-            help="Also add files that hold the same counts, or have reports in common, if they count different people.",
         ),
     ] = False,
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict", help="Refuse more files than the survey's [limits] allow reports of one person (exit code 4)."
+        option(
+            "Exit with code 4 if there are more files than the survey's [limits] allow reports of one person.",
+            "",
+            "--strict",
         ),
     ] = False,
 ) -> None:
     """Add up files of counts.
 
-    The files should be of different people: shards, towns, machines. Where one person reported in several of them, as
-    on several days, the promise to that person is the sum of all, which is shown, and the reports are not independent.
+    The files should hold different people: shards, towns, machines. If one person reported in several of them, as on
+    several days, the privacy loss of that person adds up, and the reports are not independent.
 
-    Counts that were made under different surveys do not add up and are refused: each file carries its survey. With
-    --pool they are kept side by side, if they are about the same values, and confide estimate then makes one estimate
-    from all of them.
+    Counts of different surveys do not add up and are refused. --pool keeps them side by side if they are about the
+    same values; confide estimate then makes one estimate from all of them.
     """
     if output.suffix.lower() != ".parquet":
         raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")

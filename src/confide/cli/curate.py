@@ -8,11 +8,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from confide.cli.collector import STORE, needs_server
 from confide.cli.terminal import say, show_pairs, warn
-from confide.cli.usage import as_count, check_outputs
+from confide.cli.usage import argument, as_count, check_outputs, option
 from confide.data.files import whole_file
 from confide.errors import InvalidParameterError
 from confide.surveys.survey import load_survey
@@ -26,7 +24,7 @@ EXAMPLES = (
     "confide curate confide.db",
     "confide curate confide.db --token read --name alice",
     "confide curate confide.db --revoke alice",
-    "confide curate confide.db --survey survey.toml --invite 500 -o invitations.txt",
+    "confide curate confide.db --survey survey.toml --invite 500 -o codes.txt",
     "confide curate confide.db --survey survey.toml --close",
     "confide curate confide.db --window 30",
     "confide curate confide.db --window 2026-11-16",
@@ -34,53 +32,33 @@ EXAMPLES = (
 
 
 def curate(  # noqa: C901, PLR0912, PLR0913 - one argument an option
-    store: Annotated[str, typer.Argument(metavar="STORE", help="The collector's store, as for serve.")] = STORE,
+    store: Annotated[str, argument("The collector's store, as for serve.", "STORE")] = STORE,
     *,
-    token: Annotated[
-        str | None,
-        typer.Option(metavar="upload|read|administer", help="Make a token, and show it once.", show_default=False),
-    ] = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What the token is called.", show_default=False)] = "",
-    revoke: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Revoke the token of this name.", show_default=False)
-    ] = None,
+    token: Annotated[str | None, option("Make a token, and show it once.", "upload|read|administer")] = None,
+    name: Annotated[str, option("What the token is called.", "NAME")] = "",
+    revoke: Annotated[str | None, option("Revoke the token of this name.", "NAME")] = None,
     survey: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SURVEY|FINGERPRINT",
-            help="The survey that is meant; a token then is for it alone.",
-            show_default=False,
-        ),
+        str | None, option("The survey that is meant; a token is then for it alone.", "SURVEY|FINGERPRINT")
     ] = None,
     invite: Annotated[
-        int | None,
-        typer.Option(
-            parser=as_count, metavar="N", help="Make invitations, each for one report, into -o.", show_default=False
-        ),
+        int | None, option("Make invitations for one report each, into -o.", "N", parser=as_count)
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where invitations go, one a line.", show_default=False),
-    ] = None,
-    upload: Annotated[
-        str | None, typer.Option(metavar="open|token|invited", help="Who may send from now on.", show_default=False)
-    ] = None,
-    close: Annotated[bool, typer.Option("--close", help="Let the survey take no more reports, for good.")] = False,
+    output: Annotated[Path | None, option("Where invitations go, one a line.", "FILE", "--output", "-o")] = None,
+    upload: Annotated[str | None, option("Who may send from now on.", "open|token|invited")] = None,
+    close: Annotated[bool, option("Accept no more reports of the survey, for good.", "", "--close")] = False,
     window: Annotated[
         str | None,
-        typer.Option(
-            metavar="DAYS|DAY",
-            help="How many days back a report may be of, from now on, such as 30; or the first day that is taken, such "
-            "as 2026-11-16. An earlier one than before opens days whose batch ids are gone: a batch of them that is "
-            "sent twice counts twice.",
-            show_default=False,
+        option(
+            "How many days back a report may be of, such as 30; or the first day accepted, such as 2026-11-16.",
+            "DAYS|DAY",
         ),
     ] = None,
 ) -> None:
-    """Look after a collector's store: surveys, tokens, invitations, days.
+    """Manage a collector's store: surveys, tokens, invitations, days.
 
-    Without an option it lists what there is; of tokens and invitations the store itself knows digests alone. A running
-    collector notices changes within a second or two.
+    Without an option it lists them; the store has only digests of tokens and invitations. A running collector notices
+    changes within two seconds. A --window that reaches further back than before reopens days whose batch ids are gone:
+    a batch of them that is sent twice counts twice.
     """
     from confide.collector.stores import ADMISSIONS, make_invitations, make_token, open_store
 

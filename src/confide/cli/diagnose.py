@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
 from confide.cli.usage import (
-    USUAL_LEVEL,
+    QUERY,
     AsJson,
     Cell,
     DifferentPeople,
     ShapeWords,
     Strict,
     SurveyPath,
-    as_share,
+    Verbose,
+    argument,
     check_formats,
     check_outputs,
     check_queries,
@@ -25,6 +24,8 @@ from confide.cli.usage import (
     choose_shape,
     count_on_cells,
     end_strictly,
+    more_of,
+    option,
     outputs_option,
     read_questions,
     separated,
@@ -43,7 +44,6 @@ from confide.data.files import (
 from confide.errors import DataFileError, InvalidParameterError
 from confide.estimates.diagnosis import diagnose as ask
 from confide.estimates.groups import GroupReports
-from confide.estimates.inference import check_level
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.groups import summarise_group_reports
 from confide.present.summary import caution_fits
@@ -61,47 +61,29 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     reports: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="REPORTS",
-            help="Reports, counts or the URL of a collector, as for estimate. Without it only the mechanism is looked "
-            "at.",
-            show_default=False,
+        argument(
+            "Reports, counts or a collector's URL, as for estimate. Without it, only the mechanism is checked.",
+            "REPORTS",
         ),
     ] = None,
     *,
-    query: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="QUERY",
-            help='Also ask for the probability of "age >= 65", "answer in {yes, no}", "within 2 km of 40.75, -73.98" '
-            "or the areas of a GeoJSON file, districts.geojson; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    interval: Annotated[
-        float,
-        typer.Option(parser=as_share, metavar="LEVEL", help="How often intervals are to hold the truth, 0.95 or 95%."),
-    ] = USUAL_LEVEL,
-    output: Annotated[list[Path] | None, outputs_option("the diagnosis as a .html page or .json")] = None,
+    query: Annotated[list[str] | None, option(f"{QUERY}; repeatable.", "QUERY")] = None,
+    output: Annotated[list[Path] | None, outputs_option("a .html page or .json")] = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
     shape: ShapeWords = None,
     different_people: DifferentPeople = False,
     strict: Strict = False,
     cell: Cell = None,
 ) -> None:
-    """Say what these reports tell, and whether any number of reports would reveal the distribution.
+    """Check what these reports resolve, and whether more would help.
 
-    First what these reports tell: whether they fit the survey, and in how narrow windows of values they tell shares.
-    Then whether infinitely many would reveal the truth. Below it
-    stands what it rests on, by the name of the theorem or the number that was measured. Where the reports have many
-    best explanations, the lowest and highest share of each value among all of them is listed. Doubt is no error: the
-    exit code is 0 whatever the verdict, unless --strict asks for another where the reports fit the mechanism, or the
-    shape, poorly or not at all. What these reports tell takes the survey's shape for granted, or that of --shape; of
-    counts by groups, that all people together have it.
+    First: do they fit the survey, and which ranges of values do they resolve? Then: is the distribution identifiable,
+    so that enough reports would reveal it? -v names the theorem or the measurement behind each verdict. Doubt is not an
+    error: the exit code is 0 unless --strict asks for another.
     """
     given, reports, outputs = reports, None if reports is None else local_counts(reports, survey), output or []
     check_formats(outputs, (".html", ".json"))
-    check_level("--interval", interval)
     asked_by = load_survey(survey)
     contract = choose_cells(asked_by, cell)
     questions = read_questions(query or [], contract)
@@ -123,12 +105,15 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
         reported = None if gathered is None else gathered.counts
-        diagnosis = ask(reported, contract.mechanism, name=contract.name, level=interval, shape=form)
+        diagnosis = ask(reported, contract.mechanism, name=contract.name, shape=form)
         found = [diagnosis.query(one, contract.name) for one in questions.queries]
         record = diagnosis_record(contract, diagnosis, found)
         record |= {"rows": None} if gathered is None else {"rows": gathered.account.record, "origin": gathered.origin}
         record |= {} if seen is None else group_reports_record(seen, by)
         source, notes = ("", ()) if gathered is None else (gathered.description, gathered.notes)
+        listed = [] if seen is None else [summarise_group_reports(seen, by, empty)]
+        summary = summarise_diagnosis(contract, diagnosis, found, source=source, notes=notes, groups=listed)
+        record |= summary.record
         # All are rendered before the first is written, so that a missing package leaves none behind.
         contents = {path: to_json(record) + "\n" for path in outputs}
         for path in (one for one in outputs if one.suffix.lower() == ".html"):
@@ -144,10 +129,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
             warn(seen.fits.headline)
         warn_of(caution_fits(diagnosis.fit, diagnosis.shape_fit) if seen is None else [])
     else:
-        groups = [] if seen is None else [summarise_group_reports(seen, by, empty)]
-        say(contract.title, style="bold")
-        summary = summarise_diagnosis(contract, diagnosis, found, source=source, notes=notes, groups=groups)
-        show_summary(summary, console())
+        show_summary(summary, console(), verbose=verbose, more=more_of("diagnosis", outputs))
         for path in outputs:
             say_exactly(f"Wrote {path}")
     end_strictly(diagnosis.fit, diagnosis.shape_fit, None if seen is None else seen.fits, strict=strict)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from confide.cli import answers
@@ -16,6 +15,7 @@ from confide.cli.failures import NoAnswerError
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
 from confide.cli.usage import (
     DEFAULT,
+    QUERY,
     USUAL_LEVEL,
     AsJson,
     Cell,
@@ -24,6 +24,8 @@ from confide.cli.usage import (
     ShapeWords,
     Strict,
     SurveyPath,
+    Verbose,
+    argument,
     as_level,
     check_formats,
     check_outputs,
@@ -32,6 +34,8 @@ from confide.cli.usage import (
     choose_shape,
     count_on_cells,
     end_strictly,
+    more_of,
+    option,
     outputs_option,
     promise_line,
     read_questions,
@@ -56,14 +60,13 @@ from confide.values.geojson import read_lines
 
 EXAMPLES = (
     "confide estimate survey.toml reports.csv",
-    "confide estimate survey.toml reports.csv --truth values.csv -o estimate.csv -o estimate.html",
-    'confide estimate survey.toml reports.csv --shape "falling from 50" --query "age >= 65"',
-    'confide estimate survey.toml reports.csv --interval 0.95 --query "age >= 65" -o estimate.html',
-    'confide estimate survey.toml reports.csv --query mean --query median --query "quantile 90%"',
-    "confide estimate survey.toml reports.csv --method inversion-project --json",
-    'confide estimate city.toml reports.csv --query district.geojson --query "within 2 km of 40.75, -73.98"',
-    "confide estimate survey.toml http://127.0.0.1:8000",
-    "confide estimate survey.toml counts.parquet -o estimates.csv -o estimates.html",
+    'confide estimate survey.toml reports.csv --query "age >= 65" -o page.html',
+    'confide estimate survey.toml reports.csv --query mean --query "quantile 90%"',
+    'confide estimate survey.toml reports.csv --shape "falling from 50"',
+    "confide estimate survey.toml reports.csv --truth values.csv -v",
+    "confide estimate city.toml reports.csv --query districts.geojson",
+    "confide estimate survey.toml http://127.0.0.1:8000 --json",
+    "confide estimate survey.toml counts.parquet -o groups.csv",
 )
 
 
@@ -71,88 +74,53 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     survey: SurveyPath,
     reports: Annotated[
         Path,
-        typer.Argument(
-            metavar="REPORTS",
-            help="Counts that confide count wrote, the URL of a collector, or reports: CSV (.gz or not), Parquet, JSON "
-            "lines; - for standard input.",
+        argument(
+            "Counts of confide count, a collector's URL, or reports: CSV, Parquet, JSON lines; - for standard input.",
+            "REPORTS",
         ),
     ],
     *,
-    query: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="QUERY",
-            help='Also answer "age >= 65", "answer in {yes, no}", mean, median, "quantile 0.9", "within 2 km of 40.75, '
-            '-73.98" or how many are inside the areas of a GeoJSON file, districts.geojson (cells count by their '
-            f"centres), with an interval at the level of --interval [default: {USUAL_LEVEL:g}]; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    query: Annotated[list[str] | None, option(f"{QUERY}, mean, median, quantile 0.9; repeatable.", "QUERY")] = None,
     interval: Annotated[
         Level | None,
-        typer.Option(
+        option(
+            'Confidence level; adds an interval for each value. "95% joint": for all --query at once. [default: 95%]',
+            "LEVEL",
             parser=as_level,
-            metavar="LEVEL",
-            help="Also give intervals that hold the truth this often, 0.95 or 95%: in the table, as columns low and "
-            'high of a CSV file, and as a band in the page. "95% joint" gives none of these: all answers to '
-            "--query hold at once instead, and so do the entries of each cross table.",
-            show_default=False,
         ),
     ] = None,
     show: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="all|NAME|NAME,NAME",
-            help="Show every value, not ranges or the likeliest: all. Of a survey of several attributes: one of them "
-            "by itself, age, or a cross table with an interval for each entry and the totals, age,sex; may be "
-            "repeated. [default: each by itself, where there are many combinations]",
-            show_default=False,
+        option(
+            "all: every value. With several attributes: one (age) or a cross table (age,sex); repeatable.",
+            "all|NAME|NAME,NAME",
         ),
     ] = None,
-    output: Annotated[
-        list[Path] | None, outputs_option("the estimate as .csv, .json, a .html page, or .geojson of places")
-    ] = None,
+    output: Annotated[list[Path] | None, outputs_option("a .html page, .csv, .json, or .geojson of places")] = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
     method: Annotated[
         str,
-        typer.Option(
-            metavar="|".join(METHODS),
-            help=f"How to recover the distribution. [default: {DEFAULT}, which chooses by itself and says what]",
-            show_default=False,
-            rich_help_panel="What it rests on",
+        option(
+            f"How to recover the distribution. [default: {DEFAULT}, which chooses by cross-validation]",
+            "|".join(METHODS),
+            panel="Assumptions",
         ),
     ] = DEFAULT,
     shape: ShapeWords = None,
     different_people: DifferentPeople = False,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="VALUES",
-            help="True values, to measure the distance from.",
-            show_default=False,
-            rich_help_panel="Checks",
-        ),
-    ] = None,
+    truth: Annotated[Path | None, option("True values, to measure the error.", "VALUES", panel="Checks")] = None,
     strict: Strict = False,
     cell: Cell = None,
     background: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="LINES",
-            help="Draw the lines of a GeoJSON file, such as a coast or streets, on the maps of the page.",
-            show_default=False,
-            rich_help_panel="Maps",
-        ),
+        Path | None, option("GeoJSON lines to draw on the maps, such as a coast or streets.", "FILE", panel="Maps")
     ] = None,
 ) -> None:
     """Recover the distribution of the true values from the reports.
 
-    With no --method it weighs several by reports that it holds out, and says what it chose. It says how the method
-    ended, whether the reports fit the survey and, of a method that climbs to the maximum of the likelihood, how far
-    below it the answer can be. An iteration limit that is reached is a warning, not an error. A column called 'count'
-    says how often a row's report was seen.
-    From counts by groups, every group gets an estimate of its own, mean, median and queries with intervals, and whether
-    it differs from the others.
+    The answer comes first, with confidence intervals; -v shows how it was computed. Counts by groups get an estimate
+    for each group, and a test whether it differs from the others. A column called 'count' says how often a row's
+    report was seen.
     """
     given, reports = reports, local_counts(reports, survey)
     check_choice("--method", method, tuple(METHODS))
@@ -188,7 +156,15 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             _refuse_for_groups(alone)
             share = None if interval is None else level.share
             fits = answers.estimate_each_group(
-                counted, contract, chosen, questions, share, outputs, everything=everything, as_json=as_json
+                counted,
+                contract,
+                chosen,
+                questions,
+                share,
+                outputs,
+                everything=everything,
+                verbose=verbose,
+                as_json=as_json,
             )
             end_strictly(fits, strict=strict)
             return
@@ -233,7 +209,8 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     if as_json:
         show_json(answers.record_of(finding, gathered, heading) | rows)
     else:
-        show_summary(summarise_estimate(finding), console(), everything=everything)
+        summary = summarise_estimate(finding)
+        show_summary(summary, console(), everything=everything, verbose=verbose, more=more_of("estimate", outputs))
         for path in contents:
             say_exactly(f"Wrote {path}")
         note = describe_left_out(answer.alphabet) if maps else ""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from confide.cli.terminal import say, say_exactly
+from confide.cli.usage import argument, option
 from confide.data.files import write_text
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS
@@ -18,11 +17,7 @@ from confide.values import ALPHABETS
 from confide.values.base import Example
 from confide.values.checks import check_choice
 
-EXAMPLES = (
-    "confide init",
-    "confide init checkins.toml --alphabet places",
-    "confide init --mechanism rappor",
-)
+EXAMPLES = ("confide init", "confide init checkins.toml --alphabet places", "confide init --mechanism rappor")
 
 HEADER = """\
 # A confide survey: which values a person may have, and how each is blurred before it leaves the person's device.
@@ -45,33 +40,21 @@ SHAPE = """\
 
 LIMITS = """\
 # How many reports one person may make. The promise is for one report: those of several add up, and confide show says
-# to what. Without limits the survey does not say; confide merge then cannot tell too many from enough. Beside reports,
-# epsilon = 1.5 limits what all of them promise together, and noise = "permanent" asks for a secret of each person.
+# to what. Optional: without it, confide merge cannot check for repeated reports. Beside reports, epsilon = 1.5 limits
+# what all of them promise together, and noise = "permanent" asks for a secret of each person.
 # [limits]
 # reports = 1
 """
 
 
 def init(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="Where to write it; - for standard output.")] = Path(
-        "survey.toml"
-    ),
+    path: Annotated[Path, argument("Where to write it; - for standard output.", "PATH")] = Path("survey.toml"),
     *,
     alphabet: Annotated[
-        str | None,
-        typer.Option(
-            metavar=f"<{'|'.join(ALPHABETS)}>",
-            help="What kind of values people have. [default: integers, or what fits]",
-            show_default=False,
-        ),
+        str | None, option("The kind of values. [default: integers]", f"<{'|'.join(ALPHABETS)}>")
     ] = None,
     mechanism: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help=f"How they are blurred: {', '.join(MECHANISMS)}. [default: what suits the values]",
-            show_default=False,
-        ),
+        str | None, option(f"How values are blurred [default: what suits them]: {', '.join(MECHANISMS)}.", "KIND")
     ] = None,
 ) -> None:
     """Write a commented example survey, to be edited.
@@ -167,12 +150,15 @@ def _alphabet_table(kind: str) -> str:
 def _epsilon(values: Example, promise: Guarantee) -> str:
     if isinstance(promise, LocalDP):
         return """\
-epsilon = 2.0                  # the promise per person; smaller is more private:
-                               # any two values are told apart by a factor of at most e^epsilon
+epsilon = 2.0                  # the promise per person; smaller is more private.
+                               # Who sees one report guesses right between two values at most
+                               # 62% (strong, 0.5), 73% (balanced, 1.0) or 88% (light, 2.0) of the time
 """
+    strong, light = (float(f"{factor * float(values.epsilon):.2g}") for factor in (0.4, 2.5))
     return f"""\
-epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more private:
-                               # values d apart are told apart by a factor of at most e^(epsilon d)
+epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more private.
+                               # strong {strong:g}, balanced {values.epsilon}, light {light:g}: a report is off by about
+                               # 1 / epsilon, and values that far apart can be guessed right at most 73% of the time
 """
 
 

@@ -72,6 +72,7 @@ WENT = {
         "--html": "Write -o page.html.",
         "--error": "Windows are as narrow as the reports tell.",
         "--within": "Write --query areas.geojson.",
+        "--interval": "In Python, diagnose(level=...).",
     },
     "send": {
         "--again": "Remove the file VALUES.sent.",
@@ -82,6 +83,7 @@ WENT = {
     "pull": {"--json": "The exit code says whether the counts were written."},
     "curate": {"--horizon": "Write --window 2026-11-16."},
     "datasets": {
+        "--json": "In Python, Dataset has the same.",
         "--counted": "In Python, Dataset.histogram has the counts.",
         "--coordinates": "An export of places has latitude and longitude.",
     },
@@ -199,7 +201,7 @@ def confide(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Local privacy at both ends: blur values with a stated guarantee, and recover their distribution.
+    """Blur values with a stated guarantee, and recover their distribution.
 
     Start with: confide demo
     """

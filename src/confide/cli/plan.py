@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from confide.cli.terminal import console, say, say_exactly, show_json, ticker
 from confide.cli.usage import (
     AsJson,
@@ -21,6 +19,7 @@ from confide.cli.usage import (
     check_formats,
     check_outputs,
     choose_shape,
+    option,
     outputs_option,
 )
 from confide.data.files import to_json, write_text
@@ -38,12 +37,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EXAMPLES = (
-    "confide plan survey.toml --people 50,000    # from the best shape of the truth to the worst",
+    "confide plan survey.toml --people 50,000",
     "confide plan survey.toml --people 50,000 --guess adult_ages",
-    "confide plan survey.toml --people 50,000 --target 0.5 --guess adult_ages    # which epsilon?",
-    "confide plan survey.toml --epsilon 0.05 --target 0.5 --guess adult_ages    # how many people?",
-    'confide plan survey.toml --query "age >= 65" --target 0.01 --guess estimate.csv -o plan.html',
+    "confide plan survey.toml --people 50,000 --target 0.5    # which epsilon?",
+    "confide plan survey.toml --epsilon 0.05 --target 0.5     # how many people?",
+    'confide plan survey.toml --people 9k --query "age >= 65" -o plan.html',
 )
+
 
 TIMED = 4
 """Surveys after which the time of all is told; every setting has as many."""
@@ -52,70 +52,46 @@ TIMED = 4
 def plan(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     *,
-    people: Annotated[
-        int | None,
-        typer.Option(parser=as_count, metavar="N", help="How many people will report.", show_default=False),
-    ] = None,
+    people: Annotated[int | None, option("How many people will report.", "N", parser=as_count)] = None,
     epsilon: Annotated[
-        float | None,
-        typer.Option(
-            parser=as_amount,
-            metavar="X",
-            help="What they are promised. [default: the survey's, unless solved for]",
-            show_default=False,
-        ),
+        float | None, option("The privacy parameter. [default: the survey's, unless solved for]", "X", parser=as_amount)
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "Error to reach: EMD (total variation on categories); with --query the half-width, such as 0.01.",
+            "X",
             parser=as_amount,
-            metavar="X",
-            help="The error to reach: the expected earth mover's distance from the truth (on categories, the total "
-            "variation), or with --query the half-width that holds its answer in 95 of 100 surveys, as a share.",
-            show_default=False,
         ),
     ] = None,
     query: Annotated[
-        str | None,
-        typer.Option(
-            metavar="QUERY",
-            help='Plan for the answer to a question, such as "age >= 65", in place of the whole distribution.',
-            show_default=False,
-        ),
+        str | None, option('Plan for one question, such as "age >= 65", not for the whole distribution.', "QUERY")
     ] = None,
     guess: Annotated[
         str | None,
-        typer.Option(
-            metavar="GUESS",
-            help="What the truth may look like: a bundled dataset (confide datasets), a file that confide estimate -o "
-            f"wrote, a file of values, or a shape ({', '.join(SHAPES)}). [default: all of these shapes, and the range "
-            "over them]",
-            show_default=False,
+        option(
+            "What the truth may look like: a dataset, an estimate's file, a file of values, or "
+            f"{', '.join(SHAPES)}. [default: all of these shapes]",
+            "GUESS",
         ),
     ] = None,
     span: Annotated[
         str | None,
-        typer.Option(
-            metavar="LOW..HIGH|ROWSxCOLUMNS",
-            help="For a survey of unbounded values: between which they will lie, such as 0..99, or on how large a map, "
-            "such as 20x14.",
-            show_default=False,
+        option(
+            "For unbounded values: the range they will lie in, 0..99, or the size of the map, 20x14.",
+            "LOW..HIGH|ROWSxCOLUMNS",
         ),
     ] = None,
     shape: ShapeWords = None,
-    output: Annotated[
-        list[Path] | None, outputs_option("the plan as a .html page, .csv, .json or a .png picture")
-    ] = None,
+    output: Annotated[list[Path] | None, outputs_option("a .html page, .csv, .json or .png")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what to expect before anyone is asked: how large the error will be, or what a target takes.
+    """Predict the error of a survey, or what a target takes.
 
-    Of --people, --epsilon and a target give two, and the third is solved for; the survey's own epsilon counts as given.
-    The whole survey is simulated again and again with people drawn from the guess, so the plan is as good as the guess.
-    Without one it is made over several unlike shapes: the range is given, and a target is met for the worst of them.
-    Every number comes with the simulation's own error. Attributes and categories are measured in total variation, all
-    else in the earth mover's distance (EMD). A target that cannot be reached ends with exit code 5. Simulated numbers
-    are kept in your cache folder, or in the one that CONFIDE_CACHE names.
+    Give two of --people, --epsilon and --target; the third is solved for. The survey's own epsilon counts as given. The
+    plan simulates the whole survey with people drawn from the guess, so it is as good as the guess. Without one it
+    covers several shapes and meets a target for the worst. A target out of reach ends with exit code 5. Simulated
+    numbers are cached in your cache folder, or in the one that CONFIDE_CACHE names.
     """
     outputs, files = output or [], [Path(guess)] if guess is not None and Path(guess).is_file() else []
     check_formats(outputs, (".html", ".csv", ".json", ".png"))
@@ -151,11 +127,7 @@ def plan(  # noqa: PLR0913 - one argument an option
     if as_json:
         show_json(record)
         return
-    say(contract.title, style="bold")
-    summary = summarise_plan(contract, made)
-    say()
-    say(summary.headline)
-    show_summary(summary, console())
+    show_summary(summarise_plan(contract, made), console())
     for path in outputs:
         say_exactly(f"Wrote {path}")
 

@@ -6,10 +6,8 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from confide.cli.terminal import say, show_json, show_pairs, warn
-from confide.cli.usage import AsJson, Columns, Force, SurveyPath, as_count, check_outputs, split_names
+from confide.cli.usage import AsJson, Columns, Force, SurveyPath, argument, as_count, check_outputs, option, split_names
 from confide.data.files import Privatized, privatize_file
 from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import has_no_name, where_metadata_stand
@@ -23,10 +21,11 @@ from confide.values.wording import counted, listed
 
 EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",
-    "confide privatize survey.toml people.csv.gz --column age -o - | gzip > reports.csv.gz",
-    "confide privatize survey.toml people.parquet --keep city,week -o reports.parquet",
-    "confide privatize survey.toml today.csv --secret-file secret.txt -o report.csv",
+    "confide privatize survey.toml people.csv.gz --column age | gzip > reports.gz",
+    "confide privatize survey.toml people.csv --keep city,week -o reports.parquet",
+    "confide privatize survey.toml today.csv --secret-file key.txt -o report.csv",
 )
+
 
 GIVES_BACK = (
     "A column that follows the order of the rows, such as a number or a time, also gives back the order that was "
@@ -39,87 +38,60 @@ COARSER = "Keep fewer or coarser columns."
 def privatize(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     values: Annotated[
-        Path,
-        typer.Argument(
-            metavar="VALUES", help="A file of values, however large: CSV (.gz or not) or Parquet; - for standard input."
-        ),
+        Path, argument("File of values, of any size: CSV (.gz or not) or Parquet; - for standard input.", "VALUES")
     ],
     *,
     output: Annotated[
         Path,
-        typer.Option(
+        option(
+            "Where to write reports: .csv, .jsonl (.gz or not) or .parquet; - for standard output.",
+            "FILE",
             "--output",
             "-o",
-            metavar="FILE",
-            help="Where to write reports: .csv, .jsonl (.gz or not) or .parquet; - for standard output.",
+            show_default=True,
         ),
     ] = Path("-"),
     column: Columns = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns to carry along, such as city,week, for an estimate of each group. They are NOT blurred, and "
-            "fine ones tell who is who.",
-            show_default=False,
+        option(
+            "Columns to copy, such as city,week, for estimates by group. They are NOT blurred and may identify people.",
+            "COLUMNS",
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            parser=as_count,
-            metavar="N",
-            help="Reproducible noise and order, for simulation only: it protects nobody.",
-            show_default=False,
-        ),
+        option("Reproducible noise and order. For simulation only: it protects nobody.", "N", parser=as_count),
     ] = None,
     secret_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Permanent noise from one person's secret, on that person's device: the same value gives the same "
-            "report every day. 32 hexadecimal digits or more, or a text of 16 bytes or more.",
-            show_default=False,
-        ),
+        option("Permanent noise from one person's secret: the same value gives the same report every day.", "FILE"),
     ] = None,
     secret_column: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="Permanent noise for a file of many people: the column with a secret of each. Secrets are not copied.",
-            show_default=False,
+        option(
+            "Permanent noise for many people: the column with each person's secret. Secrets are not copied.", "NAME"
         ),
     ] = "",
     ledger: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Count the report of this person here, and refuse one that the survey's [limits] do not allow.",
-            show_default=False,
-        ),
+        Path | None, option("Count this person's reports here, and refuse one beyond the survey's [limits].", "FILE")
     ] = None,
     rejects: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Set rows that cannot be used aside in this file (file, line, text, reason) and go on with the "
-            "others. Without it, one such row is an error.",
-            show_default=False,
-        ),
+        option("Set unusable rows aside in this file and go on. Without it, one such row is an error.", "FILE"),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Blur a column of values, each person's on its own.
 
-    Noise and order come from the operating system's secure generator, unless a seed is given. Reports are written in a
-    random order, every order being equally likely, for the order of the rows would tell much about the values. Other
-    columns, such as names and times, are not copied, unless --keep names them. A column called 'count' says how many
-    people have a row's value. Metadata say what the reports were made with: inside a .parquet file, and in
+    Noise and order come from the operating system's secure generator. Rows are shuffled: their order would reveal much
+    about the values. Other columns are not copied unless --keep names them. A column called 'count' says how many
+    people have a row's value. Metadata say how the reports were made: inside a .parquet file, or in
     reports.csv-metadata.json beside reports.csv. Keep the two together.
 
-    With a secret the noise is permanent: it comes from the secret, the survey and the value, and whoever reports the
-    same value every day tells no more than on the first. Reports of one person are then no independent draws.
+    With a secret the noise is permanent: reporting the same value every day reveals no more than on the first. A secret
+    has 32 hexadecimal digits or more, or 16 bytes of text or more.
     """
     if as_json and str(output) == "-":
         raise InvalidParameterError("--json and the reports cannot share standard output. Name a file with -o.")

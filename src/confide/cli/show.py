@@ -9,7 +9,7 @@ import typer
 
 from confide.cli.failures import ExitCode, NoAnswerError
 from confide.cli.terminal import console, progress, say, show_json
-from confide.cli.usage import AsJson, SurveyPath, check_outputs
+from confide.cli.usage import AsJson, SurveyPath, check_outputs, option
 from confide.data.files import write_text
 from confide.errors import InvalidParameterError
 from confide.mechanisms import audits
@@ -35,21 +35,17 @@ def show(survey: SurveyPath, *, as_json: AsJson = False) -> None:
     if as_json:
         show_json(survey_record(contract))
     else:
-        summary = summarise_survey(contract)  # before the first word: it may refuse
-        say(summary.title, style="bold")
-        say()
-        show_summary(summary, console())
+        show_summary(summarise_survey(contract), console())
 
 
 def export(
     survey: SurveyPath,
     *,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write it (.json). [default: standard output]"),
+        Path, option("Where to write it (.json). [default: standard output]", "FILE", "--output", "-o")
     ] = Path("-"),
 ) -> None:
-    """Write a survey as the JSON document that devices read, with its fingerprint.
+    """Write a survey as the JSON document that devices read.
 
     The fingerprint covers values, mechanism, limits and shape, and neither name nor title. An application pins it, and
     refuses a survey that asks for anything else. Weights that take numerical work to make stand in the document too,
@@ -68,7 +64,7 @@ def export(
 
 
 def audit(survey: SurveyPath, *, as_json: AsJson = False) -> None:
-    """Check that the promise of a survey is kept, exactly, and that reports are drawn as it says.
+    """Check that the survey keeps its privacy promise, exactly.
 
     The integers that reports are drawn from are compared, for every two values under every report, with what is
     promised: how much more likely is the report under one than under the other? Unbounded and large mechanisms are
@@ -84,8 +80,6 @@ def audit(survey: SurveyPath, *, as_json: AsJson = False) -> None:
     if as_json:
         show_json(audit_record(contract, result))
     else:
-        say(contract.title, style="bold")
-        say()
         show_summary(summarise_audit(contract, result), console())
     if not result.holds:
         raise typer.Exit(int(ExitCode.BROKEN_PROMISE))

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from confide.cli.collector import HOST, STORE, Host, ServedSurveys, StorePath, needs_server, without_password
 from confide.cli.terminal import say, say_exactly, show_pairs
+from confide.cli.usage import option
 from confide.errors import InvalidParameterError
 from confide.surveys.survey import Survey, load_survey
 
@@ -42,13 +41,10 @@ def studio(
     *,
     store: StorePath = STORE,
     host: Host = HOST,
-    port: Annotated[
-        int | None,
-        typer.Option(metavar="PORT", help=f"[default: {PORT}, or the next that is free]", show_default=False),
-    ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
+    port: Annotated[int | None, option(f"[default: {PORT}, or the next that is free]", "PORT")] = None,
+    browser: Annotated[bool, option("Open it in the browser.", "", "--browser/--no-browser")] = True,
 ) -> None:
-    """Open the studio in the browser: design a survey, take part in it, look at what comes in.
+    """Open the studio: design a survey, take part, see the results.
 
     It serves what `confide serve` does, from the same store. A store that is new begins with a survey of ages, which
     made-up people answer. The address that it prints holds a token for as long as it runs: keep it to yourself.

@@ -13,7 +13,7 @@ from confide.present.terminal import show_lines
 from confide.solve.methods import Monitor, Progress
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -36,11 +36,6 @@ def say_exactly(text: str, *, stderr: bool = False) -> None:
     from rich.text import Text
 
     console(stderr=stderr).print(Text(text), soft_wrap=True)
-
-
-def show(thing: RenderableType) -> None:
-    """Print a table or anything else that rich knows how to lay out."""
-    console().print(thing)
 
 
 def show_pairs(pairs: Iterable[tuple[str, str]], *, stderr: bool = False) -> None:

@@ -124,6 +124,21 @@ def as_level(typed: str) -> Level:
     return Level(as_share(share), words == ["joint"])
 
 
+def option(words: str, metavar: str = "", *names: str, **settings: Any) -> Any:
+    """Return an option of a command: its help, its metavar, and its names if the parameter's own is not enough.
+
+    The default is not shown unless `show_default` asks for it: most are None, and the help says what that means.
+    """
+    if "panel" in settings:
+        settings["rich_help_panel"] = settings.pop("panel")
+    return typer.Option(*names, metavar=metavar or None, help=words, **{"show_default": False} | settings)
+
+
+def argument(words: str, metavar: str, **settings: Any) -> Any:
+    """Return an argument of a command."""
+    return typer.Argument(metavar=metavar, help=words, **{"show_default": False} | settings)
+
+
 def _refusal(typed: object, why: str) -> typer.BadParameter:
     """Return the refusal of a text; typer puts the option's name in front."""
     return typer.BadParameter(f"{str(typed)!r}: {why}.")
@@ -140,69 +155,47 @@ COUNT_FIRST = (
     "them, and its counts take the place of the reports."
 )
 
-SurveyPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="SURVEY",
-        help="The survey file, such as survey.toml, or survey.json of confide export.",
-        show_default=False,
-    ),
-]
+SurveyPath = Annotated[Path, argument("The survey file: survey.toml, or survey.json of confide export.", "SURVEY")]
 DifferentPeople = Annotated[
     bool,
-    typer.Option(
+    option(
+        "Several files with permanent noise hold different people (towns, not days): do not widen intervals.",
+        "",
         "--different-people",
-        help="Files of reports with permanent noise are of different people, as of towns and not of days: no answer is "
-        "widened for one person who may be in several.",
-        rich_help_panel="What it rests on",
+        panel="Assumptions",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="NAME",
-        help="The column to read; for values of several parts, such as row and column, give it once for each. "
-        "By default the column named like the survey (for reports: 'report'), else the only one.",
-        show_default=False,
+    option(
+        "Column to read; once for each part of a value. [default: the survey's name, or report]", "NAME", "--column"
     ),
 ]
 Force = Annotated[
-    bool,
-    typer.Option(
-        "--force", help="Go on where most rows cannot be used, or most amounts fall into a bin with an open end."
-    ),
+    bool, option("Go on even if most rows are unusable, or most amounts fall into an open-ended bin.", "", "--force")
 ]
 Strict = Annotated[
-    bool,
-    typer.Option(
-        "--strict",
-        help="End with exit code 8 if the reports fit the survey, or the shape, poorly or not at all.",
-        rich_help_panel="Checks",
-    ),
+    bool, option("Exit with code 8 if the reports fit the survey or the shape poorly.", "", "--strict", panel="Checks")
 ]
 ShapeWords = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        'Assume a shape: "falling from 50", "smooth = 3", or "none"; repeatable. [default: the survey\'s]',
+        "WORDS",
         "--shape",
-        metavar="WORDS",
-        help='Estimate among distributions of a shape, such as "falling from 50" or "smooth = 3"; may be repeated, and '
-        'all hold. One that the survey does not declare is said to be chosen afterwards; "none" leaves out one that it '
-        "does. [default: the survey's]",
-        show_default=False,
-        rich_help_panel="What it rests on",
+        panel="Assumptions",
     ),
 ]
-Cell = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help='Where reports are coordinates: cells to estimate on, such as "500 m".',
-        show_default=False,
-        rich_help_panel="Maps",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines, and nothing else.")]
+Cell = Annotated[str | None, option('For coordinates: size of the cells, such as "500 m".', "SIZE", panel="Maps")]
+AsJson = Annotated[bool, option("Print one JSON object and nothing else.", "", "--json")]
+Verbose = Annotated[bool, option("Also show how it was computed, and from what.", "", "--verbose", "-v")]
+QUERY = 'A share: "age >= 65", "answer in {yes, no}", "within 2 km of 40.75, -73.98", areas.geojson'
+
+
+def more_of(name: str, outputs: Sequence[Path]) -> str:
+    """Return how to see more than the first answer: more lines, or a page where none was asked for."""
+    is_page = any(one.suffix.lower() == ".html" for one in outputs)
+    return "More: -v" + ("" if is_page else f" \N{MIDDLE DOT} page: -o {name}.html")
 
 
 def outputs_option(what: str) -> Any:

@@ -167,8 +167,8 @@ def explain_choices(choices: Sequence[Choice]) -> list[str]:
     >>> from confide.solve.methods import Choice
     >>> for sentence in explain_choices([Choice("smooth", 0.9, 0.0), Choice("MLE", 0.1, -3.2)]):
     ...     print(sentence)
-    90% smooth: the candidate to beat
-    10% MLE: it explained held-out reports 3.2 nats worse than smooth
+    90% smooth
+    10% MLE: 3.2 nats worse than smooth in cross-validation
     >>> explain_choices([Choice("pooled", 0.3, None), Choice("INV-P", 0.7, None)])[1]
     '70% INV-P: weighed by an unbiased estimate of the squared error'
     """
@@ -181,14 +181,12 @@ def explain_choices(choices: Sequence[Choice]) -> list[str]:
         elif choice.remark:
             words = f"no {choice.name}: {choice.remark}"
         elif choice.score is None:
-            words += ": nothing could be held out to weigh others by"
-        elif choice is first:
-            words += ": the candidate to beat"
-        else:
+            words += ": no reports could be held out for cross-validation"
+        elif choice is not first:
             direction = "better" if choice.score > 0 else "worse"
-            doubt = ", less than the head start" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
-            score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}{doubt}"
-            words += f": it explained held-out reports {score}"
+            doubt = ", too little to replace it" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
+            score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}"
+            words += f": {score} in cross-validation{doubt}"
         sentences.append(words)
     return sentences
 
@@ -220,7 +218,7 @@ def describe_alphabet(alphabet: Alphabet) -> str:
 
     >>> from confide import Integers
     >>> describe_alphabet(Integers(0, 99, unit="year"))
-    '100 whole numbers, 0 to 99, neighbours 1 year apart'
+    '100 whole numbers, 0 to 99, spacing 1 year'
     """
     read = f"; {alphabet.reading}" if alphabet.reading else ""
     if isinstance(alphabet.geometry, UnorderedGeometry) and alphabet.bits is None:
@@ -273,7 +271,7 @@ def _describe_places(alphabet: Alphabet) -> str:
     elif alphabet.is_finite:
         first, last = alphabet.span
         places = f"{counted(alphabet.size, 'whole number')}, {first} to {last}"
-    return f"{places}, neighbours {step} apart{where}"
+    return f"{places}, spacing {step}{where}"
 
 
 def describe_value(alphabet: Alphabet, index: int, name: str = "value") -> str:

@@ -69,61 +69,72 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
     `source` says where the reports were read, `notes` which metadata they lack, and `groups` what each group tells.
     """
     told, words = told_in_words(diagnosis), verdict_in_words(diagnosis)
-    origin, promised = Origin() if diagnosis.counts is None else diagnosis.counts.origin, describe_repetition(survey)
-    mechanism = [("Mechanism", describe_mechanism(survey)), ("Promise of the survey", promised)]
-    if diagnosis.counts is not None:
-        mechanism.append(("Reports", f"{diagnosis.counts.total:,.10g}, from {source}"))
-        mechanism += say.describe_noise(origin, notes)
+    counts, fit, promised = diagnosis.counts, diagnosis.fit, describe_repetition(survey)
+    origin = Origin() if counts is None else counts.origin
+    details = [("Mechanism", describe_mechanism(survey)), ("Promise of the survey", promised)]
+    if counts is not None:
+        details += [("Reports", f"{counts.total:,.10g}, from {source}"), *say.describe_noise(origin, notes)]
+    details += evidence_in_words(diagnosis)
+    is_bad, windows = fit is not None and fit.is_bad, diagnosis.windows
+    headline = words[0] if fit is None else fit.headline if windows is None else windows.headline
+    if fit is not None and is_bad:
+        badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
+        headline = f"These reports {badly}. The rest holds only if they come from its mechanism."
+    # The headline, the last line and a caution say the rest.
+    known = [one for one in told[1 + is_bad :] if one != headline]
+    revealed = [one for one in words if one != headline]
     if is_page:
-        sections = _page_sections(survey, diagnosis, answers, groups)
+        sections = _page_sections(survey, diagnosis, answers, groups, known, revealed)
     else:
         sections = [
-            Section("What these reports tell", [Bullets(told)] if told else []),
             Section("", [Lines([(one.query, str(one)) for one in answers])] if answers else []),
-            Section("What any number of reports would reveal", [Bullets(words)]),
-            *_list_classes(diagnosis),
-            *_list_ranges(survey, diagnosis),
-            Section("What it rests on", [Lines([*mechanism, *evidence_in_words(diagnosis)])]),
+            Section("What these reports resolve", [Bullets(known)] if known else []),
+            Section("Could more reports answer this?", [Bullets(revealed)] if revealed else []),
+            *_classes(diagnosis),
+            *_ranges(survey, diagnosis),
             *groups,
         ]
     made = (
         f"Made by confide {confide.__version__}. The promise of the survey to one person, {promised.removesuffix('.')}."
     )
-    if diagnosis.counts is None:
+    if counts is None:
+        about = [describe_mechanism(survey), say.about_reports(survey, 0, origin)[1]]
         comes = say.come_from(f"{made} The survey, which devices and curator both read:", survey)
     else:
+        about = say.about_reports(survey, counts.total, origin)
         comes = say.come_from(made, survey, origin, notes)
-    headline, fit = (told or words)[0], diagnosis.fit
-    if fit is not None and fit.is_bad:
-        badly = "fit their survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit their survey"
-        headline = f"These reports {badly}. What this page says holds only as far as they come from its mechanism."
     return Summary(
-        title=f"Can this answer be right? {survey.title}",
+        title=f"Can this answer be right? {survey.title}" if is_page else survey.title,
+        about=about,
         headline=headline,
-        facts=_facts(diagnosis) if is_page else {},
+        facts=list(_facts(diagnosis).items()) if is_page else (),
         cautions=[
-            *(say.caution_simulated(origin) if is_page else []),
+            *say.caution_simulated(origin, is_page=is_page),
             *say.caution_fits(diagnosis.fit, diagnosis.shape_fit),
         ],
         sections=sections,
+        verdict="" if fit is None or is_bad else str(fit),
+        details=details,
         origin=comes,
     )
 
 
 def _page_sections(
-    survey: Survey, diagnosis: Diagnosis, answers: Sequence[QueryAnswer], groups: Sequence[Section]
+    survey: Survey,
+    diagnosis: Diagnosis,
+    answers: Sequence[QueryAnswer],
+    groups: Sequence[Section],
+    known: Sequence[str],
+    revealed: Sequence[str],
 ) -> list[Section]:
-    told, words = told_in_words(diagnosis), verdict_in_words(diagnosis)
-    is_bad = diagnosis.fit is not None and diagnosis.fit.is_bad
-    # The first sentence leads the page, and a box has what there is to say of a bad fit.
-    known = Bullets(told[1 + is_bad :])
+    has_reports = diagnosis.counts is not None
     return [
-        Section("What these reports tell", [*_windows(survey, diagnosis), known] if told else []),
+        Section("What these reports resolve", [*_windows(survey, diagnosis), Bullets(known)] if has_reports else []),
         _queries(answers),
         *groups,
         _residuals(diagnosis),
-        Section("What any number of reports would reveal", [Bullets(words if told else words[1:])]),
-        *([] if told else _one_value(survey)),
+        Section("Could more reports answer this?", [Bullets(revealed)]),
+        *([] if has_reports else _one_value(survey)),
         *_ranges(survey, diagnosis),
         *_classes(diagnosis),
         _evidence(diagnosis),
@@ -140,7 +151,7 @@ def _facts(diagnosis: Diagnosis) -> dict[str, str]:
         "Noise": diagnosis.counts.origin.in_short,
         "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
         **({} if diagnosis.shape is None else {"Shape taken for granted": str(diagnosis.shape)}),
-        "Told apart": "not found out" if windows is None else windows.in_short,
+        "Resolved": "not known" if windows is None else windows.in_short,
         "One best explanation": SHORT[diagnosis.uniqueness.verdict],
         "Can be revealed": can,
     }
@@ -219,16 +230,11 @@ def around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
     return Grid(bottom - top + 1, right - left + 1, first_row=top, first_column=left)
 
 
-def _is_open(diagnosis: Diagnosis) -> bool:
-    """Whether the reports leave a choice among best explanations, each value of which is known."""
-    is_open = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
-    return is_open and diagnosis.known_maximum is not None and diagnosis.known_maximum.is_small
-
-
 def _ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
-    """Return the lowest and highest share of each value, where the reports leave a choice."""
-    alphabet, name = diagnosis.alphabet, survey.name
-    if not _is_open(diagnosis) or alphabet.size > 2000:  # as many as can be drawn
+    """Return the lowest and highest share of each value, where the reports leave a choice; the least certain first."""
+    alphabet, name, known = diagnosis.alphabet, survey.name, diagnosis.known_maximum
+    is_open = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
+    if not is_open or known is None or not known.is_small:
         return []
     best = diagnosis.maximum_set
     outer = "" if best.is_exact else " These are outer bounds: the best explanations may not come as far."
@@ -236,40 +242,23 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
         "All of these are equally likely. Each value's share lies somewhere between its lowest and its highest; not "
         f"all can be high at once, for shares sum to one.{outer}"
     )
-    if alphabet.grid is not None:
-        panels = [
-            Panel("Lowest share", best.lowest),
-            Panel("Highest share", best.highest),
-            Panel("One of them", best.point),
-        ]
-        maps = say.Cards(alphabet, panels, name)
-        return [Section("The share of each cell among all best explanations", [lead, maps])]
-    drawn = Picture(
-        lambda width: draw_ranges(alphabet, best.lowest, best.highest, name, width=width),
-        tell_ranges(alphabet, best.lowest, best.highest, name),
-    )
-    return [Section("The share of each value among all best explanations", [lead, drawn])]
-
-
-def _list_ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
-    """Return the same as a list, the least certain first where not all are shown."""
-    if not _is_open(diagnosis):
-        return []
-    best, size = diagnosis.maximum_set, diagnosis.alphabet.size
     rows: list[Row] = []
-    order = np.argsort(-(best.highest - best.lowest), kind="stable")[:MOST_LINES]
-    shown = (np.sort(order) if size <= MOST_LINES else order).tolist()
-    for label, low, high in zip(diagnosis.alphabet.labels(shown), best.lowest[shown], best.highest[shown], strict=True):
+    order = np.argsort(-(best.highest - best.lowest), kind="stable")
+    shown = (np.arange(alphabet.size) if alphabet.size <= MOST_LINES else order).tolist()
+    for label, low, high in zip(alphabet.labels(shown), best.lowest[shown], best.highest[shown], strict=True):
         drawn = Cell("", places=(float(low), float(low), float(high), 0.0))
         rows.append([label, f"{low:.2%}", f"{high:.2%}", drawn])
-    outer = [] if best.is_exact else [Note("Outer bounds: the best explanations may not come as far.")]
-    table = Listing([survey.name, "lowest", "highest", "from 0% to 100%"], rows, (3,))
-    rest = _rest(size, "values, the least certain first")
-    return [Section("Share of each value among all best explanations", [*outer, table, *rest])]
-
-
-def _rest(count: int, noun: str) -> list[Part]:
-    return [Note(f"{MOST_LINES} of {count:,} {noun}; --json has all.")] if count > MOST_LINES else []
+    rest = f"{MOST_LINES} of {alphabet.size:,} values, the least certain first; --json has all."
+    table = Listing([name, "lowest", "highest", "from 0% to 100%"], rows, (3,), "tall", MOST_LINES, rest)
+    parts: list[Part] = [lead]
+    if alphabet.grid is not None:
+        ends = (("Lowest share", best.lowest), ("Highest share", best.highest), ("One of them", best.point))
+        parts.append(say.Cards(alphabet, [Panel(*one) for one in ends], name))
+    elif alphabet.size <= 2000:  # as many as can be drawn
+        told = tell_ranges(alphabet, best.lowest, best.highest, name)
+        parts.append(Picture(lambda width: draw_ranges(alphabet, best.lowest, best.highest, name, width=width), told))
+    parts.append(Section("In numbers", [table], "more"))
+    return [Section("Share of each value among all best explanations", parts)]
 
 
 def joined_classes(diagnosis: Diagnosis) -> list[tuple[str, int, float | None]]:
@@ -282,16 +271,8 @@ def joined_classes(diagnosis: Diagnosis) -> list[tuple[str, int, float | None]]:
     return [(label, members.size, share) for label, members, share in lines if members.size > 1]
 
 
-def _list_classes(diagnosis: Diagnosis) -> list[Section]:
-    joined = joined_classes(diagnosis)
-    words = [
-        f"  {label}" + ("" if share is None else f": together {share:.2%}, estimated")
-        for label, _, share in joined[:MOST_LINES]
-    ]
-    return [Section("Values that no report tells apart", [*words, *_rest(len(joined), "classes")])]
-
-
 def _classes(diagnosis: Diagnosis) -> list[Section]:
+    """Return the values that no report distinguishes, class by class."""
     parts, joined = diagnosis.partition, joined_classes(diagnosis)[:200]  # as many as a page lists
     if parts is None or not joined:
         return []
@@ -299,14 +280,15 @@ def _classes(diagnosis: Diagnosis) -> list[Section]:
         [str(number), label, f"{size:,}", NONE if share is None else f"{share:.2%}"]
         for number, (label, size, share) in enumerate(joined, start=1)
     ]
-    listed = Listing(["Class", "Values that no report tells apart", "How many", "Share"], rows, left=(0, 1))
-    grid, classes = parts.alphabet.grid, parts.class_of
+    rest = f"{MOST_LINES} of {len(joined):,} classes; --json has all."
+    listed = Listing(["Class", "Values", "How many", "Estimated share"], rows, (0, 1), "", MOST_LINES, rest)
+    grid, classes, heading = parts.alphabet.grid, parts.class_of, "Values that no report distinguishes"
     if grid is None:
-        return [Section("Values that cannot be told apart", [listed])]
-    told = f"{len(rows):,} groups of cells cannot be told apart; the table lists them."
-    caption = "Cells of one colour and number cannot be told apart; white cells stand alone, grey is no cell."
+        return [Section(heading, [listed])]
+    told = f"{len(rows):,} groups of cells cannot be distinguished; the table lists them."
+    caption = "No report distinguishes cells of one colour and number; white cells stand alone, grey is no cell."
     drawn = Picture(lambda _: draw_classes(grid, classes), told, caption, (style.NARROW,))
-    return [Section("Cells that cannot be told apart", [drawn, listed])]
+    return [Section(heading, [drawn, listed])]
 
 
 def _evidence(diagnosis: Diagnosis) -> Section:

@@ -24,18 +24,12 @@ from confide.mechanisms.planar import nearest_cells
 from confide.present import summary as say
 from confide.present.figures import Panel, Role, draw_path, style
 from confide.present.figures.panels import FloatArray, choose_colors
-from confide.present.figures.shares import MOST_BARS
+from confide.present.figures.shares import MOST_BARS, tells
 from confide.present.pictures import picture_windows, tell_paths
 from confide.present.summary import NONE, Beside, Bullets, Cell, Line, Listing, Note, Part, Row, Section, Summary
-from confide.solve.methods import Method
+from confide.solve.methods import Method, Stacked
 from confide.surveys.survey import Survey
-from confide.values import (
-    Alphabet,
-    Indices,
-    LineGeometry,
-    ProductGeometry,
-    UnorderedGeometry,
-)
+from confide.values import Alphabet, Indices, LineGeometry, ProductGeometry, UnorderedGeometry
 from confide.values.checks import as_distribution
 from confide.values.wording import counted, listed, plural, with_unit
 
@@ -77,7 +71,7 @@ def summarise_reports(
     The values are those `considered`, where the survey's own are unbounded.
     """
     values = survey.alphabet if considered is None else considered
-    outputs, total = survey.mechanism.report_alphabet, _count_reports(counts)
+    outputs, total = survey.mechanism.report_alphabet, say.count_reports(counts.total)
     if outputs.bits is not None:
         bits = np.zeros(outputs.bits.length)
         for start in range(0, counts.counts.size, CHUNK):
@@ -98,10 +92,6 @@ def summarise_reports(
         return None
     shares = np.bincount(places, counts.counts, minlength=values.size) / counts.total if given is None else given
     return Noisy(values, as_distribution(shares, values.size, "noisy"), "Noisy", f"{total}, moved to the nearest value")
-
-
-def _count_reports(counts: Counts) -> str:
-    return f"{counts.total:,.10g} {'report' if counts.total == 1 else 'reports'}"  # totals may be fractions
 
 
 def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indices | None:
@@ -255,17 +245,71 @@ def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
     made = (
         f"Made by confide {confide.__version__} with {listed([repr(one.estimate.method) for one in found.outcomes])}."
     )
+    first, headline, others = _answer(found)
+    fit = "" if answer.fit.is_bad else answer.fit.headline
     return Summary(
         title=survey.title,
-        opening=[("Survey", survey.title), ("Reports", f"{found.counts.total:,.10g}, from {found.source}")],
-        facts=_facts(found) if is_page else {},
-        cautions=[*say.caution_estimate(answer), *(say.caution_simulated(origin) if is_page else [])],
-        leading=_leading(found) if is_page else [],
-        answers=_answers(found.answers),
+        about=say.about_reports(survey, found.counts.total, origin),
+        headline=headline,
+        answers=[*others, *_distances(found)],
+        cautions=[*say.caution_estimate(answer), *say.caution_simulated(origin, is_page=is_page)],
         sections=_page_sections(found) if is_page else _terminal_sections(found),
-        details=[*say.describe_noise(origin, found.notes), *_details(found)],
+        verdict=f"{fit} {say.explain_width(first)}".strip(),
+        details=_details(found),
         origin=say.come_from(made, survey, origin, found.notes),
     )
+
+
+def _answer(found: Findings) -> tuple[Interval | None, str, list[tuple[str, str, str]]]:
+    """Return the answer that comes first, the sentence that states it, and the other answers.
+
+    That is the first share that was asked for, else the median or the mean, else the fullest window.
+    """
+    order = {"median": 1, "mean": 2}
+    answers = sorted(found.answers, key=lambda one: 0 if one.is_share else order.get(one.question, 3))
+    name, fullest = found.survey.name, _fullest(found)
+    if answers:
+        first = answers[0]
+        remarks = [f"{first.remark[:1].upper()}{first.remark[1:]}."] if first.remark else []
+        if first.undetermined is not None:
+            low, high = first.undetermined
+            remarks.append(f"{low:.2%} to {high:.2%} explain the reports equally well.")
+        return first, " ".join([say.state(first, name), *remarks]), say.state_all(answers, name, first)
+    if not fullest:
+        return None, _main_result(found.estimate, name), []
+    (what, label, one), *rest = fullest
+    now, ends = say.texts(one)
+    sentence = f"The {what} is {label}: about {now} ({say.confidence(one)}: {ends})."
+    others = [
+        (f"{what[:1].upper()}{what[1:]}", f"{label}, {say.texts(one)[0]}", say.texts(one)[1])
+        for what, label, one in rest
+    ]
+    return one, sentence, others
+
+
+def _fullest(found: Findings) -> list[tuple[str, str, Interval]]:
+    """Return the fullest window of the values, or of each attribute: what it is, its label and its share."""
+    divided = {name: windows for name, (_, windows) in (found.marginals or {}).items()}
+    fullest = []
+    for name, windows in (divided or {found.survey.name: found.windows}).items():
+        if windows is not None:
+            place = max(range(len(windows)), key=lambda one: windows.answers[one].estimate)
+            what = f"most common {name}" if windows.alphabet.grid is None else "fullest district"
+            fullest.append((what, windows.labels[place], windows.answers[place]))
+    return fullest
+
+
+def _distances(found: Findings) -> list[tuple[str, str, str]]:
+    """Return how far the answer lies from the truth, where that is known."""
+    outcome = found.outcomes[0]
+    if found.truth is None or len(found.outcomes) > 1:
+        return []
+    if outcome.total_variation is None:
+        return [("Distance from the truth", "none", "the estimate is no distribution")]
+    varied = f"total variation {outcome.total_variation:.3f}"
+    if outcome.emd is None:
+        return [("Distance from the truth", varied, outcome.emd_left_out)]
+    return [("Distance from the truth", f"{with_unit(outcome.emd, found.survey.alphabet.unit)} (EMD)", varied)]
 
 
 def _terminal_sections(found: Findings) -> list[Section | Beside]:
@@ -276,23 +320,23 @@ def _terminal_sections(found: Findings) -> list[Section | Beside]:
         known = None
         if found.truth is not None and alphabet.attributes is not None:
             known = alphabet.attributes.margin(found.truth, name)
-        charts.append(Section("", [say.Chart(name, own.alphabet, own.distribution, known, windows=windows)]))
+        chart = say.Chart(name, own.alphabet, own.distribution, known, windows=windows)
+        charts.append(Section(f"{name[:1].upper()}{name[1:]}", [chart]))
     return [*charts, *(Section("", tabulate_cross(one).parts) for one in found.crosses)]
 
 
 def _page_sections(found: Findings) -> list[Section | Beside]:
     windows = _show_windows(found)
-    fit, shape, shape_fit = found.estimate.fit, found.estimate.shape, found.estimate.shape_fit
+    shape, shape_fit = found.estimate.shape, found.estimate.shape_fit
     words: list[Part] = [_in_words(found)]
     if found.windows is None and found.alphabet.grid is not None and found.undivided:
         words.append(f"Districts are left out: {found.undivided}.")
-    told: list[Part] = [Section("In words", words)]
-    told += [] if fit.is_bad else [Section("Do the reports fit the survey?", [str(fit)])]
+    told = [Section("In words", words)]
     if shape is not None and shape_fit is not None:
         said = "as the survey declared before any report was seen" if shape.is_declared else AFTERWARDS
-        taken = f"Answer and intervals take for granted that {shape.condition}, {said}."
+        taken = f"Answer and intervals assume that {shape.condition}, {said}."
         tested = [] if shape_fit.is_bad else [str(shape_fit)]  # a box says it already
-        told.append(Section("What is taken for granted", [taken, *tested]))
+        told.append(Section("Assumptions", [taken, *tested]))
     marginals = [
         Section(
             f"{name[:1].upper()}{name[1:]}, whatever the other attributes are",
@@ -305,106 +349,48 @@ def _page_sections(found: Findings) -> list[Section | Beside]:
         *(windows or _show_distributions(found)),
         *marginals,
         *map(tabulate_cross, found.crosses),
-        Beside([told, [say.state_promise(found.survey, found.counts.origin, found.files)]]),
         *(_show_distributions(found) if windows else []),
+        *told,
         _show_certainty(found),
+        replace(say.state_promise(found.survey, found.counts.origin, found.files), kind="fold"),
         Section("Technical details", [_show_methods(found), _show_ways(found), _show_shares(found)], "fold"),
     ]
 
 
-def _facts(found: Findings) -> dict[str, str]:
-    """Return what to see at a glance."""
-    facts = {
-        "Reports": f"{found.counts.total:,.10g}",
-        "Possible values" if found.survey.alphabet.is_finite else "Likely values": f"{found.alphabet.size:,}",
-        "Promise of the survey": found.survey.mechanism.guarantee.terms,
-        "Noise": found.counts.origin.in_short,
-        "Fit": str(found.estimate.fit.verdict),
-    }
-    facts |= {} if found.estimate.shape is None else {"Shape taken for granted": str(found.estimate.shape)}
-    if found.closest:
-        place = found.closest[0]
-        distance = _distance(found, found.outcomes[place])
-        return facts | {f"Distance from the truth, {found.names[place]}": distance}
-    if not found.estimate.method.seeks_maximum:
-        return facts
-    return facts | {f"{found.names[0]} is below the maximum by": bound_certificate(found.outcomes[0])}
-
-
-def _leading(found: Findings) -> list[tuple[str, str, str]]:
-    """Return what a page begins with: median and mean, what was asked, and where most people are without an order."""
-    first = [one for name in ("median", "mean") for one in found.answers if one.question == name]
-    leading = []
-    for one in (*first, *(one for one in found.answers if one.is_share)):
-        question = one.question if one.is_share else one.question.capitalize()
-        now, ends = say.between(one, 2)
-        leading.append((f"{question}, at {one.shown_level}", now, ends + (f"; {one.remark}" if one.remark else "")))
-    windows = found.windows
-    if windows is None or isinstance(found.alphabet.geometry, LineGeometry):
-        return leading
-    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)[:3]
-    level = percent(windows.level)
-    fullest = [(f"{windows.labels[one]}, at {level}", *say.between(windows.answers[one], 1)) for one in order]
-    return leading + fullest
-
-
-def _answers(answers: Sequence[Interval]) -> list[Line]:
-    """Return every answer with its ends, and below it what else is to be said of it."""
-    lines = []
-    for one in answers:
-        words = str(one)
-        if one.is_share:
-            words = f"{one.estimate:.2%}, between {one.low:.2%} and {one.high:.2%} at {one.shown_level}"
-            if one.undetermined is not None:
-                low, high = one.undetermined
-                words += f"; the best explanations alone leave {low:.2%} to {high:.2%} open"
-        lines += [(one.question, words), *([("", one.remark)] if one.remark else [])]
-    return lines
-
-
 def _details(found: Findings) -> list[Line]:
-    """Return lines for what the answers rest on."""
+    """Return how the answers were computed, one line each."""
     answer, declared, shape = found.estimate, found.survey.shape, found.estimate.shape
-    lines = [
-        *found.promised,
-        ("Method", repr(answer.method)),
-        ("Status", f"{answer.status}: {answer.ending}"),
-        *zip(("Chosen", *[""] * len(answer.choices)), explain_choices(answer.choices), strict=False),
-        ("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"),
-    ]
+    lines = [("Reports", f"{found.counts.total:,.10g}, from {found.source}")] if found.source else []
+    lines += [*say.describe_noise(found.counts.origin, found.notes), *found.promised]
+    lines.append(("Method", repr(answer.method)))
+    if answer.choices:
+        lines.append(("Cross-validation", "; ".join(explain_choices(answer.choices))))
+    else:
+        lines.append(("Ended by", f"{answer.status}: {answer.ending}"))
+    lines.append(("Log-likelihood", "none" if math.isnan(answer.log_likelihood) else f"{answer.log_likelihood:,.3f}"))
     # Where a method sought the maximum, or left no distribution; elsewhere the fit says more.
     if answer.method.seeks_maximum or not answer.is_distribution:
         among = "" if shape is None else ", among those of the shape"
         lines.append(("Certificate", f"{describe_certificate(answer.certificate)}{among}"))
-    lines.append(("Fit", say.describe_fit(answer.fit)))
+    lines.append(("Fit", "see above" if answer.fit.is_bad else " ".join(answer.fit.details) or str(answer.fit.verdict)))
     if shape is not None:
         lines.append(("Shape", f"{shape}; {'declared in the survey' if shape.is_declared else AFTERWARDS}"))
-        lines += [] if answer.shape_fit is None else [("Its fit", say.describe_fit(answer.shape_fit))]
+        lines += [] if answer.shape_fit is None or answer.shape_fit.is_bad else [("Its fit", str(answer.shape_fit))]
     elif declared is not None:
         lines.append(("Shape", f"none; the survey declares {declared}, which was left out"))
     lines += _bases(found)
     lines += [("Identified", remark)] if (remark := say.remark_open(answer.identification)) else []
-    lines += [] if answer.considered is None else [("Looked among", answer.considered.reason)]
-    lines += [("Truth", found.truth_rows)] if found.truth_rows else []
-    outcome = found.outcomes[0]
-    if found.truth is None:
-        return lines
-    if outcome.total_variation is None:
-        return [*lines, ("From the truth", "no distance: the answer is no distribution")]
-    if outcome.emd is not None:
-        lines.append(("EMD", f"{with_unit(outcome.emd, found.survey.alphabet.unit)} from the truth"))
-    elif outcome.emd_left_out:
-        lines.append(("EMD", outcome.emd_left_out))
-    return [*lines, ("Total variation", f"{outcome.total_variation:.4f} from the truth")]
+    lines += [] if answer.considered is None else [("Values", answer.considered.reason)]
+    return lines + ([("Truth", found.truth_rows)] if found.truth_rows else [])
 
 
 def _bases(found: Findings) -> list[Line]:
     """Return what all intervals rest on, what puts them in doubt, and why some are not there."""
     rest_on = []
     for one in found.answers:
-        kind = "queries" if one.is_share else "mean" if one.question == "mean" else "quantiles"
+        kind = "shares" if one.is_share else "mean" if one.question == "mean" else "quantiles"
         rest_on.append((one.rests_on, kind))
-    rest_on += [] if found.windows is None else [(one.rests_on, "windows") for one in found.windows.answers]
+    rest_on += [] if found.windows is None else [(one.rests_on, "ranges") for one in found.windows.answers]
     rest_on += [] if found.band is None else [(found.band.rests_on, "single values")]
     for _, windows in (found.marginals or {}).values():
         rest_on += [] if windows is None else [(one.rests_on, "single attributes") for one in windows.answers]
@@ -413,14 +399,22 @@ def _bases(found: Findings) -> list[Line]:
     for basis, kind in rest_on:
         if kind not in (kinds := bases.setdefault(basis, [])):
             kinds.append(kind)
-    words = [f"of {listed(kinds)} rest on {basis}" for basis, kinds in bases.items()]
-    words += [f"of windows are left out: {found.undivided}"] if found.undivided else []
+    words = [f"{listed(kinds)}: {basis}" for basis, kinds in bases.items()]
+    words += [f"none for ranges: {found.undivided}"] if found.undivided else []
+    words += [] if found.windows is None else [found.windows.headline]
+    words += [two_stories(found)] if bases and two_stories(found) else []
+    words += ["--show all shows every value; --interval 0.95 adds one for each value"] if found.band is None else []
     lines = [*zip(("Intervals", *[""] * len(words)), words, strict=False)]
-    lines += [("But", doubt) for doubt in _doubts(found)] if bases else []
-    if found.band is None:
-        more = "--interval 0.95 gives one for each value; answers to --query come with theirs"
-        lines.append(("", more))
-    return lines
+    return lines + ([("But", doubt) for doubt in _doubts(found)] if bases else [])
+
+
+def two_stories(found: Findings) -> str:
+    """Return why a smooth curve and wide intervals are both true; empty where the curve assumes nothing."""
+    is_smooth = isinstance(found.estimate.method, Stacked) and found.alphabet.geometry.dimensions
+    if not is_smooth:
+        return ""
+    assumed = "nothing" if found.estimate.shape is None else "only the declared shape"
+    return say.BOTH_TRUE.replace("nothing", assumed)
 
 
 def _doubts(found: Findings) -> list[str]:
@@ -434,7 +428,7 @@ def _in_words(found: Findings) -> str:
     uniform, methods = found.estimate.uniformity, listed(found.name(lambda method: method.full_name))
     words = [
         "" if found.estimate.is_told or uniform is None else uniform.headline,
-        say.introduce_reports(found.survey, _count_reports(found.counts), found.counts.origin),
+        say.introduce_reports(found.survey, say.count_reports(found.counts.total), found.counts.origin),
         f"From these alone, {methods} recovered how the true values are distributed.",
         _compare_with_truth(found) if found.closest else _main_result(found.estimate, found.survey.name),
     ]
@@ -458,7 +452,7 @@ def _compare_with_truth(found: Findings) -> str:
 def _main_result(answer: Estimate, name: str) -> str:
     shares, alphabet = answer.distribution, answer.alphabet
     if not answer.is_distribution:
-        return "The answer has negative shares, so it is no distribution; repair it by normalising or projecting."
+        return "The answer has negative shares, so it is no distribution; normalise or project it."
     if isinstance(alphabet.geometry, LineGeometry) and alphabet.size > 8:  # of fewer, the most common one says more
         below = np.cumsum(shares)
         low, middle, high = (
@@ -516,28 +510,28 @@ def describe_seconds(seconds: float) -> str:
 def _show_certainty(found: Findings) -> Section:
     """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
     answers = found.answers
-    levels = list(dict.fromkeys(one.shown_level for one in answers))
+    levels = list(dict.fromkeys(map(say.confidence, answers)))
     asked: dict[str, list[str]] = {}
     rows: list[Row] = []
-    words = []
     for one in answers:
         of = "" if one.question.startswith("within ") else "of "
         question = f"the share {of}{one.question}" if one.is_share else f"the {one.question}"
-        now, ends = say.between(one, 2)
-        rows.append([question, Cell(now, ends + f", at {one.shown_level}" * (len(levels) > 1))])
+        now, ends = say.texts(one)
+        parts = NONE if one.parts is None else str(one.parts)
+        rows.append([question, Cell(now, ends + f", {say.confidence(one)}" * (len(levels) > 1)), parts])
         asked.setdefault(one.rests_on, []).append(question)
-    words += [f"{one.question[0].upper()}{one.question[1:]}: {one.remark}." for one in answers if one.remark]
     bases = [] if found.band is None else [f"The intervals of single values rest on {found.band.rests_on}."]
     for basis, questions in asked.items():
-        about = "What was asked" if len(asked) == 1 else f"What was asked about {listed(questions)}"
-        bases.append(f"{about} rests on {basis}.")
-    doubts = _doubts(found) if bases else []
+        about = "They rest" if len(asked) == 1 else f"Those of {listed(questions)} rest"
+        bases.append(f"{about} on {basis}.")
+    if not bases:
+        return Section("How sure is it?", [])
+    shown = [Listing(["Asked", f"Answer ({', '.join(levels)})", "Width of the interval"], rows)] if rows else []
     meaning = Note(
-        "The level is the share of surveys like this one, were they repeated, whose interval would hold the truth. The "
-        "intervals of single values hold each by itself, not all of them at once."
+        "If the survey were repeated, this share of intervals would cover the truth: each interval on its own, not all "
+        "of them at once."
     )
-    shown = [Listing(["Asked", f"Answer, and its ends at {', '.join(levels)}"], rows)] if rows else []
-    return Section("How sure it is", [Beside([shown, [*doubts, *words, *bases, *([meaning] if bases else [])]])])
+    return Section("How sure is it?", [*shown, *_doubts(found), *bases, meaning], "fold")
 
 
 def _show_methods(found: Findings) -> Section:
@@ -567,10 +561,7 @@ def _show_methods(found: Findings) -> Section:
     if found.truth is None:
         return Section("The methods in numbers", [shown], "part")
     unit = f", in {plural(found.alphabet.unit)}" if found.alphabet.unit else ""
-    moved_far = (
-        f"The earth mover's distance is how far shares have to be moved, on average over all people, to turn the "
-        f"estimate into the truth{unit}. "
-    )
+    moved_far = f"Earth mover's distance: how far people have to be moved on average to reach the truth{unit}. "
     missing = next((one.emd_left_out for one in found.outcomes if one.emd_left_out), "")
     about = f"The earth mover's distance: {missing}. " if missing else moved_far if found.has_distances else ""
     widely = "Total variation is the largest error in the share of any set of values, between 0 and 1."
@@ -613,9 +604,8 @@ def _show_path(found: Findings) -> list[Part]:
     ceiling = min((bound for bound in proven if abs(bound) < float("inf")), default=None)
     colors = dict(zip(found.names, choose_colors(_panels(found)), strict=True))
     caption = (
-        "How far the log-likelihood was below its maximum after each iteration. The maximum itself is not known "
-        "exactly, so the distance lies in the shaded band: at least that to the best answer reached, at most that "
-        "to the ceiling that the certificate proves. Both axes are logarithmic."
+        "How far the log-likelihood was below its maximum after each iteration. It lies in the shaded band: between "
+        "the best answer reached and the ceiling that the certificate proves. Both axes are logarithmic."
     )
     drawn = say.Picture(
         lambda width: draw_path(paths, ceiling=ceiling, colors=colors, width=width),
@@ -651,7 +641,7 @@ def _show_shares(found: Findings) -> Section:
 
 def _show_windows(found: Findings) -> list[Section]:
     """Return the windows that the reports tell apart, with their intervals and the estimate over them."""
-    if found.windows is None:
+    if found.windows is None or found.marginals:
         return []
     noisy = found.noisy.shares if found.is_comparable and found.noisy is not None else None
     drawn = picture_windows(
@@ -662,8 +652,11 @@ def _show_windows(found: Findings) -> list[Section]:
         noisy=noisy,
         background=found.background,
         color=choose_colors(_panels(found))[0],
+        story=two_stories(found),
     )
-    return [Section("What these reports tell apart", [found.windows.headline, *drawn], "hero")]
+    what, label, one = _fullest(found)[0]
+    heading = f"{what[:1].upper()}{what[1:]}: {label} ({say.texts(one)[0]})"
+    return [Section(heading, [found.windows.headline, *drawn], "hero")]
 
 
 def _show_distributions(found: Findings) -> list[Section]:
@@ -677,17 +670,19 @@ def _show_distributions(found: Findings) -> list[Section]:
     if found.truth is not None:
         truth = Panel("Original", found.truth, "The true distribution", role=Role.TRUTH, background=found.background)
         panels = [truth, *panels]
+    if alphabet.grid is not None and len(found.outcomes) == 1:
+        plain = {"Noisy": "What was reported", found.names[0]: "What was recovered", "Original": "The truth"}
+        panels = [replace(one, title=plain.get(one.title, one.title)) for one in panels]
     parts: list[Part] = []
     if alphabet.grid is None and (found.truth is not None or band is not None):
         words, around = "The grey behind each distribution is the truth. " if found.truth is not None else "", ""
         if band is not None and (alphabet.attributes is None or alphabet.size <= MOST_BARS):
-            around = (
-                f"The light band around {found.names[0]} is its interval at {percent(band.level)} for each value by "
-                f"itself, where that is no wider than twice the share; elsewhere it would say nothing of a single "
-                f"value."
-                if isinstance(alphabet.geometry, LineGeometry)
-                else f"The whiskers of {found.names[0]} are its intervals at {percent(band.level)}, one for each value."
-            )
+            level, name = percent(band.level), found.names[0]
+            around = f"The whiskers of {name} are {level} intervals, one for each value."
+            if isinstance(alphabet.geometry, LineGeometry):
+                is_drawn = tells(found.estimate.distribution, band.low, band.high).any()
+                drawn = f"The light band around {name} is the {level} interval of each value, where narrow enough."
+                around = drawn if is_drawn else ""
         parts.append(say.Legend(style.TRUTH if words else "", words, around))
     parts += _cards(alphabet, panels, found.survey.name)
     if band is not None and alphabet.grid is not None:  # a map cannot show a band: its ends have maps of their own

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import confide
 from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
 from confide.estimates.groups import GroupReports
-from confide.estimates.inference import Interval, percent
+from confide.estimates.inference import Interval
 from confide.present import summary as say
 from confide.present.figures import Panel, Role, style
 from confide.present.figures.style import colors_of
 from confide.present.summary import Beside, Bullets, Caution, Cell, Line, Listing, Note, Part, Row, Section, Summary
-from confide.values.wording import counted, listed
+from confide.values.wording import counted
 
 MOST_PANELS, MOST_ROWS = 24, 1000
 """Groups that have a picture, and that stand in the table of a page: the largest ones."""
@@ -22,19 +23,14 @@ FEW = 20
 """Groups that a terminal shows unless all are asked for: those that differ, then the largest ones."""
 
 HOW_DIFFERENT = (
-    "Each group's reports were compared with those of all others, which needs no estimate: where people are alike, "
-    "their reports can be swapped. Of the groups named as different at most 5 in 100 are not, on average "
-    "(Benjamini and Hochberg). Where no difference was seen there may still be one, too small for so many reports."
+    "A permutation test compares the reports of each group with those of all others. At most 5% of the groups named as "
+    "different are false alarms, on average (Benjamini and Hochberg). A difference too small for so many reports does "
+    "not show."
 )
 
 
 def summarise_groups(
-    groups: SurveyGroups,
-    answers: GroupAnswers,
-    *,
-    rows: str = "",
-    promised: Sequence[Line] = (),
-    is_page: bool = False,
+    groups: SurveyGroups, answers: GroupAnswers, *, rows: str = "", promised: Sequence[Line] = (), is_page: bool = False
 ) -> Summary:
     """Return all that the estimates of groups say; the pictures of a page only where there is one.
 
@@ -44,28 +40,29 @@ def summarise_groups(
     endings = Counter(str(one.status) for one in groups.values())
     told = ", ".join(f"{number:,} by {status}" for status, number in endings.most_common())
     remark = say.remark_open(groups.identification)
-    opening = [
-        ("Survey", survey.title),
+    details = [
         ("Reports", f"{groups.total:,.10g}: {rows}"),
         *say.describe_noise(groups.origin),
         *promised,
-        ("Groups", f"{len(groups):,}, by {', '.join(groups.by)}"),
         ("Method", f"{method!r}, each group on its own"),
-        ("Ended", told),
-        *([] if fits.is_bad else [("Fit", say.describe_fit(fits.together))]),
-        ("Differences", _count_differences(groups)),
+        ("Ended by", told),
+        *([] if fits.is_bad else [("Fit", " ".join(fits.together.details) or str(fits.together.verdict))]),
+        *_explain_level(answers),
+        ("Differences", HOW_DIFFERENT),
         *([("Identified", remark)] if remark else []),
     ]
     made = f"Made by confide {confide.__version__} with {method!r}, each group on its own."
-    level = _explain_level(answers)
+    few, many = min(groups.reports.values()), max(groups.reports.values())
+    sizes = say.count_reports(few) if few == many else f"{few:,.10g} to {say.count_reports(many)}"
     return Summary(
         title=f"{survey.title}, by {' and '.join(groups.by)}",
-        opening=opening,
-        facts=_facts(groups) if is_page else {},
-        cautions=[*(say.caution_simulated(groups.origin) if is_page else []), *_cautions(groups)],
-        leading=_leading(groups, answers) if is_page else [],
+        about=[*say.about_reports(survey, groups.total, groups.origin), f"{counted(len(groups), 'group')} of {sizes}"],
+        headline=_headline(groups),
+        answers=_extremes(groups, answers),
+        cautions=[*say.caution_simulated(groups.origin, is_page=is_page), *_cautions(groups)],
         sections=_page_sections(groups, answers) if is_page else [Section("", [_table(groups, answers)])],
-        details=[("Intervals", f"at {level[0]} rest on {level[1]}")] if level else [],
+        verdict="" if fits.is_bad else fits.together.headline,
+        details=details,
         origin=say.come_from(made, survey, groups.origin),
     )
 
@@ -88,62 +85,37 @@ def _page_sections(groups: SurveyGroups, answers: GroupAnswers) -> list[Section 
         f"{say.introduce_reports(groups.survey, reports, groups.origin)} From these alone, {method.name} recovered how "
         f"the true values are distributed in each group."
     )
-    promise = say.state_promise(groups.survey, groups.origin, groups.files)
-    told = [Section("In words", [words]), *_differences(groups)]
-    return [_side_by_side(groups, answers), *_pictures(groups, answers), Beside([told, [promise]])]
+    promise = replace(say.state_promise(groups.survey, groups.origin, groups.files), kind="fold")
+    told = [*_differences(groups), Section("In words", [words])]
+    return [_side_by_side(groups, answers), *_pictures(groups, answers), *told, promise]
 
 
-def _facts(groups: SurveyGroups) -> dict[str, str]:
-    sizes = sorted(groups.reports.values())
-    different = f"{len(groups.differences.different):,} of {len(sizes):,}"
-    return {
-        "Groups": f"{len(sizes):,}",
-        "Reports": f"{groups.total:,.10g}",
-        "Smallest group": _reports(sizes[0]),
-        "Largest group": _reports(sizes[-1]),
-        "Noise": groups.origin.in_short,
-        "Differ": "nothing to compare" if len(sizes) < 2 else different,
-        "Told from uniform": f"{len(sizes) - len(groups.untold):,} of {len(sizes):,}",
-        "Fit": "not all groups" if groups.fits.bad else str(groups.fits.together.verdict),
-    }
-
-
-def _reports(number: float) -> str:
-    return f"{number:,.10g} report{'' if number == 1 else 's'}"
-
-
-def _leading(groups: SurveyGroups, answers: GroupAnswers) -> list[tuple[str, str, str]]:
-    """Return what a page begins with: how many groups differ, and the ends of what is asked."""
-    if len(groups) < 2:
-        return []
-    different = [label_group(key) for key in shown_order(groups.differences.different)]
-    named = "no difference was seen"
-    if different:
-        some = f"{different[0]} and {counted(len(different) - 1, 'other')}"
-        named = listed(different) if len(different) <= 3 else some
-    leading = [("Groups that differ from the others", f"{len(different):,} of {len(groups):,}", named)]
-    if answers.main is None:
-        return leading
-    told = {key: one for key, one in answers.questions[answers.main].items() if key not in set(groups.seen.too_small)}
-    for words, choose in (("Highest", max), ("Lowest", min)) if told else ():
-        key = choose(told, key=lambda one: told[one].estimate)
-        now, ends = say.between(told[key], 1)
-        asked = f"{words} {answers.main}, at {percent(told[key].level)}"
-        leading.append((asked, now, f"{label_group(key)}, {ends}"))
-    return leading
-
-
-def _count_differences(groups: SurveyGroups) -> str:
-    """Return in a line how many groups differ from the others."""
+def _headline(groups: SurveyGroups) -> str:
+    """Return how many groups differ from the others."""
     different, every = groups.differences.different, len(groups)
     if every < 2:
-        return "one group alone has nothing to be compared with"
+        return "There is one group, so nothing to compare."
     if not different:
-        return f"none seen: none of the {every:,} groups differs from the others beyond chance"
+        return f"No group differs from the others beyond chance ({every:,} groups compared)."
     if every == 2:
-        return "the two groups differ from each other"
+        return "The two groups differ from each other."
     names = ", ".join(map(label_group, shown_order(different, 3))) + (", ..." if len(different) > 3 else "")
-    return f"{len(different):,} of {every:,} groups differ from all the others ({names})"
+    differ = "differs" if len(different) == 1 else "differ"
+    return f"{len(different):,} of {every:,} groups {differ} from the others ({names})."
+
+
+def _extremes(groups: SurveyGroups, answers: GroupAnswers) -> list[tuple[str, str, str]]:
+    """Return the highest and the lowest answer to the main question; groups that say nothing are left out."""
+    if answers.main is None or len(groups) < 2:
+        return []
+    small = set(groups.seen.too_small)
+    told = {key: one for key, one in answers.questions[answers.main].items() if key not in small}
+    found = []
+    for words, choose in (("Highest", max), ("Lowest", min)) if told else ():
+        key = choose(told, key=lambda one: told[one].estimate)
+        now, ends = say.texts(told[key])
+        found.append((f"{words} {answers.main}", now, f"{label_group(key)}, {say.confidence(told[key])}: {ends}"))
+    return found
 
 
 def _differences(groups: SurveyGroups) -> list[Section]:
@@ -179,7 +151,7 @@ def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
         Panel(
             label_group(key),
             groups[key].distribution,
-            _reports(groups.reports[key]),
+            say.count_reports(groups.reports[key]),
             overall if has_reference else None,
             color=colors_of([groups.first.method.name])[0],
             reference_role=Role.ESTIMATE,
@@ -196,7 +168,7 @@ def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
 def _against(groups: SurveyGroups, key: Key) -> Cell:
     """Return whether a group differs from the others, in a few words."""
     differs = groups.describe_difference(key).split(";")[0].replace("differs from the others", "differs")
-    differs += "" if groups[key].is_told else "; cannot be told from uniform"
+    differs += "" if groups[key].is_told else "; indistinguishable from uniform"
     return Cell(differs, is_strong=groups.differences[key].is_different)
 
 
@@ -211,7 +183,7 @@ def _table(groups: SurveyGroups, answers: GroupAnswers) -> Listing:
     asked = list(answers.questions) or [f"most likely {groups.survey.name}", "its share"]
     rows: list[Row] = []
     for key in shown_order(groups.ranked):
-        found = [say.between(by_group[key], 1) for by_group in answers.questions.values()]
+        found = [say.texts(by_group[key]) for by_group in answers.questions.values()]
         cells = [Cell(now, f"({ends})") for now, ends in found]
         if not cells:
             label, share = _likeliest(groups, key)
@@ -237,7 +209,7 @@ def _side_by_side(groups: SurveyGroups, answers: GroupAnswers) -> Section:
             for question in answers.ordered:
                 found = answers.questions[question][key]
                 drawn = _place(found, scale) if scale is not None and question == answers.main else None
-                cells.append(Cell(*say.between(found, 1), places=drawn))
+                cells.append(Cell(*say.texts(found), places=drawn))
         fit = groups.fits.groups[key]
         verdict = Cell(str(fit.verdict), is_strong=fit.is_bad)
         parts = [part or "(none)" for part in key]
@@ -247,13 +219,8 @@ def _side_by_side(groups: SurveyGroups, answers: GroupAnswers) -> Section:
     if len(groups) > MOST_ROWS:
         remarks.append(Note(f"{MOST_ROWS:,} of {len(groups):,} groups: those that differ, then the largest."))
     remarks += [Note(remark)] if (remark := say.remark_open(groups.identification)) else []
-    level = _explain_level(answers)
-    said = (
-        [Note(f"Intervals hold the truth of {level[0]} of groups like these. They rest on {level[1]}.")]
-        if level
-        else []
-    )
-    below: list[Part] = [*(said if scale else []), _download(groups, answers)]
+    level = [Note(f"Intervals at {words}.") for _, words in _explain_level(answers)]
+    below: list[Part] = [*(level if scale else []), _download(groups, answers)]
     return Section("The groups side by side", [*remarks, Listing(names, rows, left, "stacked"), *below], "hero")
 
 
@@ -274,10 +241,16 @@ def _scale(groups: SurveyGroups, answers: GroupAnswers) -> tuple[float, float, f
 def _place(found: Interval, scale: tuple[float, float, float]) -> tuple[float, float, float, float]:
     """Return where an interval and the answer of all groups stand on a scale, as parts of it."""
     start, end, overall = scale
-    low, mark, high, line = (
-        (number - start) / (end - start) for number in (found.low, found.estimate, found.high, overall)
-    )
+    low, mark, high, line = ((one - start) / (end - start) for one in (found.low, found.estimate, found.high, overall))
     return low, mark, high, line
+
+
+def _explain_level(answers: GroupAnswers) -> list[Line]:
+    """Return the level of the intervals of all groups, and what they rest on."""
+    if answers.main is None:
+        return []
+    some = next(iter(answers.questions[answers.main].values()))
+    return [("Intervals", f"{say.confidence(some)}: {some.rests_on}")]
 
 
 def _explain_scale(answers: GroupAnswers, scale: tuple[float, float, float] | None) -> str:
@@ -285,18 +258,7 @@ def _explain_scale(answers: GroupAnswers, scale: tuple[float, float, float] | No
         return ""
     is_share = next(iter(answers.questions[answers.main].values())).is_share
     low, high, overall = (f"{number:.1%}" if is_share else f"{number:.4g}" for number in scale)
-    return (
-        f"The bars show {answers.main} of each group on one scale, from {low} to {high}; the thin line is that of all "
-        f"groups together, {overall}."
-    )
-
-
-def _explain_level(answers: GroupAnswers) -> tuple[str, str] | None:
-    """Return at which level the intervals of all groups hold, and what they rest on."""
-    if answers.main is None:
-        return None
-    some = next(iter(answers.questions[answers.main].values()))
-    return percent(some.level), some.rests_on
+    return f"Bars: {answers.main} of each group, from {low} to {high}. The thin line is all groups together, {overall}."
 
 
 def _download(groups: SurveyGroups, answers: GroupAnswers) -> say.Download:
@@ -326,24 +288,12 @@ def summarise_group_reports(seen: GroupReports, by: Sequence[str], empty: int, *
     small, different = set(seen.too_small), len(seen.differences.different)
     order = sorted(seen.pools, key=lambda key: (not seen.fits.groups[key].is_bad, -seen.reports[key], key))
     rows = []
-    for key in shown_order(order, MOST_ROWS if is_page else FEW):
+    for key in shown_order(order, MOST_ROWS):
         differs = "differs" if seen.differences[key].is_different else "no difference seen"
-        too_small = "too small to say anything" if is_page else "too small"
-        name = [part or "(none)" for part in key] if is_page else [label_group(key)]
-        told = too_small if key in small else differs
-        rows.append([*name, f"{seen.reports[key]:,.10g}", str(seen.fits.groups[key].verdict), told])
-    if is_page:
-        names = [*by, "Reports", "Fit", "Against the others"]
-        said = f"{len(order):,} groups; {len(small):,} are too small to say anything; {different:,} differ from the"
-        said += " others."
-        left = (*range(len(by)), len(names) - 2, len(names) - 1)
-        return Section("The groups", [said, Listing(names, rows, left), Note(HOW_DIFFERENT)])
-    lines = [
-        ("Groups", f"{len(order):,}, by {', '.join(by)}"),
-        ("Too small", f"{len(small):,} say next to nothing: a group with all its people at one end would not show"),
-        *([("Empty", f"{empty:,} have no reports")] if empty else []),
-        ("Differences", f"{different:,} differ from the others"),
-    ]
+        told = "too small to say anything" if key in small else differs
+        rows.append([label_group(key), f"{seen.reports[key]:,.10g}", str(seen.fits.groups[key].verdict), told])
+    said = f"{len(order):,} groups by {', '.join(by)}; {different:,} differ from the others"
+    said += f"; {len(small):,} are too small to say anything{f'; {empty:,} have no reports' if empty else ''}."
     rest = f"{FEW} of {len(order):,} groups: those that do not fit, then the largest; --json has all."
-    table = Listing([", ".join(by), "reports", "fit", "against the others"], rows, (0, 2, 3))
-    return Section("The groups", [say.Lines(lines), table, *([Note(rest)] if len(order) > FEW else [])])
+    table = Listing([", ".join(by), "reports", "fit", "against the others"], rows, (0, 2, 3), most=FEW, rest=rest)
+    return Section("The groups", [said, table, *([Note(HOW_DIFFERENT)] if is_page else [])])

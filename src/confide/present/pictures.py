@@ -10,7 +10,7 @@ from confide.estimates.explanations import describe_value
 from confide.estimates.inference import Windows, percent
 from confide.plans.planning import Curve, Plan
 from confide.plans.records import expected
-from confide.plans.simulations import Prediction, promise
+from confide.plans.simulations import promise
 from confide.present.figures import Panel, Role, draw_windows, style
 from confide.present.figures.panels import FloatArray
 from confide.present.summary import Listing, Part, Picture, Section
@@ -27,8 +27,10 @@ def picture_windows(  # noqa: PLR0913 - all that a picture may show
     noisy: FloatArray | None = None,
     background: tuple[FloatArray, ...] = (),
     color: str = style.STACKED,
+    story: str = "",
 ) -> list[Part]:
-    """Return windows in a picture, and in numbers, folded away."""
+    """Return windows in a picture, and in numbers, folded away; the story is what curve and boxes assume."""
+    grey = "Grey: the truth." if truth is not None and isinstance(windows.alphabet.geometry, LineGeometry) else ""
     rows = [
         [label, *(f"{share:.2%}" for share in (one.estimate, one.low, one.high))]
         for label, one in zip(windows.labels, windows.answers, strict=True)
@@ -38,25 +40,24 @@ def picture_windows(  # noqa: PLR0913 - all that a picture may show
             windows, curve, name=name, truth=truth, noisy=noisy, background=background, width=width, color=color
         ),
         tell_windows(windows, name),
-        _explain_windows(windows, has_truth=truth is not None, has_reports=noisy is not None),
+        " ".join(filter(None, [_explain_windows(windows, has_reports=noisy is not None), story, grey])),
     )
     return [drawn, Section("The same in numbers", [Listing([name, "Share", "From", "To"], rows)], "more")]
 
 
-def _explain_windows(windows: Windows, *, has_truth: bool, has_reports: bool) -> str:
-    level = percent(windows.level)
+def _explain_windows(windows: Windows, *, has_reports: bool) -> str:
+    level = f"{percent(windows.level)} confidence"
     if windows.alphabet.grid is not None:
         return (
-            f"Cells are joined to districts until their shares are known. First map: the estimate, with the borders of "
-            f"the districts. Second map: how far the share of each district may be off at {level}, as a part of it."
+            f"Cells are joined to districts until the reports resolve their shares. First map: the estimate, with the "
+            f"borders of the districts. Second map: how far each share may be off ({level}), relative to it."
         )
     if not isinstance(windows.alphabet.geometry, LineGeometry):
-        beside = " The pale bars are the shares of the reports, which noise has spread out." if has_reports else ""
-        return f"Each share, and between what ends it lies at {level}.{beside}"
-    truth = " Grey: the truth." if has_truth else ""
+        beside = " Pale bars: shares of the reports, which the noise has spread out." if has_reports else ""
+        return f"Each share with its interval ({level}).{beside}"
     return (
-        f"Each box is a window of values. At {level} its share lies between the bottom and the top of the box, spread "
-        f"evenly over its values. The line is the estimate: within a window it rests on the method.{truth}"
+        f"Each box is a range: its share lies between bottom and top ({level}), spread evenly over its values. "
+        "Within a box, a bump of the curve may be chance."
     )
 
 
@@ -69,9 +70,7 @@ def tell_windows(windows: Windows, name: str) -> str:
         for one in (windows.answers[place],)
     ]
     more = f", and {counted(len(order) - len(told), 'more')}" if len(order) > len(told) else ""
-    return (
-        f"Shares by {name}, the fullest first, between their ends at {percent(windows.level)}: {', '.join(told)}{more}."
-    )
+    return f"Shares by {name}, the fullest first, with {percent(windows.level)} intervals: {', '.join(told)}{more}."
 
 
 def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
@@ -132,7 +131,8 @@ def tell_ranges(alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, nam
 
 def tell_tradeoff(plan: Plan) -> str:
     """Return what is expected of the plan, and at the ends of both curves."""
-    told = [f"{plan.people:,} people with {promise(plan.mechanism)}: expected {_error(plan, plan.prediction)}"]
+    error = f"expected {plan.measure.name} {expected(plan.measure, plan.prediction)}"
+    told = [f"{plan.people:,} people with {promise(plan.mechanism)}: {error}"]
     told.append(f"by people {_ends(plan, plan.by_people, lambda place: f'{int(place):,}')}")
     if plan.by_epsilon is not None:
         told.append(f"by privacy {_ends(plan, plan.by_epsilon, lambda place: promise(plan.mechanism.at(place)))}")
@@ -140,13 +140,10 @@ def tell_tradeoff(plan: Plan) -> str:
 
 
 def _ends(plan: Plan, curve: Curve, name: Callable[[float], str]) -> str:
-    points = list(curve.points.items())
-    shown = [f"{_error(plan, one)} at {name(place)}" for place, one in (points[0], points[-1])]
+    points, measure = list(curve.points.items()), plan.measure
+    ends = [(place, expected(measure, one)) for place, one in (points[0], points[-1])]
+    shown = [f"{measure.name} {one} at {name(place)}" for place, one in ends]
     return f"from {shown[0]} to {shown[1]}"
-
-
-def _error(plan: Plan, one: Prediction) -> str:
-    return f"{plan.measure.name} {expected(plan.measure, one)}"
 
 
 def _short(share: float) -> str:

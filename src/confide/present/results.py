@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from confide.check.answers import Fit
-from confide.data.files import SurveyGroups, alphabet_record, diagnosis_record, groups_record, to_json, write_text
+from confide.data.files import (
+    GroupAnswers,
+    SurveyGroups,
+    alphabet_record,
+    diagnosis_record,
+    groups_record,
+    to_json,
+    write_text,
+)
 from confide.data.files.records import estimate_record, plain
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
@@ -28,13 +36,15 @@ from confide.mechanisms.audits import Audit
 from confide.mechanisms.base import Mechanism
 from confide.plans import Plan
 from confide.plans.records import plan_record
-from confide.present.estimates import Findings, complete
+from confide.present.diagnoses import summarise_diagnosis
+from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.figures import Panel, style, to_svg_file
 from confide.present.figures.panels import Role, choose_colors
 from confide.present.figures.shares import choose_scene
 from confide.present.figures.tradeoffs import draw_curve
+from confide.present.groups import summarise_groups
 from confide.present.pages import diagnosis_page, estimate_page, groups_page, plan_page, show_page, text
-from confide.present.summary import Cell, Listing, Part, Section, Summary
+from confide.present.summary import Listing, Part, Section, Summary, confidence, explain_width, texts
 from confide.present.surveys import audit_record, summarise_audit, summarise_survey, survey_record
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Categories, Integers
@@ -82,9 +92,7 @@ def page_of(answer: object) -> str:
         case Plan():
             return plan_page(_survey_of(answer.mechanism), answer)
         case Audit():
-            summary = summarise_audit(_survey_of(answer.mechanism), answer)
-            found = Listing(["Audit", "Finding"], summary.opening, (0, 1), "stacked")
-            return show_page(replace(summary, headline=str(answer), sections=[Section("What was found", [found])]))
+            return show_page(summarise_audit(_survey_of(answer.mechanism), answer))
     return show_page(_card(answer))
 
 
@@ -92,39 +100,27 @@ def _card(answer: object) -> Summary:
     """Return the summary of a small result."""
     match answer:
         case Interval():
-            now, low, high = answer.texts(1)
-            facts = {"Confidence": answer.shown_level}
-            facts |= {} if answer.parts is None else {"Width": str(answer.parts)}
             known: list[Part] = [one for one in (answer.remark, f"It rests on {answer.rests_on}.") if one]
-            return Summary(
-                answer.question,
-                facts=facts,
-                leading=[(answer.question, now, f"{low} to {high}")],
-                sections=[Section("What it rests on", known, "fold")],
-            )
+            ends = [(answer.question, texts(answer)[0], f"{confidence(answer)}: {texts(answer)[1]}")]
+            folded = [Section("What it rests on", known, "fold")]
+            return Summary(answer.question, answers=ends, verdict=explain_width(answer), sections=folded)
         case Fit():
-            facts = {"Verdict": str(answer.verdict), "p-value": f"{answer.p_value:.2g}"}
-            parts: list[Part] = list(answer.details)
-            return Summary("Goodness of fit", answer.headline, facts=facts, sections=[Section("Details", parts)])
+            facts = [("Verdict", str(answer.verdict)), ("p-value", f"{answer.p_value:.2g}")]
+            details = [Section("Details", list(answer.details))]
+            return Summary("Goodness of fit", headline=answer.headline, facts=facts, sections=details)
         case Counts():
             columns = columns_of(answer)
             order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
             rows = [
-                [
-                    Cell(f"{column[place]:,.10g}" if name == "count" else str(column[place]))
-                    for name, column in columns.items()
-                ]
+                [f"{one[place]:,.10g}" if name == "count" else str(one[place]) for name, one in columns.items()]
                 for place in order
             ]
             distinct = counted(answer.reports.shape[0], "distinct report")
             listing = Listing(list(columns), rows, tuple(range(len(columns) - 1)))
             heading = "Most frequent reports" if answer.reports.shape[0] > MOST_ROWS else "Reports"
-            return Summary(f"{answer.total:,.10g} reports", distinct, sections=[Section(heading, [listing])])
+            return Summary(f"{answer.total:,.10g} reports", headline=distinct, sections=[Section(heading, [listing])])
         case Mechanism() | Survey():
-            survey = answer if isinstance(answer, Survey) else _survey_of(answer)
-            summary = summarise_survey(survey)
-            listing = Listing(["Survey", "What it says"], summary.opening, (0, 1), "stacked")
-            return replace(summary, headline=str(survey.mechanism.guarantee), sections=[Section("In words", [listing])])
+            return summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer))
     raise InvalidParameterError(f"A {type(answer).__name__} has no page.")
 
 
@@ -275,9 +271,9 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             return rows | {"count": answer.counts.tolist()}
         case Audit() | Mechanism() | Survey():
             if isinstance(answer, Audit):
-                lines = summarise_audit(_survey_of(answer.mechanism), answer).opening
+                lines = summarise_audit(_survey_of(answer.mechanism), answer).facts
             else:
-                lines = summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer)).opening
+                lines = summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer)).facts
             return {"name": [name for name, _ in lines], "words": [words for _, words in lines]}
         case _:
             raise InvalidParameterError(f"A {type(answer).__name__} has no table.")
@@ -321,11 +317,14 @@ def record_of(answer: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each
         case Estimate():
             survey, counts = _survey_and_counts(answer)
             found = complete(Findings(survey, counts, (Outcome(answer, (), None, None),)))
-            return estimate_record(survey, counts, found.outcomes[0], None, found.answers, found.windows)
+            record = estimate_record(survey, counts, found.outcomes[0], None, found.answers, found.windows)
+            return record | summarise_estimate(found).record
         case GroupEstimates():
-            return groups_record(_survey_groups(answer))
+            groups = _survey_groups(answer)
+            return groups_record(groups) | summarise_groups(groups, GroupAnswers()).record
         case Diagnosis():
-            return diagnosis_record(_survey_of(answer.mechanism, answer.name), answer)
+            survey = _survey_of(answer.mechanism, answer.name)
+            return diagnosis_record(survey, answer) | summarise_diagnosis(survey, answer).record
         case Plan():
             survey = _survey_of(answer.mechanism)
             return {"survey": {"name": survey.name, "title": survey.title}} | plan_record(answer)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from confide.channels.base import FloatArray
 from confide.check.answers import Fit, FitVerdict
 from confide.check.shapes import ShapeFit
 from confide.estimates.estimate import Estimate
 from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee
-from confide.estimates.inference import Band, Interval, Windows
+from confide.estimates.inference import Band, Interval, Windows, percent
 from confide.evidence.counts import Noise, Origin
 from confide.mechanisms.guarantees import LocalDP
 from confide.present.figures import style
@@ -29,6 +30,9 @@ NONE = "\N{EN DASH}"
 
 MOST_ENTRIES = 40
 """Entries of a list that a survey is shown with; the survey file itself has the rest."""
+
+BOTH_TRUE = "The curve assumes that neighbouring values are similar; the intervals assume nothing. Both are true."
+"""Why a smooth curve and wide intervals do not contradict each other."""
 
 Line = tuple[str, str]
 """A word, and what it stands for."""
@@ -198,36 +202,172 @@ class Summary:
 
     Attributes
     ----------
-    title, headline
-        What it is about, and the answer in a sentence where there is one.
-    opening
-        The first lines on a terminal.
+    title, about
+        What it is about, and a few words on how many reports and which epsilon.
+    headline
+        The answer in one sentence.
+    answers
+        The other answers: question, answer, and the interval or a remark.
     facts
-        What to see at a glance, by name.
+        Further facts, by name.
     cautions
         What speaks against it.
-    leading
-        Questions with their answers, and between what ends these lie, for large letters.
-    answers
-        Every question with its answer in a sentence.
     sections
         Everything else, in the order in which it is read.
+    verdict
+        Goodness of fit, and where the uncertainty comes from.
     details
-        What it rests on, one line each.
+        How it was computed, one line each.
     origin
         Where it comes from: sentences, and the survey.
     """
 
     title: str
+    about: Sequence[str] = ()
     headline: str = ""
-    opening: Sequence[Line] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    answers: Sequence[tuple[str, str, str]] = ()
+    facts: Sequence[Line] = ()
     cautions: Sequence[Caution] = ()
-    leading: Sequence[tuple[str, str, str]] = ()
-    answers: Sequence[Line] = ()
     sections: Sequence[Section | Beside] = ()
+    verdict: str = ""
     details: Sequence[Line] = ()
     origin: Sequence[Part] = ()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The opening for JSON: the headline, and all that a terminal says before the pictures."""
+        others = [
+            f"{question}: {answer} ({ends})" if ends else f"{question}: {answer}"
+            for question, answer, ends in self.answers
+        ]
+        said = [" \N{MIDDLE DOT} ".join([self.title, *self.about]), self.headline, *others, self.verdict]
+        cautions = [one.words[0] for one in self.cautions]
+        return {"headline": self.headline, "summary": list(filter(None, [said[0], *cautions, *said[1:]]))}
+
+
+OF_AGES = {">=": "are {} or older", ">": "are older than {}", "<=": "are {} or younger", "<": "are younger than {}"}
+OF_ANY = {
+    ">=": "have {1} {0} or more",
+    ">": "have {1} above {0}",
+    "<=": "have {1} {0} or less",
+    "<": "have {1} below {0}",
+}
+"""How a sentence about people goes on for a comparison with a number."""
+
+
+def people_in(query: str) -> str:
+    """Return who a query asks about, as the sentence "About 4% ..." goes on; empty if it names nobody.
+
+    >>> people_in("age >= 65"), people_in("income < 20k"), people_in("within 2 km of 40.75, -73.98")
+    ('are 65 or older', 'have income below 20k', 'are within 2 km of 40.75, -73.98')
+    """
+    if query.startswith("within "):
+        return f"are {query}"
+    compared = re.fullmatch(r"(\w+)\s*(<=|>=|<|>|==?)\s*([-+$\w.,]+)", query)
+    if compared is None:
+        return f"have {query}" if re.search("[<>=]| in ", query) else ""
+    name, sign, value = compared.groups()
+    words = OF_AGES if name.lower() == "age" else OF_ANY
+    return words.get(sign, "are {}" if words is OF_AGES else "have {1} {0}").format(value, name)
+
+
+def digits(width: float, share: float = 1.0) -> int:
+    """Return the decimals in percent that an interval of this width deserves.
+
+    >>> digits(0.11), digits(0.11, 0.003), digits(0.02), digits(0.001)
+    (0, 1, 1, 2)
+    """
+    return 0 if width >= 0.05 and share >= 0.01 else 1 if width >= 0.005 else 2
+
+
+def texts(answer: Interval) -> tuple[str, str]:
+    """Return an answer and its interval as people read them, with the digits that its width deserves.
+
+    >>> texts(Interval("age >= 65", 0.0426, 0.0075, 0.0784, 0.95, ""))
+    ('4%', '1% to 8%')
+    >>> texts(Interval("mean", 51234.5, 50100.2, 52007.9, 0.95, "", is_share=False))
+    ('51,234', '50,100 to 52,008')
+    """
+    now, low, high = answer.texts(digits(answer.width, answer.estimate))
+    if not answer.is_share and not answer.labels:
+        numbers = (answer.estimate, answer.low, answer.high)
+        now, low, high = (f"{one:,.0f}" if abs(one) >= 1000 else f"{one:.4g}" for one in numbers)
+    return now, f"{low} to {high}"
+
+
+def confidence(answer: Interval) -> str:
+    """Return the level of an interval, and whether several hold together at it."""
+    together = f" for all {answer.together:,} together" if answer.together > 1 else ""
+    return f"{percent(answer.level)} confidence{together}"
+
+
+def state(answer: Interval, name: str) -> str:
+    """Return an answer with its interval in one sentence.
+
+    >>> state(Interval("age >= 65", 0.0426, 0.0075, 0.0784, 0.95, ""), "age")
+    'About 4% are 65 or older (95% confidence: 1% to 8%).'
+    >>> state(Interval("median", 36.0, 33.0, 39.0, 0.95, "", is_share=False), "age")
+    'The median age is 36 (95% confidence: 33 to 39).'
+    """
+    now, ends = texts(answer)
+    told = f"({confidence(answer)}: {ends})"
+    if not answer.is_share:
+        what = f"{answer.question} {name}" if answer.question in ("median", "mean") else f"{answer.question} of {name}"
+        return f"The {what} is {now} {told}."
+    people = people_in(answer.question)
+    return f"About {now} {people} {told}." if people else f"{answer.question}: about {now} {told}."
+
+
+def state_all(answers: Sequence[Interval], name: str, first: Interval | None) -> list[tuple[str, str, str]]:
+    """Return the answers other than the first: question, answer, interval; the level where it is another one."""
+    lines = []
+    for one in answers:
+        if one is first:
+            continue
+        question = f"{one.question} {name}" if one.question in ("median", "mean") else one.question
+        now, ends = texts(one)
+        ends += "" if first is not None and confidence(one) == confidence(first) else f", {confidence(one)}"
+        if one.undetermined is not None:
+            low, high = one.undetermined
+            ends += f"; {low:.2%} to {high:.2%} explain the reports equally well"
+        lines.append(
+            (
+                question[:1].upper() + question[1:] if not one.is_share else question,
+                now,
+                "; ".join(filter(None, [ends, one.remark])),
+            )
+        )
+    return lines
+
+
+def count_reports(total: float, kind: str = "") -> str:
+    """Return how many reports there are; totals may be fractions."""
+    return f"{total:,.10g} {kind}report{'' if total == 1 else 's'}"
+
+
+def about_reports(survey: Survey, total: float, origin: Origin) -> list[str]:
+    """Return how many reports there are, simulated or not, and what the survey promises.
+
+    >>> from confide import Integers, TruncatedGeometric
+    >>> about_reports(Survey(TruncatedGeometric(Integers(0, 99, unit="year"), 0.05)), 48842.0, Origin(simulated=48842))
+    ['48,842 simulated reports', 'epsilon 0.05 per year']
+    """
+    kind = f"{origin.in_short} " if origin.is_simulated else ""
+    terms = survey.mechanism.guarantee.terms
+    # Per unit of distance the terms are a bare rate; others say themselves what they are.
+    return [
+        f"{total:,.10g} {kind}report{'' if total == 1 else 's'}",
+        f"epsilon {terms}" if terms[:1].isdigit() else terms,
+    ]
+
+
+def explain_width(answer: Interval | None) -> str:
+    """Return how much of an interval's width comes from sampling and how much from the noise; empty if unknown."""
+    parts = None if answer is None else answer.parts
+    if parts is None:
+        return ""
+    sampling = round(100 * parts.sampling)
+    return f"Uncertainty: {sampling}% sampling, {100 - sampling}% privacy noise."
 
 
 def caution_estimate(answer: Estimate) -> list[Caution]:
@@ -264,13 +404,13 @@ def caution_identification(found: Finding, groups: str = "") -> list[Caution]:
     return [Caution(f"Not identified{groups}", heading, (remark_on(found), cure))] if found.is_no else []
 
 
-def caution_simulated(origin: Origin) -> list[Caution]:
-    """Return that reports are simulated, all or some."""
-    if not origin.is_simulated:
+def caution_simulated(origin: Origin, *, is_page: bool = True) -> list[Caution]:
+    """Return that reports are simulated; on a terminal the first line says so where all are."""
+    if not origin.is_simulated or (origin.noise is Noise.SEEDED and not is_page):
         return []
-    some = f"{origin.simulated:,.10g} of {origin.total:,.10g} reports are simulated: their noise comes from a seed, and"
+    some = f"{origin.simulated:,.10g} of {origin.total:,.10g} reports are simulated: their noise comes from a seed."
     words = (
-        str(origin) if origin.noise is Noise.SEEDED else f"{some} whoever knows it can undo it. They protect nobody."
+        str(origin) if origin.noise is Noise.SEEDED else f"{some} Anyone who knows it can undo it. They protect nobody."
     )
     return [Caution("Simulated", f"{origin.in_short.capitalize()} reports", (words,))]
 
@@ -289,10 +429,8 @@ def state_promise(survey: Survey, origin: Origin, files: int = 1) -> Section:
     ]
     is_bounded = not (isinstance(guarantee, LocalDP) and math.isinf(guarantee.epsilon))
     factor = (
-        "The factor compares two values a person may have: no report is more than that many times as likely under one "
-        "as under the other. A factor of 1 would mean that a report says nothing about which of the two it is. The "
-        "promise holds whatever else is known about the person, and nothing done with a report later can weaken it. It "
-        "covers one report: whoever reports the same value again gives a little more away each time."
+        "The promise holds whatever else is known about the person, and nothing done with a report weakens it later. "
+        "It covers one report: reporting the same value again gives a little more away each time."
     )
     parts += [Note(factor)] if is_bounded else []
     parts += [Note(" ".join(small))] if small else []
@@ -334,14 +472,3 @@ def describe_noise(origin: Origin, notes: Iterable[str] = ()) -> list[Line]:
 def remark_open(found: Finding) -> str:
     """Return a sentence where it is open whether reports can reveal the distribution; nothing elsewhere."""
     return "" if found.is_yes or found.is_no else remark_on(found)
-
-
-def describe_fit(found: Fit | ShapeFit) -> str:
-    """Return the verdict, and what would have shown; a bad fit has a note of its own."""
-    return f"{found.verdict}; see the note" if found.is_bad else str(found)
-
-
-def between(answer: Interval, decimals: int) -> tuple[str, str]:
-    """Return an answer, and between what ends it lies."""
-    now, low, high = answer.texts(decimals)
-    return now, f"{low} to {high}"

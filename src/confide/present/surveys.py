@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 import confide
 from confide.data.files import alphabet_record
+from confide.estimates.diagnosis import why_undivided
+from confide.estimates.estimate import estimate
 from confide.estimates.explanations import (
     describe_alphabet,
     describe_mechanism,
@@ -16,11 +21,13 @@ from confide.estimates.explanations import (
     describe_value,
     explain_guarantee,
 )
+from confide.estimates.inference.answers import error_of
+from confide.evidence.counts import Origin
 from confide.mechanisms.audits import Audit
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import records as words_of
 from confide.plans.planning import Plan
-from confide.plans.simulations import Prediction, promise
+from confide.plans.simulations import Prediction, QueryWidth, promise
 from confide.present import summary as say
 from confide.present.figures import draw_tradeoff
 from confide.present.pictures import tell_tradeoff
@@ -34,11 +41,17 @@ def summarise_survey(survey: Survey) -> Summary:
     """Return what a survey asks and promises."""
     mechanism, shape, reports = survey.mechanism, survey.shape, survey.mechanism.report_alphabet
     is_scale = isinstance(reports.geometry, LineGeometry) and reports.has_labels and not reports.summary
-    again = "again one of these" + (", by its number from 0" if is_scale else "")
+    again = "one of the same values" + (", by its number from 0" if is_scale else "")
+    noise = describe_change(survey)
     lines = [
+        *(
+            [("Answered by", f"made-up people, drawn from {survey.simulated}: its reports are simulated")]
+            * bool(survey.simulated)
+        ),
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
         ("Blurred by", describe_mechanism(survey)),
         ("Into a report", again if reports == survey.alphabet else describe_alphabet(reports)),
+        *([("How far off", noise)] if noise else []),
         ("Promise", str(mechanism.guarantee)),
         *(("" if place else "For example", one) for place, one in enumerate(explain_guarantee(survey))),
         *(("" if place else "Fine print", one) for place, one in enumerate(mechanism.fine_print)),
@@ -46,12 +59,36 @@ def summarise_survey(survey: Survey) -> Summary:
         ("Repetition", describe_repetition(survey)),
     ]
     if shape is not None:
-        taken = f"Answers and intervals will take for granted that {shape.condition}; reports hardly object if not."
+        taken = f"Answers and intervals will assume that {shape.condition}; reports hardly object if not."
         lines.append(("Declared shape", f"{shape}. {taken}"))
-    if survey.simulated:
-        made_up = f"made-up people, drawn from {survey.simulated}: its reports are simulated"
-        lines.insert(0, ("Answered by", made_up))
-    return Summary(survey.title, opening=lines)
+    return Summary(survey.title, [say.about_reports(survey, 0, Origin())[1]], facts=lines)
+
+
+def describe_change(survey: Survey) -> str:
+    """Return how often a report is the true value, and how far off it is on average; empty if that is not listed.
+
+    >>> import confide as cf
+    >>> describe_change(cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)))
+    'a report is the true value with probability 2%; it is 18.3 years off on average, for value 50'
+    """
+    mechanism, alphabet = survey.mechanism, survey.alphabet
+    if (
+        not alphabet.is_finite
+        or mechanism.report_alphabet != alphabet
+        or not mechanism.has_channel
+        or alphabet.size > 5000
+    ):
+        return ""
+    middle = alphabet.size // 2
+    row = mechanism.channel.select(np.array([middle]))[0]
+    true = f"a report is the true value with probability {row[middle]:.0%}"
+    if not isinstance(alphabet.geometry, LineGeometry):
+        return true
+    steps = alphabet.coordinates[:, 0] * alphabet.spacing if alphabet.positions is None else alphabet.positions
+    places = np.array([float(one) for one in steps])
+    off = float(row @ np.abs(places - places[middle]))
+    about = describe_value(alphabet, middle, survey.name)
+    return f"{true}; it is {with_unit(off, alphabet.unit)} off on average, for {about}"
 
 
 def survey_record(survey: Survey) -> dict[str, Any]:
@@ -89,17 +126,16 @@ def survey_record(survey: Survey) -> dict[str, Any]:
 def summarise_audit(survey: Survey, result: Audit) -> Summary:
     """Return whether a promise is kept, the pair of values that comes closest to it, and what was compared."""
     verdicts, worst = list(result.faults), _describe_worst(survey, result)
+    headline = f"The promise is BROKEN: {verdicts[0]}" if verdicts else f"The promise holds ({result.extent.value})."
     if not result.faults and math.isinf(result.worst.bound):
-        verdicts, worst = ["nothing is promised, so nothing can be broken"], []
+        headline, worst = "Nothing is promised, so nothing can be broken.", []
     elif not result.faults and result.worst.log_ratio <= 0:
-        verdicts, worst = ["the promise holds: no report tells any two values apart"], []
-    elif not result.faults:
-        verdicts = [f"the promise holds ({result.extent.value})"]
+        headline, worst = "The promise holds: no report distinguishes any two values.", []
     draws, lasting = result.draws, result.lasting
     drawn = f"{counted(draws.reports, 'report')} for {counted(draws.values, 'value')}"
     verdict = "distributed as they should be" if draws.agree else "NOT distributed as they should be"
     lines = [
-        *zip(("Verdict", *[""] * 2), verdicts, strict=False),
+        *(("Also", one) for one in verdicts[1:]),
         ("Promise", str(survey.mechanism.guarantee)),
         ("Drawn from", f"whole numbers, the same on every machine (survey {survey.fingerprint})"),
         *worst,
@@ -111,7 +147,7 @@ def summarise_audit(survey: Survey, result: Audit) -> Summary:
         kept = f"{'the promise holds' if lasting.holds else 'BROKEN'} ({lasting.extent.value})"
         found = f"log-ratio {lasting.worst.log_ratio:.6g} of {lasting.worst.bound:.6g} promised"
         lines.append(("Any number of reports", f"{kept}: {found}, for the permanent round by itself"))
-    return Summary(survey.title, opening=lines)
+    return Summary(survey.title, headline=headline, facts=lines)
 
 
 def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
@@ -152,11 +188,11 @@ def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
 def _describe_worst(survey: Survey, result: Audit) -> list[Line]:
     worst, alphabet = result.worst, survey.alphabet
     if not worst.is_measured:
-        return [("Log-ratio", f"at most as promised, by the theorem: {survey.mechanism.guarantee.terms}")]
+        return [("Log-ratio", f"at most as promised, by a theorem: {survey.mechanism.guarantee.terms}")]
     left, right = (describe_value(alphabet, index, survey.name) for index in (worst.left, worst.right))
     return [
         ("Worst pair", f"{left} and {right}"),
-        ("Told apart by", describe_report(survey.mechanism, worst.output)),
+        ("Distinguished by", describe_report(survey.mechanism, worst.output)),
         ("Log-ratio", f"{worst.log_ratio:.6g}, {_describe_factor(worst.log_ratio)}"),
         ("Promised bound", f"{worst.bound:.6g}, {_describe_factor(worst.bound)}"),
         ("Promise used", f"{100 * worst.relative:.10g}%" if worst.exceeds else f"{100 * worst.relative:.4g}%"),
@@ -174,10 +210,10 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     measure, account = plan.measure, plan.guess.account
     now, _, margin = words_of.expected(measure, plan.prediction).partition(" ± ")
     unit = f" {plural(measure.unit)}" if margin and measure.unit else ""
-    facts = {"Guess": f"none; {plan.guess.name} is the worst shape" if plan.outlooks else plan.guess.name}
-    facts |= {} if account is None else {"Guess read": account.description}
+    facts = [("Guess", f"none; {plan.guess.name} is the worst shape" if plan.outlooks else plan.guess.name)]
+    facts += [] if account is None else [("Guess read", account.description)]
     meaning = words_of.width_meaning(plan)
-    facts["Error"] = "expected half-width" if meaning else f"expected {measure.name}"
+    facts.append(("Error", "expected half-width" if meaning else f"expected {measure.name}"))
     known = [*([meaning] if meaning else []), *words_of.remarks(plan)]
     guarantee = plan.mechanism.guarantee
     kind = "metric privacy" if isinstance(guarantee, MetricPrivacy) else "the survey's promise"
@@ -189,22 +225,43 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     )
     return Summary(
         title=f"What to expect: {survey.title}",
-        headline=words_of.headline(plan),
-        opening=list(facts.items()),
+        headline=_look_ahead(survey, plan) or words_of.headline(plan),
         facts=facts,
-        leading=[
+        answers=[
             (f"Expected {measure.name}, at 95%", now + unit, f"± {margin}" if margin else ""),
             ("People", f"{plan.people:,}", ""),
             ("Promise", promise(plan.mechanism), kind),
         ],
         sections=[
-            Section("The trade-off", _picture(plan), "hero"),
+            Section("How close the whole distribution comes", [words_of.headline(plan), *_picture(plan)], "hero"),
             Section("What to know about it", [Bullets(known)]),
             *_shapes(plan),
             _tradeoff(plan),
         ],
         origin=say.come_from(made, replace(survey, mechanism=plan.mechanism)),
     )
+
+
+def _look_ahead(survey: Survey, plan: Plan) -> str:
+    """Return how well the shares of ranges will be known, from one simulated survey; empty where that takes long."""
+    mechanism, alphabet = plan.mechanism, plan.mechanism.alphabet
+    if (
+        isinstance(plan.measure, QueryWidth)
+        or alphabet.attributes is not None
+        or not alphabet.is_finite
+        or alphabet.size > 200
+    ):
+        return ""
+    people = np.random.default_rng(plan.seed).multinomial(plan.people, plan.guess.vector)
+    with warnings.catch_warnings(action="ignore"):  # what reports of a guess look like is no news
+        answer = estimate(mechanism.simulate_counts(people, rng=plan.seed), mechanism, plan.method, shape=plan.shape)
+        if why_undivided(answer):
+            return ""
+        windows = answer.windows(name=survey.name)
+    ranges = "each share" if windows.are_single else f"shares of {counted(len(windows), f'{survey.name} range')}"
+    worst = max(map(error_of, windows.answers))
+    within = f"to within about \N{PLUS-MINUS SIGN}{100 * worst:.2g} points (95% confidence)"
+    return f"With {plan.people:,} people at {promise(mechanism)}, {ranges} will be known {within}."
 
 
 def _picture(plan: Plan) -> list[Part]:

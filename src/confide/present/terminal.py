@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,86 +29,89 @@ Ends = Callable[[NDArray[np.int64]], tuple[float, float] | None]
 """Returns the interval of the share that the values with these numbers have together, where there is one."""
 
 
-def show_summary(summary: say.Summary, console: Console, *, everything: bool = False) -> None:
-    """Print a summary: doubts and answers first, then all else, then what it rests on."""
-    doubts = [(one.title, " ".join(one.words)) for one in summary.cautions if one.title == "But"]
-    if summary.opening:
-        show_lines(console, [*doubts, *summary.opening])
+def show_summary(
+    summary: say.Summary, console: Console, *, everything: bool = False, verbose: bool = True, more: str = ""
+) -> None:
+    """Print a summary: the answer first, then pictures and tables; how it was computed only if `verbose`.
+
+    `more` says how to get the rest where it is left out.
+    """
+    from rich.text import Text
+
+    dot = " \N{MIDDLE DOT} " if _has_blocks(console) else " - "
+    _print(console, Text.assemble((summary.title, "bold"), "".join(f"{dot}{one}" for one in summary.about)))
     for one in summary.cautions:
-        if one.title != "But":
-            show_note(console, one.title, *one.words)
-    if summary.answers:
         console.print()
-        show_lines(console, summary.answers)
+        show_lines(console, [(f"{one.title}:", " ".join(one.words))], style="bold yellow")
+    answers = list(zip(*summary.answers, strict=True)) or [(), (), ()]
+    asked, found = (max(map(len, texts), default=0) for texts in answers[:2])
+    others = [(question.ljust(asked), f"{now:{found}}  {ends}".rstrip()) for question, now, ends in summary.answers]
+    if summary.headline or others or summary.facts:
+        console.print()
+    if summary.headline:
+        _print(console, Text(summary.headline, style="bold"))
+    show_lines(console, others, style="")
+    show_lines(console, summary.facts)
     for section in summary.sections:
         if isinstance(section, say.Section) and (everything or section.kind != "all"):
             _show_section(console, section, everything=everything)
-    if summary.details:
+    if summary.verdict:
+        _print(console, Text(summary.verdict))
+    if verbose and summary.details:
+        console.print()
         show_lines(console, summary.details)
+    elif more and not verbose:
+        console.print(Text(more.replace(" \N{MIDDLE DOT} ", dot), style="dim"), soft_wrap=True)
+
+
+def _print(console: Console, words: Text) -> None:
+    """Print words: wrapped between words on a terminal, in one line into a file or a pipe."""
+    console.print(words, soft_wrap=not console.is_terminal)
 
 
 def _show_section(console: Console, section: say.Section, *, everything: bool) -> None:
     from rich.text import Text
 
     shown = [part for part in section.parts if part and not isinstance(part, say.Picture | say.Cards)]
+    if shown:
+        console.print()
     if shown and section.heading:
-        console.print()
-        console.print(Text(section.heading, style="bold"), soft_wrap=not console.is_terminal)
-    elif shown and not isinstance(shown[0], say.Chart | say.Listing):
-        console.print()
+        _print(console, Text(section.heading, style="bold"))
     for part in shown:
-        _show_part(console, part, everything=everything)
+        match part:
+            case say.Section():
+                _show_section(console, replace(part, heading=""), everything=everything)
+            case say.Bullets():
+                show_lines(console, [("-", sentence) for sentence in part.sentences])
+            case say.Lines():
+                show_lines(console, part.lines)
+            case say.Listing():
+                _show_table(console, part, everything=everything)
+            case say.Chart():
+                _show_chart(console, part, everything=everything)
+            case _:
+                words = part.words if isinstance(part, say.Note) else str(part)
+                look = "dim" if isinstance(part, say.Note) else ""
+                _print(console, Text(words, style=look))
 
 
-def _show_part(console: Console, part: say.Part, *, everything: bool) -> None:
-    from rich.text import Text
-
-    match part:
-        case say.Bullets():
-            show_lines(console, [("-", sentence) for sentence in part.sentences])
-        case say.Lines():
-            show_lines(console, part.lines)
-        case say.Listing():
-            _show_table(console, part, everything=everything)
-        case say.Chart():
-            _show_chart(console, part, everything=everything)
-        case say.Note():
-            console.print(Text(part.words, style="dim"), soft_wrap=not console.is_terminal)
-        case _:
-            console.print(Text(str(part)), soft_wrap=not console.is_terminal)
-
-
-def show_lines(console: Console, lines: Sequence[say.Line]) -> None:
+def show_lines(console: Console, lines: Sequence[say.Line], style: str = "bold") -> None:
     """Print what belongs together as two columns: a word and what it stands for."""
     import textwrap
 
     from rich.text import Text
 
-    indent = max(len(word) for word, _ in lines) + 2
+    indent = max((len(word) for word, _ in lines), default=0) + 2
     for word, meaning in lines:
         text = meaning
         if console.is_terminal:  # later lines are moved in to stand below the first
             width = max(20, console.width - indent)
             wrapped = textwrap.wrap(meaning, width, break_long_words=False, break_on_hyphens=False)
             text = ("\n" + " " * indent).join(wrapped)
-        console.print(Text.assemble((word.ljust(indent), "bold"), text), soft_wrap=True)
-
-
-def show_note(console: Console, title: str, *paragraphs: str) -> None:
-    """Print what must not be overlooked: in a frame on a terminal, as a line of its own into a file or a pipe."""
-    from rich.panel import Panel
-    from rich.text import Text
-
-    if not console.is_terminal:
-        console.print(Text(f"\n{title}: {' '.join(paragraphs)}"), soft_wrap=True)
-        return
-    words, width = Text("\n\n".join(paragraphs)), min(console.width, 100)  # longer lines are hard to read
-    console.print()
-    console.print(Panel(words, title=Text(title, "bold"), title_align="left", border_style="yellow", width=width))
+        console.print(Text.assemble((word.ljust(indent), style), text), soft_wrap=True)
 
 
 def _show_table(console: Console, shown: say.Listing, *, everything: bool) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -116,22 +119,35 @@ def _show_table(console: Console, shown: say.Listing, *, everything: bool) -> No
     # An entry with its ends takes 18 letters; where a row does not fit, the table is written as a list.
     if shown.narrow is not None and 18 * len(shown.headings) > console.width:
         shown = shown.narrow
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for place, heading in enumerate(shown.headings):
-        table.add_column(
-            Text(heading), justify="left" if place in shown.left else "right", max_width=None if place else 40
-        )
     most = len(shown.rows) if everything or shown.most is None else shown.most
-    for row in shown.rows[:most]:
-        table.add_row(*(_cell(console, one) for one in row))
-    # Into a file or a pipe a row stays a line, however narrow the terminal would be.
-    broad = console if console.is_terminal else Console(file=console.file, width=max(200, console.width))
-    broad.print(table)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    # Words may be wrapped, numbers never; the first column names the row.
+    wraps = [bool(place) and place in shown.left for place in range(len(shown.headings))]
+    for place, heading in enumerate(shown.headings):
+        side: Literal["left", "right"] = "left" if place in shown.left else "right"
+        table.add_column(Text(heading), justify=side, no_wrap=not wraps[place])
+    # Where numbers with their ends are too wide, the ends go below.
+    for below in (" ", "\n") if console.is_terminal else (" ",):
+        rows = [[_cell(console, one, below) for one in row] for row in shown.rows[:most]]
+        lines = [[Text(heading) for heading in shown.headings], *rows]
+        widths = [
+            max(len(part) for row in lines for part in row[place].plain.split("\n")) for place in range(len(wraps))
+        ]
+        needed = sum(12 if wrap else width for wrap, width in zip(wraps, widths, strict=True)) + 2 * len(wraps)
+        if needed <= console.width:
+            break
+    for row in rows:
+        table.add_row(*row)
+    # Into a file or a pipe a row stays a line; so it does where numbers alone are wider than the terminal.
+    if console.is_terminal and needed <= console.width:
+        console.print(table)
+    else:
+        Console(file=console.file, width=max(200, sum(widths) + 2 * len(widths)), color_system=None).print(table)
     if len(shown.rows) > most:
         console.print(shown.rest, style="dim", soft_wrap=not console.is_terminal)
 
 
-def _cell(console: Console, cell: say.Cell | str) -> Text:
+def _cell(console: Console, cell: say.Cell | str, below: str) -> Text:
     from rich.text import Text
 
     if isinstance(cell, str):
@@ -141,7 +157,7 @@ def _cell(console: Console, cell: say.Cell | str) -> Text:
         width = max(10, min(50, console.width - 46))
         return Text(_range(low, high, width, blocks=_has_blocks(console)), style="cyan", no_wrap=True)
     ends = f" ({cell.below.replace(' to ', '-')})" if cell.below else ""  # a hyphen, which every terminal can show
-    return Text(" ".join(filter(None, (f"{cell.words}{ends}", cell.beside))), style="bold" if cell.is_strong else "")
+    return Text(below.join(filter(None, (f"{cell.words}{ends}", cell.beside))), style="bold" if cell.is_strong else "")
 
 
 def _range(low: float, high: float, width: int, *, blocks: bool) -> str:
@@ -167,37 +183,38 @@ class Bar:
 
 
 def _show_chart(console: Console, chart: say.Chart, *, everything: bool) -> None:
-    """Print a distribution in the shape that suits its alphabet, by the windows that its reports tell."""
+    """Print a distribution in the shape that suits its alphabet: the ranges that its reports resolve, or values."""
     alphabet, truth, band = chart.alphabet, chart.truth, chart.band
     if alphabet.grid is not None and not everything:
         console.print(draw_map(alphabet.grid, chart.shares, blocks=_has_blocks(console), width=console.width))
-    tables = {}
     attributes = alphabet.attributes
     if attributes is not None and not everything and alphabet.size > SMALL:
+        note = f"Each attribute on its own; --show all shows all {alphabet.size:,} combinations."
         for part, name in zip(attributes.alphabets, attributes.names, strict=True):
             known = None if truth is None else attributes.margin(truth, name)
-            tables[name], _ = choose_bars(part, attributes.margin(chart.shares, name), known)
-        note = f"Each attribute on its own; --show all shows all {alphabet.size:,} combinations."
+            bars, _ = choose_bars(part, attributes.margin(chart.shares, name), known)
+            console.print(name, style="bold")
+            console.print(_draw_bars(console, bars), soft_wrap=True)
     elif chart.windows is not None and not everything and (band is None or alphabet.size > SMALL):
-        tables[chart.name], note = window_bars(chart.windows, truth)
+        bars, note = window_bars(chart.windows, truth)
+        console.print(_draw_bars(console, bars), soft_wrap=True)
     else:
-        tables[chart.name], note = choose_bars(alphabet, chart.shares, truth, everything=everything, band=band)
-    for name, bars in tables.items():
-        console.print(_draw_bars(console, name, bars))
+        bars, note = choose_bars(alphabet, chart.shares, truth, everything=everything, band=band)
+        console.print(_draw_bars(console, bars), soft_wrap=True)
     if note:
         console.print(note, style="dim", soft_wrap=not console.is_terminal)
 
 
 def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], str]:
-    """Return one line a window, the fullest alone where there are many, and a sentence on how they were chosen."""
+    """Return one line a window, the fullest alone where there are many, and a sentence on those left out."""
     found = list(zip(windows.labels, windows.members, windows.answers, strict=True))
-    fullest = sorted(range(len(found)), key=lambda place: -found[place][2].estimate)[:30]
+    fullest = sorted(range(len(found)), key=lambda place: -found[place][2].estimate)[:SMALL]
     bars = []
     for label, members, one in (found[place] for place in sorted(fullest)):
         known = None if truth is None else float(truth[members].sum())
         bars.append(Bar(label, one.estimate, known, (one.low, one.high)))
-    some = "" if len(bars) == len(found) else f"The {len(bars)} fullest of {len(found):,} windows. "
-    return bars, f"{some}{windows.headline} --show all shows all {windows.alphabet.size:,} values."
+    few = f"The {len(bars)} fullest of {len(found):,}; --show all shows all {windows.alphabet.size:,} values."
+    return bars, "" if len(bars) == len(found) else few
 
 
 def choose_bars(
@@ -245,30 +262,48 @@ def choose_bars(
     return [bar(label, np.array([one])) for label, one in zip(alphabet.labels(chosen), chosen, strict=True)], note
 
 
-def _draw_bars(console: Console, name: str, bars: list[Bar]) -> RenderableType:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def _draw_bars(console: Console, bars: list[Bar]) -> Text:
+    """Return bars below each other: label, share, interval and truth where there are any, and the bar."""
     from rich.text import Text
 
+    widths = [high - low for low, high in (bar.ends for bar in bars if bar.ends is not None)]
+    decimals = say.digits(max(widths)) if widths else 1 if max(bar.share for bar in bars) >= 0.05 else 2
+
     has_truth = any(bar.truth is not None for bar in bars)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(Text(name), justify="right", no_wrap=True, max_width=30)
-    table.add_column("share", justify="right", no_wrap=True)
-    has_ends = any(bar.ends is not None for bar in bars)
-    for heading in ("low", "high") if has_ends else ():
-        table.add_column(heading, justify="right", no_wrap=True)
+
+    def column(heading: str, texts: Sequence[str]) -> list[str]:
+        lines = [heading, *texts] if has_truth else list(texts)
+        return [one.rjust(max(map(len, lines))) for one in lines]
+
+    columns = [column("", _distinct([bar.label for bar in bars], max(24, console.width // 2)))]
+    columns.append(column("share", [f"{bar.share:.{decimals}%}" for bar in bars]))
+    if widths:
+        ends = [[f"{end:.{decimals}%}" for end in bar.ends or ()] for bar in bars]
+        columns.append(column("", [f"({' to '.join(one)})" if one else "" for one in ends]))
     if has_truth:
-        table.add_column("truth", justify="right", no_wrap=True)
-    table.add_column("bar; | is the truth" if has_truth else "", no_wrap=True)
+        columns.append(column("truth", [f"{bar.truth or 0.0:.{decimals}%}" for bar in bars]))
     peak = max(max(bar.share, bar.truth or 0.0) for bar in bars)
-    width = max(10, min(60, console.width - (64 if has_ends else 46)))
-    for bar in bars:
-        truth = () if bar.truth is None else (f"{bar.truth:.2%}",)
-        ends = [f"{end:.2%}" for end in bar.ends or ()]
-        table.add_row(
-            Text(bar.label), f"{bar.share:.2%}", *ends, *truth, _draw(bar, peak, width, blocks=_has_blocks(console))
-        )
-    return table
+    taken = 4 + sum(len(one[0]) + 2 for one in columns)
+    width = max(8, min(40, console.width - taken))
+    marks = [_draw(bar, peak, width, blocks=_has_blocks(console)) for bar in bars]
+    shown = [Text("| is the truth"), *marks] if has_truth else marks
+    lines = []
+    for cells, mark in zip(zip(*columns, strict=True), shown, strict=True):
+        lines.append(Text.assemble(f"  {'  '.join(cells)}  ", mark))
+        lines[-1].rstrip()
+    return Text("\n").join(lines)
+
+
+def _distinct(labels: Sequence[str], most: int) -> list[str]:
+    """Return labels of so many letters at most, cut only where that leaves them different.
+
+    >>> _distinct(["a long label, east", "a long label, west", "short"], 12)
+    ['…label, east', '…label, west', 'short']
+    """
+    lines = [" ".join(one.split()) for one in labels]
+    head = [one if len(one) <= most else f"{one[: most - 1]}…" for one in lines]
+    tail = [one if len(one) <= most else f"…{one[1 - most :]}" for one in lines]
+    return next((cut for cut in (head, tail) if len(set(cut)) == len(set(lines))), lines)
 
 
 def _draw(bar: Bar, peak: float, width: int, *, blocks: bool) -> Text:

@@ -246,9 +246,12 @@ def _diagnosis(reading: Reading) -> dict[str, Any]:
     """Return the paragraphs of the diagnosis, each split into verdict and rest."""
     survey = reading.survey
     found = diagnose(reading.counts, survey.mechanism, name=survey.name, shape=survey.shape)
-    sections = [one for one in summarise_diagnosis(survey, found).sections if isinstance(one, Section)]
+    summary = summarise_diagnosis(survey, found)
+    sections = [one for one in summary.sections if isinstance(one, Section)]
     lists = [part for section in sections for part in section.parts if isinstance(part, Bullets)]
-    return {"words": [headed(words) for part in lists for words in part.sentences]}
+    doubts = [" ".join(one.words) for one in summary.cautions]
+    said = [*doubts, summary.verdict, summary.headline, *(words for part in lists for words in part.sentences)]
+    return {"words": [headed(words) for words in said if words]}
 
 
 def headed(words: str) -> dict[str, str]:

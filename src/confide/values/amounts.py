@@ -362,7 +362,7 @@ rooms < 2 THEN 1 END
         apart = with_unit(float(gaps.max()), self.unit)
         if self.positions is not None:
             apart = f"{with_unit(float(gaps.min()), '')} to {apart}"
-        return f"{counted(self.size, 'bin')}, {first} up to {last}, neighbours {apart} apart, from middle to middle"
+        return f"{counted(self.size, 'bin')}, {first} up to {last}, spacing {apart} from middle to middle"
 
     @property
     def fine_print(self) -> tuple[str, ...]:

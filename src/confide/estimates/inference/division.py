@@ -277,17 +277,19 @@ class Windows:
 
     @property
     def _noun(self) -> str:
-        return "district" if isinstance(self.alphabet.geometry, PlaneGeometry) else "window"
+        return "district" if isinstance(self.alphabet.geometry, PlaneGeometry) else "range"
 
     @property
     def _finding(self) -> str:
-        part = "half" if self.error == PROPORTION else percent(self.error)
-        within = f"within {part} of it at {percent(self.level)}, or of an even share where that is more"
+        within = (
+            f"within \N{PLUS-MINUS SIGN}{percent(self.error)} of itself, or of an even share if that is more "
+            f"({percent(self.level)} confidence)"
+        )
         if missed := sum(not one for one in self.told):
-            return f"Of {counted(len(self), self._noun)}, these reports leave {missed:,} not known {within}."
+            return f"Of {counted(len(self), self._noun)}, {missed:,} have a share that is not known to {within}."
         if len(self) == 1 < self.alphabet.size:
-            return f"These reports tell no two {plural(self._noun)} apart, each share {within}."
-        return f"As narrow as these reports tell: {self.in_short}, each share known {within}."
+            return f"These reports do not resolve two {plural(self._noun)}, each share to {within}."
+        return f"These reports resolve {self.in_short}. Each share is known to {within}."
 
     def __str__(self) -> str:
         return f"{self.headline} {'; '.join(in_words(one) for one in self.answers)}."

@@ -89,7 +89,7 @@ def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
     """
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     inches = axes.figure.get_size_inches()[0] * 0.8  # type: ignore[union-attr]  # so much of a figure is axes
-    beside, settings = 0.04 * (right - left), dict[str, Any](textcoords="offset points", ha="center")
+    settings = dict[str, Any](textcoords="offset points", ha="center")
     first = int(windows.alphabet.decode(0))
     taken: list[tuple[float, float, float, float]] = []
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
@@ -104,7 +104,7 @@ def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
             near = curve[max(0, int(middle - half)) : int(middle + half) + 2]  # the curve passes below the label
             low = min(max(above, float(near.max(initial=0.0))), top)
             box = (first + middle - half, first + middle + half, low, low + lines / 2 * 0.2 * top)
-            is_inside = left - beside <= box[0] and box[1] <= right + beside
+            is_inside = left <= box[0] and box[1] <= right
             is_near = low <= above + 0.12 * top or place == order[0]
             is_free = not any(
                 box[0] < other[1] and other[0] < box[1] and box[2] < other[3] and other[2] < box[3] for other in taken

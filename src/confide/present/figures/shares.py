@@ -97,6 +97,8 @@ class LineScene(AxesScene):
             )
 
         _add_steps(axes, self._average(curve), edges, None if is_curve_truth else color)
+        if panel.windows is not None and not panel.windows.are_single:
+            axes.patches[-1].set_alpha(0.6)  # a bump within a range may be chance
         # A little air, or the outline of a peak at either end is half cut off.
         air = 0.006 * (edges[-1] - edges[0])
         axes.set_xlim(edges[0] - air, edges[-1] + air)

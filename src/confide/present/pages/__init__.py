@@ -184,28 +184,40 @@ def show_page(summary: say.Summary) -> str:
         "</section>"
         for one in summary.cautions
     ]
-    facts = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in summary.facts.items())
-    leading = "".join(
-        f'<div><dt>{text(asked)}</dt><dd>{text(answer)}</dd><dd class="ends">{text(ends)}</dd></div>'
-        for asked, answer, ends in summary.leading
+    is_long = any(len(fact) > 80 for _, fact in summary.facts)  # sentences stand in a table, short facts in a row
+    facts = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in summary.facts)
+    listed = render(
+        say.Listing(["", ""], [[name, say.Cell(fact, is_prose=True)] for name, fact in summary.facts], (0, 1))
     )
-    answers = f'<dl class="answers">{leading}</dl>' if leading else ""
+    answers = "".join(
+        f'<div><dt>{text(asked)}</dt><dd>{text(answer)}</dd><dd class="ends">{text(ends)}</dd></div>'
+        for asked, answer, ends in summary.answers
+    )
+    body = [
+        *cautions,
+        f'<p class="lead">{text(summary.headline)}</p>' if summary.headline else "",
+        f'<dl class="answers">{answers}</dl>' if answers else "",
+        listed if is_long else "",
+        f'<p class="fit">{text(summary.verdict)}</p>' if summary.verdict else "",
+        *map(render, summary.sections),
+    ]
     return document(
         title=text(summary.title),
-        lead=text(summary.headline),
-        facts=f'<dl class="facts">{facts}</dl>',
-        body="\n".join([*cautions, answers, *map(render, summary.sections)]),
+        lead="",  # what speaks against an answer stands before it
+        about=text(" \N{MIDDLE DOT} ".join(summary.about)),
+        facts=f'<dl class="facts">{facts}</dl>' if facts and not is_long else "",
+        body="\n".join(filter(None, body)),
         footer=render(Section("Where this comes from", summary.origin, "fold")),
     )
 
 
-def document(*, title: str, lead: str, facts: str, body: str, footer: str) -> str:
+def document(*, title: str, lead: str, facts: str, body: str, footer: str, about: str = "") -> str:
     """Return the whole page; the parts are HTML already."""
     folder = files(__package__)
     style = "".join((folder / name).read_text(encoding="utf-8") for name in ("design.css", "page.css"))
-    shown = f'<p class="lead">{lead}</p>' if lead else ""
+    shown = "".join(f'<p class="{kind}">{one}</p>\n' for kind, one in (("about", about), ("lead", lead)) if one)
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
-    return template.substitute(title=title, summary=shown, facts=facts, body=body, footer=footer, style=style)
+    return template.substitute(title=title, summary=shown.rstrip(), facts=facts, body=body, footer=footer, style=style)
 
 
 __all__ = ["diagnosis_page", "estimate_page", "groups_page", "plan_page"]
