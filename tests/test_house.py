@@ -26,7 +26,7 @@ ROOMS = {
     "data": 3_967,
     "mechanisms": 3_824,
     "estimates": 3_304,
-    "present": 3_791,
+    "present": 3_794,
     "cli": 2_627,
     "solve": 2_856,
     "collector": 2_675,
@@ -45,7 +45,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 36_593,
+    "code lines": 36_596,
     "files": 150,
     "entries at the top": 20,
     "functions": 3_763,

@@ -253,3 +253,18 @@ def test_holes_are_blank_in_the_map(call: Call, folder: Path) -> None:
     cells = [line.strip("│| ") for line in lines[north + 1 : north + 4]]
     assert [len(line) for line in cells] == [8, 8, 6]  # the hole in the south-west is stripped away
     assert cells[1][4:6] == "  "
+
+
+def test_a_better_mechanism_is_named_by_show_and_audit(call: Call, folder: Path) -> None:
+    names = ", ".join(f'"city {number}"' for number in range(100))
+    cities = prepare(
+        folder,
+        f'[alphabet]\nkind = "categories"\nvalues = [{names}]\n'
+        '[mechanism]\nkind = "randomized-response"\nepsilon = 1.0\n',
+    )
+    for command in ("show", "audit"):
+        said = " ".join(call(command, "s.toml").out.split())
+        assert "Consider Of 100 values at epsilon 1, optimized unary encoding (optimized-unary) has 0.11" in said
+        assert "Consider" not in call(command, "survey.toml").out
+    assert call("show", "s.toml", "--json").record["advice"] == cities.mechanism.advice
+    assert call("show", "survey.toml", "--json").record["advice"] is None

@@ -52,6 +52,7 @@ def summarise_survey(survey: Survey) -> Summary:
         ("Blurred by", describe_mechanism(survey)),
         ("Into a report", again if reports == survey.alphabet else describe_alphabet(reports)),
         *([("How far off", noise)] if noise else []),
+        *([("Consider", mechanism.advice)] if mechanism.advice else []),
         ("Promise", str(mechanism.guarantee)),
         *(("" if place else "For example", one) for place, one in enumerate(explain_guarantee(survey))),
         *(("" if place else "Fine print", one) for place, one in enumerate(mechanism.fine_print)),
@@ -119,6 +120,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "repetition": describe_repetition(survey),
         "examples": explain_guarantee(survey),
         "fine_print": list(survey.mechanism.fine_print),
+        "advice": survey.mechanism.advice or None,
         "survey": survey.record(),
     }
 
@@ -142,6 +144,7 @@ def summarise_audit(survey: Survey, result: Audit) -> Summary:
         ("Compared", result.compared),
         ("Drawn", f"{drawn}, {verdict} (p = {draws.p_value:.2g}; a false alarm comes once in 10^9 audits)"),
         ("Would have found", f"{draws.sensitivity} (in 95 of 100 audits)"),
+        *([("Consider", survey.mechanism.advice)] if survey.mechanism.advice else []),
     ]
     if lasting is not None:
         kept = f"{'the promise holds' if lasting.holds else 'BROKEN'} ({lasting.extent.value})"
