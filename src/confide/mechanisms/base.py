@@ -22,7 +22,7 @@ from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
 from confide.evidence.counts import Counts, Noise, Origin, add_up, as_histogram, mark, tally
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.guarantees import Guarantee, MetricPrivacy, check_epsilon
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (
     Bits,
     Permanent,
@@ -35,6 +35,7 @@ from confide.mechanisms.sampling import (
     log_of,
     ratio_above,
 )
+from confide.mechanisms.shuffling import Shuffled, shuffle_channel, shuffle_promise
 from confide.values import Alphabet, Indices
 from confide.values.checks import MOST_STORED, require_kinds
 from confide.values.wording import Shown
@@ -325,6 +326,36 @@ class Mechanism(Shown, ABC):
         Empty if exact arithmetic is enough. docs/device.md specifies each name.
         """
         return {}
+
+    def shuffled(self, people: int, delta: float, between: tuple[Any, Any] | None = None) -> Shuffled:
+        """Bound the central epsilon if nobody knows which report is whose.
+
+        It takes trust in whoever shuffles: they see each report with its sender. Nobody else may learn the order.
+
+        Parameters
+        ----------
+        people
+            How many people send one report each.
+        delta
+            Failure probability of the central promise, such as 1e-6.
+        between
+            Two values that are compared. Optional. Default: the two that are easiest to distinguish.
+
+        >>> from confide import Categories, RandomizedResponse
+        >>> colours = RandomizedResponse(Categories([f"colour {number}" for number in range(10)]), epsilon=4.0)
+        >>> print(colours.shuffled(100_000, delta=1e-6))
+        central epsilon 0.1099 (delta 1e-06) among 100,000 shuffled reports
+        """
+        promise = self.guarantee
+        widest = promise.epsilon if isinstance(promise, LocalDP) else float(promise.bounds(self.alphabet).max())
+        own = widest if between is None else promise.bound(*between)
+        known = shuffle_promise(people, delta, own, widest)
+        # All pairs of a thousand values take a few seconds.
+        if not self.has_channel or max(self.channel.shape) > 1_000:
+            return known
+        pair = None if between is None else tuple(self.alphabet.encode(list(between)).tolist())
+        found = shuffle_channel(people, delta, self.channel, own, pair)
+        return replace(found, upper=min(found.upper, known.upper))
 
     def at(self, epsilon: float) -> Mechanism:
         """Return the same mechanism with another epsilon.

@@ -12,7 +12,7 @@ from confide.channels.base import FloatArray
 from confide.check.answers import Fit, FitVerdict
 from confide.check.shapes import ShapeFit
 from confide.estimates.estimate import Estimate
-from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee
+from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_shuffled, explain_guarantee
 from confide.estimates.inference import Band, Interval, Windows, percent
 from confide.evidence.counts import Noise, Origin
 from confide.mechanisms.guarantees import LocalDP
@@ -435,6 +435,8 @@ def state_promise(survey: Survey, origin: Origin, files: int = 1) -> Section:
     parts += [Note(factor)] if is_bounded else []
     parts += [Note(" ".join(small))] if small else []
     parts += [Note(f"Repetition: {describe_repetition(survey, files).removesuffix('.')}.")] if is_bounded else []
+    people = int(origin.total)
+    parts += [f"If shuffled: {describe_shuffled(survey, people)}"] if survey.shuffler and people and files == 1 else []
     return Section("What each person was promised" if origin.is_secure else "What this survey promises", parts)
 
 

@@ -18,6 +18,7 @@ from confide.estimates.explanations import (
     describe_mechanism,
     describe_repetition,
     describe_report,
+    describe_shuffled,
     describe_value,
     explain_guarantee,
 )
@@ -58,6 +59,7 @@ def summarise_survey(survey: Survey) -> Summary:
         *(("" if place else "Fine print", one) for place, one in enumerate(mechanism.fine_print)),
         *([] if mechanism.lasting is None else [("Any number of them", str(mechanism.lasting))]),
         ("Repetition", describe_repetition(survey)),
+        *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
     ]
     if shape is not None:
         taken = f"Answers and intervals will assume that {shape.condition}; reports hardly object if not."
@@ -99,6 +101,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "name": survey.name,
         "title": survey.title,
         "simulated": survey.simulated or None,
+        "shuffler": survey.shuffler or None,
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {
             "kind": mechanism.kind,
@@ -221,6 +224,8 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     guarantee = plan.mechanism.guarantee
     kind = "metric privacy" if isinstance(guarantee, MetricPrivacy) else "the survey's promise"
     kind = "local differential privacy" if isinstance(guarantee, LocalDP) else kind
+    shuffled = describe_shuffled(replace(survey, mechanism=plan.mechanism), plan.people) if survey.shuffler else ""
+    facts += [("If shuffled", shuffled)] if shuffled else []
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
         f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess, or from each "

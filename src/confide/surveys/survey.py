@@ -53,7 +53,7 @@ Builder = TypeVar("Builder")
 PERMANENT = "permanent"
 """In ``[limits]``: noise that each person's secret determines."""
 
-CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups")
+CONTENT_KEYS = ("shape", "simulated", "shuffler", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 
@@ -224,6 +224,9 @@ class Survey(Shown):
     simulated
         Of a survey that made-up people answer, what they are drawn from, such as ``two humps``; empty of a real one.
         It is part of the fingerprint: their reports can be taken for those of people nowhere.
+    shuffler
+        Who mixes the reports before anybody else sees them, such as ``the hospital's IT``; empty where nobody does. It
+        is part of the fingerprint, for the central promise takes trust in them.
     """
 
     mechanism: Mechanism
@@ -235,10 +238,12 @@ class Survey(Shown):
     most_epsilon: float | None = None
     is_permanent: bool = False
     simulated: str = ""
+    shuffler: str = ""
 
     def __post_init__(self) -> None:
-        if self.simulated != "":
-            _text("simulated", self.simulated)
+        for name in ("simulated", "shuffler"):
+            if getattr(self, name) != "":
+                _text(name, getattr(self, name))
         require_kinds(Survey, vars(self))
         object.__setattr__(self, "groups", _check_groups(self.groups))
         if self.shape is not None:
@@ -291,7 +296,8 @@ class Survey(Shown):
         most += ", with permanent noise" if self.is_permanent else ""
         shape = "" if self.shape is None else f", declared {self.shape}"
         people = f", of people made up from {self.simulated}" if self.simulated else ""
-        return f"{self.mechanism!r}{most}{shape}{people}"
+        mixed = f", shuffled by {self.shuffler}" if self.shuffler else ""
+        return f"{self.mechanism!r}{most}{shape}{people}{mixed}"
 
     @property
     def needs_secret(self) -> bool:
@@ -350,7 +356,8 @@ class Survey(Shown):
         """
         lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
         lines += [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
-        lines += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
+        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
+        lines += [f"{name} = {toml_value(text)}" for name, text in texts.items() if text]
         tables = self._declarations().items()
         return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
 
@@ -430,7 +437,8 @@ class Survey(Shown):
     def _content(self) -> dict[str, Any]:
         """What the fingerprint is of: all but what the survey is called."""
         declared: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
-        declared |= {"simulated": self.simulated} if self.simulated else {}
+        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
+        declared |= {name: text for name, text in texts.items() if text}
         return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
@@ -509,7 +517,7 @@ def build_survey(document: dict[str, Any]) -> Survey:
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     settings: dict[str, Any] = {
-        key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document
+        key: _text(key, document[key]) for key in ("name", "title", "simulated", "shuffler") if key in document
     }
     if "limits" in document:
         limits = _table(document, "limits", "the survey")
