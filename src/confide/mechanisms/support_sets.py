@@ -181,6 +181,9 @@ class SubsetSelection(BitReports):
 MOST_SEEDS = PRIME * (PRIME - 1)
 """Number of hashes: of multipliers but 0, times shifts."""
 
+MOST_POOLED = 2**20
+"""Most seeds of a pool; with more, free seeds serve as well."""
+
 MOST_BUCKETS = 1024
 """Most buckets of a hash: with more, a seed and its bucket would not fit a 64-bit number."""
 
@@ -240,10 +243,10 @@ class LocalHashing(LocalMechanism):
             raise InvalidParameterError(f"buckets must be at most {MOST_BUCKETS:,}; got {self.buckets:,}.")
         if self.seeds is not None:
             check_count("seeds", self.seeds, least=2)
-            if self.seeds > MOST_SEEDS:
+            if self.seeds > MOST_POOLED:
                 raise InvalidParameterError(
-                    f"A pool has at most {MOST_SEEDS:,} seeds; got {self.seeds:,}. Leave seeds out for a fresh one for "
-                    f"each person."
+                    f"A pool has at most {MOST_POOLED:,} seeds; got {self.seeds:,}. Leave seeds out for a fresh one "
+                    f"for each person."
                 )
 
     @property
