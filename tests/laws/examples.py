@@ -83,7 +83,8 @@ def _set_bit_if_any(words: Array) -> Array:
 
 def _hashed(pairs: Array) -> Array:
     """Return the one value that the pool of `FAITHFUL_HASHING` puts into the reported bucket."""
-    return FAITHFUL_HASHING.channel.dense()[:, pairs[:, 0] * 1024 + pairs[:, 1]].argmax(axis=0)
+    likeliest: Array = FAITHFUL_HASHING.channel.dense()[:, pairs[:, 0] * 1024 + pairs[:, 1]].argmax(axis=0)
+    return likeliest
 
 
 @dataclass(frozen=True)

@@ -105,11 +105,7 @@ def check_supports(mechanism: cf.Mechanism, rows: list[Sequence[int]], supports:
     held = np.array([supports.holds(reports, np.full(possible.size, value)) for value in range(len(rows))])
     for value, row in enumerate(rows):
         weights = np.array(row, dtype=object)[possible]
-        inside, outside = (
-            ({one for one, is_in in zip(weights, held[value], strict=True) if is_in is side} for side in ())
-            if False
-            else (set(np.array(weights, dtype=object)[held[value] == side]) for side in (True, False))
-        )
+        inside, outside = (set(weights[held[value] == side]) for side in (True, False))
         assert Fraction(outside.pop(), inside.pop()) == supports.ratio
         assert not inside | outside
         for other in range(len(rows)):
