@@ -18,6 +18,7 @@ from confide.mechanisms.planar_noise import (
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.square_wave import SquareWave
+from confide.mechanisms.support_sets import LocalHashing, SubsetSelection
 from confide.values.base import Kinds
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(
@@ -25,7 +26,7 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, OptimizedUnary, Unary, SquareWave),
+            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary, SquareWave),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
             *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
@@ -43,6 +44,7 @@ __all__ = [
     "Geometric",
     "Laplace",
     "LatticeNoise",
+    "LocalHashing",
     "Mechanism",
     "OptimizedUnary",
     "PlanarGeometric",
@@ -54,6 +56,7 @@ __all__ = [
     "Rappor",
     "Remapped",
     "SquareWave",
+    "SubsetSelection",
     "Taxicab",
     "TruncatedGeometric",
     "TruncatedLaplace",

@@ -415,12 +415,15 @@ class BitVectors(Alphabet):
     >>> vectors = BitVectors(3)
     >>> vectors.pack(np.array([[True, False, True]]))
     array([5])
+
+    With `ones`, only vectors with this number of set bits.
     """
 
     WORD_BITS: ClassVar[int] = 63
     LISTED_BITS: ClassVar[int] = 16  # 65,536 vectors times 16 values are a matrix of 8 MB; each further bit doubles it
 
     length: int
+    ones: int | None = None
 
     def __post_init__(self) -> None:
         check_count("length", self.length, 1)
@@ -467,6 +470,8 @@ class BitVectors(Alphabet):
             [2 ** min(self.WORD_BITS, self.length - start) - 1 for start in range(0, self.length, self.WORD_BITS)]
         )
         within: NDArray[np.bool_] = np.all((words >= 0) & (words <= largest), axis=1)
+        if self.ones is not None:
+            within[within] = self.unpack(words[within]).sum(axis=1) == self.ones
         return within
 
     def locate(self, values: Values) -> Indices:
