@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -250,6 +251,53 @@ def splitmix(place: int) -> int:
     number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 % whole
     number = (number ^ number >> 27) * 0x94D049BB133111EB % whole
     return number ^ number >> 31
+
+
+def hadamard_response(task: Task, value: Value, tape: Tape) -> Value:
+    values, blocks = values_of(task.alphabet), task.mechanism["blocks"]
+    width = next(2**bits for bits in range(1, 60) if blocks * (2**bits - 1) >= len(values))
+    block, row = divmod(values.index(value), width - 1)
+    row += 1
+
+    def column(number: int, odd: int) -> int:
+        """Insert a bit where the lowest one of the row stands, of the two the one with the parity."""
+        place = (row & -row).bit_length() - 1
+        digits = f"{number:060b}"
+        both = [int(f"{digits[: 60 - place]}{bit}{digits[60 - place :]}", 2) for bit in "01"]
+        return next(one for one in both if (one & row).bit_count() % 2 == odd)
+
+    ratio, half = ratio_above(task.epsilon), width // 2
+    others = blocks * width - half
+    weights = [half * ratio.denominator, others * ratio.numerator]
+    is_far, near, other = choose(weights, tape), below(half, tape), below(others, tape)
+    if not is_far:
+        return block * width + column(near, 0)
+    if other < half:
+        return block * width + column(other, 1)
+    return ((block + 1) * width + other - half) % (blocks * width)
+
+
+def projective_geometry(task: Task, value: Value, tape: Tape) -> Value:
+    order, recurrence = task.mechanism["order"], task.mechanism["recurrence"]
+    count = sum(order**power for power in range(len(recurrence)))
+    places = _zeros(order, tuple(recurrence), count)
+    ratio, own = ratio_above(task.epsilon), values_of(task.alphabet).index(value)
+    weights = [len(places) * ratio.denominator, (count - len(places)) * ratio.numerator]
+    is_far, near, other = choose(weights, tape), below(len(places), tape), below(count - len(places), tape)
+    if is_far:
+        held = set(places)
+        return (own + [place for place in range(count) if place not in held][other]) % count
+    return (own + places[near]) % count
+
+
+@cache
+def _zeros(order: int, recurrence: tuple[int, ...], count: int) -> list[int]:
+    """Return where the sequence is zero."""
+    sequence = [0] * (len(recurrence) - 1) + [1]
+    while len(sequence) < count:
+        recent = sequence[-len(recurrence) :]
+        sequence.append(sum(one * other for one, other in zip(recurrence, recent, strict=True)) % order)
+    return [place for place in range(count) if sequence[place] == 0]
 
 
 def unary(task: Task, value: Value, tape: Tape) -> str:
@@ -512,6 +560,8 @@ KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
     "local-hashing": local_hashing,
     "unary": unary,
     "square-wave": square_wave,
+    "hadamard-response": hadamard_response,
+    "projective-geometry": projective_geometry,
     "truncated-geometric": on_line(geometric_weights, lambda rate, tape: two_sided(ratio_above(rate), tape)),
     "geometric": geometric,
     "truncated-laplace": on_line(laplace_weights, lambda rate, tape: laplace_steps(ratio_above(rate / 2), tape)),

@@ -83,6 +83,20 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.SquareWave(cf.Integers(0, 70_000), 2.0),
         *(cf.SquareWave(cf.Integers(-3, 9), 1.0, width=width) for width in (0, 5, 12)),
     ],
+    "hadamard-response": [
+        *(cf.HadamardResponse(one, 2.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.HadamardResponse(WORDS, epsilon) for epsilon in (1e-9, 0.3, 20.0, 100.0)),
+        *(cf.HadamardResponse(MANY, 1.0, blocks=blocks) for blocks in (1, 16, 128)),
+        cf.HadamardResponse(cf.Integers(0, 70_000), 4.0),
+        cf.HadamardResponse(cf.Integers(0, 2**28 - 1), 6.0),
+    ],
+    "projective-geometry": [
+        *(cf.ProjectiveGeometryResponse(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.ProjectiveGeometryResponse(WORDS, epsilon) for epsilon in (1e-9, 2.0, 100.0)),
+        *(cf.ProjectiveGeometryResponse(MANY, 2.0, order=order) for order in (2, 5, 83)),
+        cf.ProjectiveGeometryResponse(MANY, 2.0, order=5, recurrence=(2, 0, 3, 2)),
+        cf.ProjectiveGeometryResponse(cf.Integers(0, 2500), 4.0),
+    ],
     "unary": [
         *(
             cf.Unary(WORDS, keep=keep, flip=flip)

@@ -28,6 +28,7 @@ from confide import (
     FromMatrix,
     Geometric,
     Grid,
+    HadamardResponse,
     Hours,
     Integers,
     Inversion,
@@ -39,6 +40,7 @@ from confide import (
     PlanarGeometric,
     PlanarLaplace,
     Product,
+    ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
     Remapped,
@@ -85,6 +87,11 @@ def _hashed(pairs: Array) -> Array:
     """Return the one value that the pool of `FAITHFUL_HASHING` puts into the reported bucket."""
     likeliest: Array = FAITHFUL_HASHING.channel.dense()[:, pairs[:, 0] * 1024 + pairs[:, 1]].argmax(axis=0)
     return likeliest
+
+
+def _block(reports: Array) -> Array:
+    """Return the number of the block, where blocks are as wide as two reports and have one value each."""
+    return reports // 2
 
 
 @dataclass(frozen=True)
@@ -190,6 +197,18 @@ def _square_waves(draw: st.DrawFn) -> Mechanism:
     alphabet = draw(st.sampled_from([Integers(3, 2 + size), Circle(max(size, 3))]))
     most = (alphabet.size - 2) // 2 if isinstance(alphabet, Circle) else size - 1
     return SquareWave(alphabet, draw(epsilons), draw(st.none() | st.integers(0, most)))
+
+
+@st.composite
+def _hadamard_responses(draw: st.DrawFn) -> Mechanism:
+    alphabet = Integers(0, draw(st.integers(1, 11)))
+    return HadamardResponse(alphabet, draw(epsilons), draw(st.sampled_from([None, 1, 2])))
+
+
+@st.composite
+def _projective_geometries(draw: st.DrawFn) -> Mechanism:
+    alphabet = Integers(0, draw(st.integers(1, 11)))
+    return ProjectiveGeometryResponse(alphabet, draw(epsilons), draw(st.sampled_from([None, 2, 3])))
 
 
 @st.composite
@@ -526,6 +545,48 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: Unary(Integers(0, 7), 1 / (1 + math.exp(-epsilon / 2)), 0.5), 3.0),
         ),
         read=_set_bit,
+    ),
+    "hadamard-response": Family(
+        examples=(
+            HadamardResponse(Integers(0, 1), 1.0),
+            HadamardResponse(COLOURS, 0.5),
+            HadamardResponse(Integers(5, 11), 2.0),
+            HadamardResponse(Integers(0, 21), 2.0, blocks=1),
+            HadamardResponse(Integers(0, 21), 1.5, blocks=8),
+            HadamardResponse(Attributes(first=Integers(0, 3), second=COLOURS), 2.0),
+            HadamardResponse(Integers(0, 9), 1e-9),
+            HadamardResponse(Integers(0, 9), 100.0),
+            HadamardResponse(Integers(0, 299), 3.0),
+        ),
+        strategy=_hadamard_responses(),
+        faithful=HadamardResponse(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: HadamardResponse(COLOURS, epsilon, 1), 1.0),
+            off(lambda epsilon: HadamardResponse(Integers(0, 9), epsilon, 4), 2.0),
+            off(lambda epsilon: HadamardResponse(Integers(0, 19), epsilon, 2), 1.0),
+        ),
+        read=_block,
+    ),
+    "projective-geometry": Family(
+        examples=(
+            ProjectiveGeometryResponse(Integers(0, 1), 1.0),
+            ProjectiveGeometryResponse(COLOURS, 0.5),
+            ProjectiveGeometryResponse(Integers(5, 11), 0.5),
+            ProjectiveGeometryResponse(Integers(0, 21), 1.0),
+            ProjectiveGeometryResponse(Integers(0, 21), 2.0, order=2),
+            ProjectiveGeometryResponse(Integers(0, 21), 2.0, order=5, recurrence=(1, 4, 3)),
+            ProjectiveGeometryResponse(Attributes(first=Integers(0, 3), second=COLOURS), 1.0),
+            ProjectiveGeometryResponse(Integers(0, 9), 1e-9),
+            ProjectiveGeometryResponse(Integers(0, 9), 100.0),
+            ProjectiveGeometryResponse(Integers(0, 299), 3.0),
+        ),
+        strategy=_projective_geometries(),
+        faithful=ProjectiveGeometryResponse(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: ProjectiveGeometryResponse(COLOURS, epsilon, 2), 1.0),
+            off(lambda epsilon: ProjectiveGeometryResponse(Integers(0, 9), epsilon, 3), 1.0),
+            off(lambda epsilon: ProjectiveGeometryResponse(Integers(0, 19), epsilon, 2), 1.0),
+        ),
     ),
     "truncated-geometric": Family(
         examples=(

@@ -174,6 +174,88 @@ function encodingEpsilon(keep: Fraction, flip: Fraction): number {
   return logAbove(toDouble(fraction(keep.n * (flip.d - flip.n), flip.n * (keep.d - keep.n))));
 }
 
+/** The first `reach` outputs, as numbered from a value, are 1 / ratio times as likely as each of the others. */
+function nearOrFar(
+  { alphabet }: Parts,
+  epsilon: number,
+  reach: number,
+  reports: Alphabet,
+  output: (index: number, number: number) => number,
+): Mechanism {
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const others = reports.size - reach;
+  const isFar = drawingFrom(() => [BigInt(reach) * d, BigInt(others) * n]);
+  const draw = (index: number, bits: Bits): number => {
+    const far = isFar(bits);
+    const [near, other] = [below(reach, bits), below(others, bits)]; // both, so that time does not tell which
+    return output(index, far ? reach + other : near);
+  };
+  const weights = (index: number): bigint[] => {
+    const row = listOf(reports.size, () => n);
+    for (let number = 0; number < reach; number++) row[output(index, number)] = d;
+    return row;
+  };
+  return { ...finite(alphabet, local(epsilon), draw, reports), weights };
+}
+
+/** Whether the number of set bits is odd. */
+function parity(number: number): boolean {
+  for (let shift = 16; shift; shift >>= 1) number ^= number >> shift;
+  return (number & 1) === 1;
+}
+
+/** Near are the outputs of the value's block that have an even number of bits in common with its row. */
+function hadamardResponse(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, 2 ** 28);
+  const epsilon = epsilonIn(parts);
+  const blocks = table.whole("blocks", 1);
+  if (!(blocks < 2 * alphabet.size) || blocks & (blocks - 1)) table.bad("blocks");
+  const width = 2 ** bitLength(Math.ceil(alphabet.size / blocks));
+  const half = width / 2;
+  return nearOrFar(parts, epsilon, half, lineOf({ low: 0, high: blocks * width - 1 }), (index, number) => {
+    const row = (index % (width - 1)) + 1;
+    const beyond = Math.floor(number / width);
+    let column = number % width;
+    if (!beyond) {
+      const lowest = row & -row; // the bit of the column that settles the parity; the others are those of the number
+      const low = number % half & (lowest - 1);
+      column = 2 * ((number % half) - low) + low;
+      if (parity(column & row) !== number >= half) column += lowest;
+    }
+    return ((Math.floor(index / (width - 1)) + beyond) % blocks) * width + column;
+  });
+}
+
+/** Points up to which a geometry is listed. */
+const MOST_POINTS = 2 ** 20;
+
+/** Near are the outputs a place of the difference set after the value: where a sequence with a recurrence is zero. */
+function projectiveGeometry(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, MOST_POINTS - 1);
+  const epsilon = epsilonIn(parts);
+  const order = table.whole("order", 2);
+  if (order >= MOST_POINTS) table.bad("order");
+  for (let divisor = 2; divisor * divisor <= order; divisor++) if (order % divisor === 0) table.bad("order");
+  const factors = table.list<number>("recurrence", (one) => isCount(one) && (one as number) < order);
+  const count = factors.slice(1).reduce((points) => points * order + 1, 1);
+  if (factors.length < 2 || !factors[0] || count < alphabet.size || !(count <= MOST_POINTS)) table.bad("recurrence");
+  const zeros = factors.length - 1; // as many begin the sequence, and begin it anew after all points, not before
+  const sequence = new Int32Array(count + factors.length);
+  sequence[zeros] = 1;
+  for (let next = zeros + 1, run = 0; next < sequence.length; next++) {
+    sequence[next] = factors.reduce((sum, one, at) => sum + one * sequence[next - zeros - 1 + at], 0) % order;
+    run = sequence[next] ? 0 : run + 1;
+    if ((run === zeros) !== (next === count + zeros - 1)) table.bad("recurrence");
+  }
+  const isZero = (place: number): boolean => !sequence[place];
+  const inside = listOf(count, Number).filter(isZero);
+  const places = [...inside, ...listOf(count, Number).filter((place) => !isZero(place))];
+  const reports = lineOf({ low: 0, high: count - 1 });
+  return nearOrFar(parts, epsilon, inside.length, reports, (index, number) => (index + places[number]) % count);
+}
+
 /** One bit for each value: set with probability `keep` for the value itself, `flip` for any other. */
 function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fraction): Mechanism {
   // Under a symmetric pair the same toss serves a bit that is set: it is kept unless it is flipped.
@@ -315,19 +397,8 @@ function squareWave(parts: Parts): Mechanism {
   const reach = 2 * width + 1;
   if (isCircle ? reach >= alphabet.size : width >= alphabet.size) table.bad("width");
   const reports = isCircle ? alphabet : lineOf({ low: low - width, high: high + width, unit: alphabet.unit });
-  const { n, d } = ratioAbove(ofDouble(epsilon));
-  const { size } = reports;
-  const isFar = drawingFrom(() => [BigInt(reach) * d, BigInt(size - reach) * n]);
-  const start = (index: number): number => (isCircle ? index - width + size : index);
-  const draw = (index: number, bits: Bits): number => {
-    const far = isFar(bits);
-    const [inside, outside] = [below(reach, bits), below(size - reach, bits)]; // both, so that time does not tell which
-    return (start(index) + (far ? reach + outside : inside)) % size;
-  };
-  return {
-    ...finite(alphabet, local(epsilon), draw, reports),
-    weights: (index) => listOf(size, (z) => ((z - start(index) + 2 * size) % size < reach ? d : n)),
-  };
+  const start = (index: number): number => (isCircle ? index - width + alphabet.size : index);
+  return nearOrFar(parts, epsilon, reach, reports, (index, number) => (start(index) + number) % reports.size);
 }
 
 /** The step of the coarsest lattice that holds positions, and where they lie on it. */
@@ -787,6 +858,8 @@ const KINDS: Record<string, (parts: Parts) => Mechanism> = {
   "local-hashing": localHashing,
   unary,
   "square-wave": squareWave,
+  "hadamard-response": hadamardResponse,
+  "projective-geometry": projectiveGeometry,
   "truncated-geometric": (parts) => truncatedLine(parts, false),
   geometric: (parts) => unboundedLine(parts, 1),
   "truncated-laplace": (parts) => truncatedLine(parts, true),

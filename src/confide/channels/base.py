@@ -6,7 +6,7 @@ These are a stored matrix and k-RR in O(k).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -244,6 +244,14 @@ class Channel(ABC):
         """Probabilities of the value itself and of each other one.
 
         `None` unless they are the same for all values. If they are, the maximum of the likelihood has a closed form.
+        """
+        return None
+
+    @property
+    def squares(self) -> Callable[[FloatArray], FloatArray] | None:
+        """Pull with squared entries: a weight per output to the sum of M_xz^2 w_z.
+
+        It gives the curvature of the likelihood in each value. `None` without a closed form.
         """
         return None
 

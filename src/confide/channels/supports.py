@@ -18,6 +18,7 @@ through its bit x (paper, lemma probrappor, for RAPPOR). So a column of the chan
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -105,6 +106,14 @@ class SupportChannel(Channel):
         supported = self.sums_over_reports(frequencies)
         total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
         return (supported - float(self.flip) * total) / float(self.keep - self.flip)
+
+    @property
+    def squares(self) -> Callable[[FloatArray], FloatArray]:
+        # Squared entries are two numbers too: 1 and (1 + lift)^2, times outside^2.
+        more = self.lift * (self.lift + 2)
+        return lambda weights: (
+            self.outside**2 * (weights.sum(axis=-1, keepdims=True) + more * self.sums_over_reports(weights))
+        )
 
     def select(self, values: Indices) -> FloatArray:
         return self.block(values, slice(None))

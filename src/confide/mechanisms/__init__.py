@@ -6,6 +6,7 @@ Add one of your own with ``confide.register``.
 from confide.mechanisms.base import Bound, Facts, LatticeNoise, Mechanism, Premise, Proof, truncated
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.finite import Exponential, FromMatrix
+from confide.mechanisms.hadamard_response import HadamardResponse
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
 from confide.mechanisms.planar_noise import (
     PlanarGeometric,
@@ -15,6 +16,7 @@ from confide.mechanisms.planar_noise import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
+from confide.mechanisms.projective_geometry import ProjectiveGeometryResponse
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.square_wave import SquareWave
@@ -27,6 +29,7 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
         one.kind: one
         for one in (
             *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary, SquareWave),
+            *(HadamardResponse, ProjectiveGeometryResponse),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
             *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
@@ -42,6 +45,7 @@ __all__ = [
     "Facts",
     "FromMatrix",
     "Geometric",
+    "HadamardResponse",
     "Laplace",
     "LatticeNoise",
     "LocalHashing",
@@ -51,6 +55,7 @@ __all__ = [
     "PlanarLaplace",
     "Premise",
     "Product",
+    "ProjectiveGeometryResponse",
     "Proof",
     "RandomizedResponse",
     "Rappor",

@@ -26,8 +26,8 @@ from confide.solve.support_newton import (
     Clock,
     Found,
     Progress,
-    StationaryPlane,
     curvature_of,
+    diagonal_of,
     longest_step,
     newton_cg,
     overlap,
@@ -91,13 +91,15 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
             yield solve_where_reported
         yield follow_path
         return
-    is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and overlap(channel) < LITTLE_OVERLAP
-    if is_sharp and StationaryPlane.of(channel) is not None:
+    is_large = channel.shape[0] > MOST_FIRST_ATOMS
+    # Sets of values are no near copies of each other, however weak each report.
+    is_sharp = is_large and (channel.squares is not None or overlap(channel) < LITTLE_OVERLAP)
+    if is_sharp and diagonal_of(channel) is not None:
         yield newton_cg
     yield support_newton
     if can_follow_path(evidence):
         yield follow_path
-    if not is_sharp and StationaryPlane.of(channel) is not None:
+    if not is_sharp and diagonal_of(channel) is not None:
         yield newton_cg
 
 
