@@ -72,6 +72,11 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.SquareWave(cf.Integers(0, 70_000), 2.0),
         *(cf.SquareWave(cf.Integers(-3, 9), 1.0, width=width) for width in (0, 5, 12)),
     ],
+    "one-bit-mean": [
+        *(cf.OneBitMean(one, 1.0) for one in (AGES, BELOW_ZERO, SCALE, TIMES, DAYS, UNEVEN, FAR, HUGE)),
+        *(cf.OneBitMean(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 4.0, 100.0)),
+        cf.OneBitMean(cf.Integers(3, 4), 1.0),
+    ],
     "unary": [
         *(
             cf.Unary(WORDS, keep=keep, flip=flip)
@@ -170,6 +175,7 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.TwoRounds(
             cf.Product(age=TGeo(AGES, 0.2), sex=RR(TWO, 1.0)), cf.Product(age=TGeo(AGES, 0.1), sex=RR(TWO, 0.5))
         ),
+        cf.TwoRounds(cf.OneBitMean(AGES, 2.0), RR(cf.Integers(0, 1), 1.0)),
     ],
     "remapped": [
         cf.Remapped(RR(cf.Categories(["a", "b", "c"]), 1.0), cf.Categories(["x", "y"]), (0, 1, 1)),

@@ -7,6 +7,7 @@ from confide.mechanisms.base import Bound, Facts, LatticeNoise, Mechanism, Premi
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.finite import Exponential, FromMatrix
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
+from confide.mechanisms.one_bit import OneBitMean
 from confide.mechanisms.planar_noise import (
     PlanarGeometric,
     PlanarLaplace,
@@ -25,7 +26,7 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, OptimizedUnary, Unary, SquareWave),
+            *(RandomizedResponse, Rappor, OptimizedUnary, Unary, SquareWave, OneBitMean),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
             *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
@@ -44,6 +45,7 @@ __all__ = [
     "Laplace",
     "LatticeNoise",
     "Mechanism",
+    "OneBitMean",
     "OptimizedUnary",
     "PlanarGeometric",
     "PlanarLaplace",
