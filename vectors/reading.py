@@ -300,6 +300,14 @@ def _zeros(order: int, recurrence: tuple[int, ...], count: int) -> list[int]:
     return [place for place in range(count) if sequence[place] == 0]
 
 
+def one_bit_mean(task: Task, value: int, tape: Tape) -> int:
+    line, ratio = line_of(task.alphabet), ratio_above(task.epsilon)
+    assert line is not None
+    places = lattice_of(line.positions)[1] if line.positions else range(line.size)
+    is_turned = choose([ratio.denominator, ratio.numerator], tape)
+    return int(below(places[-1], tape) < places[value - line.low]) ^ is_turned
+
+
 def unary(task: Task, value: Value, tape: Tape) -> str:
     return blur_bits(task, [one == value for one in values_of(task.alphabet)], tape)
 
@@ -345,6 +353,8 @@ def alphabet_of_reports(task: Task) -> Json:
         named = zip(task.alphabet["names"], task.alphabet["alphabets"], strict=True)
         parts = [alphabet_of_reports(task.inner(name, alphabet)) for name, alphabet in named]
         return {"kind": "attributes", "names": task.alphabet["names"], "alphabets": parts}
+    if kind == "one-bit-mean":
+        return {"kind": "integers", "low": 0, "high": 1}
     if kind == "matrix" and "outputs" not in task.mechanism:
         rows, columns = len(task.mechanism["matrix"]), len(task.mechanism["matrix"][0])
         return task.alphabet if rows == columns else {"kind": "integers", "low": 0, "high": columns - 1}
@@ -562,6 +572,7 @@ KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
     "square-wave": square_wave,
     "hadamard-response": hadamard_response,
     "projective-geometry": projective_geometry,
+    "one-bit-mean": one_bit_mean,
     "truncated-geometric": on_line(geometric_weights, lambda rate, tape: two_sided(ratio_above(rate), tape)),
     "geometric": geometric,
     "truncated-laplace": on_line(laplace_weights, lambda rate, tape: laplace_steps(ratio_above(rate / 2), tape)),

@@ -97,6 +97,11 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.ProjectiveGeometryResponse(MANY, 2.0, order=5, recurrence=(2, 0, 3, 2)),
         cf.ProjectiveGeometryResponse(cf.Integers(0, 2500), 4.0),
     ],
+    "one-bit-mean": [
+        *(cf.OneBitMean(one, 1.0) for one in (AGES, BELOW_ZERO, SCALE, TIMES, DAYS, UNEVEN, FAR, HUGE)),
+        *(cf.OneBitMean(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 4.0, 100.0)),
+        cf.OneBitMean(cf.Integers(3, 4), 1.0),
+    ],
     "unary": [
         *(
             cf.Unary(WORDS, keep=keep, flip=flip)
@@ -195,6 +200,7 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.TwoRounds(
             cf.Product(age=TGeo(AGES, 0.2), sex=RR(TWO, 1.0)), cf.Product(age=TGeo(AGES, 0.1), sex=RR(TWO, 0.5))
         ),
+        cf.TwoRounds(cf.OneBitMean(AGES, 2.0), RR(cf.Integers(0, 1), 1.0)),
     ],
     "remapped": [
         cf.Remapped(RR(cf.Categories(["a", "b", "c"]), 1.0), cf.Categories(["x", "y"]), (0, 1, 1)),

@@ -36,6 +36,7 @@ from confide import (
     LocalHashing,
     Mechanism,
     Method,
+    OneBitMean,
     OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
@@ -209,6 +210,11 @@ def _hadamard_responses(draw: st.DrawFn) -> Mechanism:
 def _projective_geometries(draw: st.DrawFn) -> Mechanism:
     alphabet = Integers(0, draw(st.integers(1, 11)))
     return ProjectiveGeometryResponse(alphabet, draw(epsilons), draw(st.sampled_from([None, 2, 3])))
+
+
+@st.composite
+def _one_bit_means(draw: st.DrawFn) -> Mechanism:
+    return OneBitMean(draw(st.one_of(_lines(), _bins())), draw(epsilons))
 
 
 @st.composite
@@ -528,6 +534,25 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: SquareWave(Integers(0, 11), epsilon, 2), 1.0),
             off(lambda epsilon: SquareWave(Hours(), epsilon, 3), 2.0),
             off(lambda epsilon: SquareWave(Integers(0, 999), epsilon, 50), 3.0),
+        ),
+    ),
+    "one-bit-mean": Family(
+        examples=(
+            OneBitMean(Integers(0, 1), 1.0),
+            OneBitMean(Integers(0, 99, unit="year"), 1.0),
+            OneBitMean(Integers(-20, 20, spacing=0.1), 0.5),
+            OneBitMean(Integers(0, 9), 1e-9),
+            OneBitMean(Integers(0, 9), 100.0),
+            OneBitMean(SALARIES, 1.0),
+            OneBitMean(SCATTERED, 2.0),
+            OneBitMean(Scale(["bad", "fair", "good"]), 1.0),
+        ),
+        strategy=_one_bit_means(),
+        faithful=OneBitMean(Integers(0, 1), 100.0),
+        sampled=(
+            off(lambda epsilon: OneBitMean(Integers(0, 1), epsilon), 1.0),
+            off(lambda epsilon: OneBitMean(SALARIES, epsilon), 2.0),
+            off(lambda epsilon: OneBitMean(Integers(0, 999), epsilon), 2.0),
         ),
     ),
     "unary": Family(

@@ -401,6 +401,31 @@ function squareWave(parts: Parts): Mechanism {
   return nearOrFar(parts, epsilon, reach, reports, (index, number) => (start(index) + number) % reports.size);
 }
 
+/** One bit, linear in the value: it is rounded to an end at random, and the end reported by randomized response. */
+function oneBitMean(parts: Parts): Mechanism {
+  const { table } = parts;
+  const alphabet = shaped<Line>(parts, "line");
+  requireFinite(parts);
+  const epsilon = epsilonIn(parts);
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const places = alphabet.positions && latticeOf(alphabet.positions).places;
+  const place = (index: number): bigint => (places ? places[index] : BigInt(index));
+  const steps = place(alphabet.size - 1);
+  if (steps > Number.MAX_SAFE_INTEGER) table.bad("alphabet");
+  const turns = drawingFrom(() => [d, n]);
+  const draw = (index: number, bits: Bits): number => {
+    const isTurned = turns(bits);
+    return Number(below(Number(steps), bits) < Number(place(index))) ^ isTurned;
+  };
+  return {
+    ...finite(alphabet, local(epsilon), draw, lineOf({ low: 0, high: 1 })),
+    weights: (index) => {
+      const [above, beyond] = [place(index), steps - place(index)];
+      return [d * beyond + n * above, n * beyond + d * above];
+    },
+  };
+}
+
 /** The step of the coarsest lattice that holds positions, and where they lie on it. */
 function latticeOf(positions: readonly Fraction[]): { step: Fraction; places: bigint[] } {
   const gaps = positions.map((one) => minus(one, positions[0]));
@@ -860,6 +885,7 @@ const KINDS: Record<string, (parts: Parts) => Mechanism> = {
   "square-wave": squareWave,
   "hadamard-response": hadamardResponse,
   "projective-geometry": projectiveGeometry,
+  "one-bit-mean": oneBitMean,
   "truncated-geometric": (parts) => truncatedLine(parts, false),
   geometric: (parts) => unboundedLine(parts, 1),
   "truncated-laplace": (parts) => truncatedLine(parts, true),

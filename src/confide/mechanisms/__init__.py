@@ -8,6 +8,7 @@ from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.finite import Exponential, FromMatrix
 from confide.mechanisms.hadamard_response import HadamardResponse
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
+from confide.mechanisms.one_bit import OneBitMean
 from confide.mechanisms.planar_noise import (
     PlanarGeometric,
     PlanarLaplace,
@@ -28,7 +29,7 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary, SquareWave),
+            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary, SquareWave, OneBitMean),
             *(HadamardResponse, ProjectiveGeometryResponse),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
@@ -50,6 +51,7 @@ __all__ = [
     "LatticeNoise",
     "LocalHashing",
     "Mechanism",
+    "OneBitMean",
     "OptimizedUnary",
     "PlanarGeometric",
     "PlanarLaplace",

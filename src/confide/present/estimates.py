@@ -272,8 +272,7 @@ def _answer(found: Findings) -> tuple[Interval | None, str, list[tuple[str, str,
         first = answers[0]
         remarks = [f"{first.remark[:1].upper()}{first.remark[1:]}."] if first.remark else []
         if first.undetermined is not None:
-            low, high = first.undetermined
-            remarks.append(f"{low:.2%} to {high:.2%} explain the reports equally well.")
+            remarks.append(f"{say.state_undetermined(first)}.")
         return first, " ".join([say.state(first, name), *remarks]), say.state_all(answers, name, first)
     if not fullest:
         return None, _main_result(found.estimate, name), []

@@ -318,6 +318,12 @@ def state(answer: Interval, name: str) -> str:
     return f"About {now} {people} {told}." if people else f"{answer.question}: about {now} {told}."
 
 
+def state_undetermined(answer: Interval) -> str:
+    """Return which answers explain the reports equally well; of shares in percent."""
+    low, high = (f"{end:.2%}" if answer.is_share else f"{end:,.4g}" for end in answer.undetermined or (0, 0))
+    return f"{low} to {high} explain the reports equally well"
+
+
 def state_all(answers: Sequence[Interval], name: str, first: Interval | None) -> list[tuple[str, str, str]]:
     """Return the answers other than the first: question, answer, interval; the level where it is another one."""
     lines = []
@@ -328,8 +334,7 @@ def state_all(answers: Sequence[Interval], name: str, first: Interval | None) ->
         now, ends = texts(one)
         ends += "" if first is not None and confidence(one) == confidence(first) else f", {confidence(one)}"
         if one.undetermined is not None:
-            low, high = one.undetermined
-            ends += f"; {low:.2%} to {high:.2%} explain the reports equally well"
+            ends += f"; {state_undetermined(one)}"
         lines.append(
             (
                 question[:1].upper() + question[1:] if not one.is_share else question,

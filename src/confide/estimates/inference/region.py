@@ -150,12 +150,16 @@ class Region:
         if self.few_values is None:
             return math.inf
         found, channel = self.few_values.lowest(weights, errors, people), self.evidence.channel
-        if channel.line is None or channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2:
+        has_inverse = channel.line is not None and channel.shape[0] == channel.shape[1]
+        if not (has_inverse or channel.shape[1] == 2) or np.unique(weights).size <= 2:
             return found
         # The expected score of a report is the weight of its value. The ridge avoids an error for a singular matrix,
-        # which the check below finds.
+        # which the check below finds, as it finds a query that two reports do not answer.
         matrix = channel.dense()
-        scores = np.linalg.solve(matrix + RIDGE * np.eye(weights.size), weights)
+        if has_inverse:
+            scores = np.linalg.solve(matrix + RIDGE * np.eye(weights.size), weights)
+        else:
+            scores = np.linalg.lstsq(matrix, weights, rcond=None)[0]
         # Rows that do not sum to one were rescaled and are not probabilities.
         if not (np.allclose(matrix.sum(axis=1), 1.0) and np.allclose(matrix @ scores, weights)):
             return found
