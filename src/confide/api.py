@@ -96,7 +96,7 @@ if typing.TYPE_CHECKING:
     )
     from confide.estimates.diagnosis import diagnose
     from confide.mechanisms.audits import audit
-    from confide.plans import plan
+    from confide.plans import plan, rank
 
 __all__ = [
     "IBU",
@@ -187,6 +187,7 @@ __all__ = [
     "metrics",
     "parse_survey",
     "plan",
+    "rank",
     "read_areas",
     "read_metadata",
     "read_reports",
@@ -205,6 +206,7 @@ _LATER = {
     "diagnose": "estimates.diagnosis",
     "load_counts": "data.files",
     "plan": "plans",
+    "rank": "plans",
     "read_metadata": "data.files",
     "read_reports": "data.counting",
     "save_counts": "data.files",

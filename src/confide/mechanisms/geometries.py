@@ -2,7 +2,7 @@
 
 The points of PG(t - 1, q) are the nonzero vectors of t numbers modulo a prime q, up to a factor. Multiplying by a root
 x of a suitable polynomial takes each point to the next, through all K = (q^t - 1) / (q - 1) points and back to the
-first (Singer 1938). So point i is x^i, and hyperplane z holds the points z - d, modulo K, for d in one *difference set*.
+first (Singer 1938). So point i is x^i. Hyperplane z holds the points z - d, modulo K, for d in one *difference set*.
 
 All of this is in whole numbers, the same on every machine. The polynomial x^t = c_0 + c_1 x + ... + c_(t-1) x^(t-1) is
 given by its coefficients. A device needs no polynomials: the last coefficient of x^i is a sequence with the recurrence

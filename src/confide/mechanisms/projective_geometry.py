@@ -121,8 +121,8 @@ class ProjectiveGeometryResponse(NearOrFar):
 
     @property
     def facts(self) -> Facts:
-        # With s hyperplanes through a point and c < s through two, the Gram matrix of the rows is a positive multiple of
-        # the identity, plus a constant: positive definite.
+        # With s hyperplanes through a point and c < s through two, the Gram matrix of the rows is a positive multiple
+        # of the identity, plus a constant: positive definite.
         reason = "Any two points share equally many hyperplanes, fewer than pass through one."
         return Facts(
             is_positive=True, independence=Proof(reason, "Fisher's inequality"), log_smallest=self._log_smallest

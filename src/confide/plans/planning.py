@@ -17,6 +17,7 @@ from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
 from confide.plans.guesses import ALIKE, UNIFORM, Guess, as_guess, family_of
+from confide.plans.ranking import usual_mechanism
 from confide.plans.simulations import (
     FEWEST_REPEATS,
     Cache,
@@ -32,7 +33,6 @@ from confide.plans.simulations import (
     most_people,
     student,
     usual_cache,
-    usual_mechanism,
     within,
 )
 from confide.solve.methods import Method, Stacked

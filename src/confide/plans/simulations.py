@@ -31,15 +31,11 @@ from confide.evidence.shapes import Shape
 from confide.mechanisms import (
     MECHANISMS,
     Mechanism,
-    RandomizedResponse,
-    TruncatedGeometric,
-    TruncatedPlanarLaplace,
-    WrappedGeometric,
 )
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.guesses import Guess
 from confide.solve.methods import MLE, Method
-from confide.values import Alphabet, Grid, LineGeometry, RingGeometry, UnorderedGeometry
+from confide.values import Alphabet, Grid, UnorderedGeometry
 from confide.values.checks import MOST_PEOPLE
 from confide.values.distances import emd, has_emd, total_variation
 from confide.values.metrics import Discrete
@@ -235,22 +231,6 @@ def ignorance(measure: Measure, truth: FloatArray) -> float | None:
 
 MOST_DRAWN = 20_000_000
 """Most people times values in a search, if reports are drawn one by one."""
-
-
-def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
-    """Return the default mechanism for an alphabet.
-
-    >>> from confide import Integers
-    >>> usual_mechanism(Integers(0, 9), 0.5)
-    TruncatedGeometric(alphabet=Integers(0, 9), epsilon=0.5)
-    """
-    if isinstance(alphabet.geometry, LineGeometry):
-        return TruncatedGeometric(alphabet, epsilon)
-    if alphabet.grid is not None:
-        return TruncatedPlanarLaplace(alphabet.grid, epsilon)
-    if isinstance(alphabet.geometry, RingGeometry):
-        return WrappedGeometric(alphabet, epsilon)
-    return RandomizedResponse(alphabet, epsilon)
 
 
 def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:

@@ -28,6 +28,7 @@ from confide.mechanisms.audits import Audit
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import records as words_of
 from confide.plans.planning import Plan
+from confide.plans.ranking import Ranking
 from confide.plans.simulations import Prediction, QueryWidth, promise
 from confide.present import summary as say
 from confide.present.figures import draw_tradeoff
@@ -247,6 +248,18 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
             _tradeoff(plan),
         ],
         origin=say.come_from(made, replace(survey, mechanism=plan.mechanism)),
+    )
+
+
+def summarise_ranking(survey: Survey, ranking: Ranking) -> Summary:
+    """Return which mechanism does best at the survey's promise."""
+    rows = [[one.mechanism.kind, ranking.show(one), f"{one.bits:,}"] for one in ranking.candidates]
+    table = Listing(["mechanism", ranking.measure, "bits a report"], rows)
+    return Summary(
+        f"Which mechanism? {survey.title}",
+        [promise(ranking.best), f"{ranking.people:,} people"],
+        ranking.reason,
+        sections=[Section("Mechanisms with the same promise", [table])],
     )
 
 

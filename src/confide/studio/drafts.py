@@ -26,7 +26,8 @@ from confide.mechanisms.base import truncated
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
-from confide.plans.simulations import epsilon_bounds, most_people, suiting, usual_mechanism
+from confide.plans.ranking import usual_mechanism
+from confide.plans.simulations import epsilon_bounds, most_people, suiting
 from confide.solve.methods import METHODS
 from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files, toml_value
 from confide.theory.identification import largest_bound
