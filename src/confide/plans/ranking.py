@@ -34,9 +34,6 @@ Promise = Literal["local", "metric"]
 ALIKE = 1.05
 """Mechanisms whose errors differ by less than this factor are ranked by the size of a report."""
 
-SIMPLEST = list(MECHANISMS)
-"""Kinds in the order in which they are proposed if all else is alike."""
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -279,10 +276,14 @@ def _ordered(candidates: list[Candidate], alphabet: Alphabet, epsilon: float) ->
 
 
 def _by_error(left: list[Candidate]) -> Iterator[Candidate]:
-    """Give the best of what is left, again and again: of those nearly as good, the smallest report, then the simplest."""
+    """Give the best of what is left, again and again.
+
+    Of those nearly as good, it is the one with the smallest report, then the first in the list of all mechanisms.
+    """
+    simplest = list(MECHANISMS)
     while left:
         near = [one for one in left if one.error <= ALIKE * left[0].error]
-        chosen = min(near, key=lambda one: (one.bits, SIMPLEST.index(one.mechanism.kind)))
+        chosen = min(near, key=lambda one: (one.bits, simplest.index(one.mechanism.kind)))
         left = [one for one in left if one is not chosen]
         yield chosen
 
