@@ -65,6 +65,17 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         *(cf.OptimizedUnary(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
         *(cf.OptimizedUnary(WORDS, epsilon) for epsilon in (1e-9, 0.3, 20.0, 100.0)),
     ],
+    "subset-selection": [
+        *(cf.SubsetSelection(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.SubsetSelection(WORDS, epsilon) for epsilon in (1e-9, 20.0)),
+        cf.SubsetSelection(WORDS, 1.0, members=4),
+    ],
+    "local-hashing": [
+        *(cf.LocalHashing(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.LocalHashing(WORDS, epsilon) for epsilon in (1e-9, 20.0)),
+        cf.LocalHashing(cf.Integers(0, 70_000), 2.0, seeds=1000),
+        cf.LocalHashing(WORDS, 1.0, buckets=2, seeds=2**20),
+    ],
     "square-wave": [
         *(cf.SquareWave(one, 1.0) for one in (AGES, BELOW_ZERO, SCALE, TIMES, MONTHS, DAYS, EQUAL, UNEVEN)),
         *(cf.SquareWave(one, 0.5) for one in (HOURS, WEEKDAYS, CIRCLE, RING, LONG)),

@@ -33,6 +33,7 @@ from confide import (
     Integers,
     Inversion,
     Laplace,
+    LocalHashing,
     Mechanism,
     Method,
     OptimizedUnary,
@@ -47,6 +48,7 @@ from confide import (
     Smooth,
     SquareWave,
     Stacked,
+    SubsetSelection,
     Taxicab,
     TruncatedGeometric,
     TruncatedLaplace,
@@ -84,6 +86,12 @@ def _set_bit_if_any(words: Array) -> Array:
 def _block(reports: Array) -> Array:
     """Return the number of the block, where blocks are as wide as two reports and have one value each."""
     return reports // 2
+
+
+def _hashed(pairs: Array) -> Array:
+    """Return the one value that the pool of `FAITHFUL_HASHING` puts into the reported bucket."""
+    likeliest: Array = FAITHFUL_HASHING.channel.dense()[:, pairs[:, 0] * 1024 + pairs[:, 1]].argmax(axis=0)
+    return likeliest
 
 
 @dataclass(frozen=True)
@@ -206,6 +214,18 @@ def _projective_geometries(draw: st.DrawFn) -> Mechanism:
 @st.composite
 def _optimized_unaries(draw: st.DrawFn) -> Mechanism:
     return OptimizedUnary(Integers(0, draw(st.integers(1, 7))), draw(epsilons))
+
+
+@st.composite
+def _subset_selections(draw: st.DrawFn) -> Mechanism:
+    size = draw(st.integers(2, 8))
+    return SubsetSelection(Integers(0, size - 1), draw(epsilons), draw(st.none() | st.integers(1, size - 1)))
+
+
+@st.composite
+def _local_hashings(draw: st.DrawFn) -> Mechanism:
+    size, buckets = draw(st.integers(2, 12)), draw(st.none() | st.integers(2, 5))
+    return LocalHashing(Integers(0, size - 1), draw(st.floats(1e-3, 3.0)), buckets, draw(st.integers(2, 12)))
 
 
 @st.composite
@@ -398,6 +418,8 @@ def _unbounded_plane(kind: type[Taxicab] | type[PlanarGeometric] | type[PlanarLa
     )
 
 
+FAITHFUL_HASHING = LocalHashing(Integers(0, 9), 100.0, buckets=1024, seeds=2)
+
 FAMILIES: dict[str, Family] = {
     "randomized-response": Family(
         examples=(
@@ -451,6 +473,42 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: OptimizedUnary(Integers(0, 7), epsilon), 3.0),
         ),
         read=_set_bit_if_any,
+    ),
+    "subset-selection": Family(
+        examples=(
+            SubsetSelection(Categories(["yes", "no"]), 1.0),
+            SubsetSelection(Grid(2, 5), 0.5),
+            SubsetSelection(Integers(0, 63), 1.0),
+            SubsetSelection(Integers(0, 6), 1.0, 4),
+            SubsetSelection(Integers(0, 4), 1e-9),
+            SubsetSelection(Integers(0, 4), 100.0),
+        ),
+        strategy=_subset_selections(),
+        faithful=SubsetSelection(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: SubsetSelection(Categories(["a", "b", "c"]), epsilon, 1), 1.0),
+            off(lambda epsilon: SubsetSelection(Integers(0, 7), epsilon, 3), 1.0),
+        ),
+        read=_set_bit,
+    ),
+    "local-hashing": Family(
+        examples=(
+            LocalHashing(Categories(["yes", "no"]), 1.0, seeds=5),
+            LocalHashing(Grid(2, 5), 1.0, seeds=20),
+            LocalHashing(Integers(0, 99), 2.0, seeds=300),
+            LocalHashing(Integers(0, 9), 1.0, buckets=2, seeds=7),  # 8 columns for 10 values: not identifiable
+            LocalHashing(Integers(0, 4), 1e-9, seeds=10),
+            LocalHashing(Integers(0, 4), 30.0, seeds=3),
+            LocalHashing(Integers(0, 4), 1.0),
+            LocalHashing(Integers(0, 63), 3.0),
+        ),
+        strategy=_local_hashings(),
+        faithful=FAITHFUL_HASHING,
+        sampled=(
+            off(lambda epsilon: LocalHashing(Categories(["a", "b", "c"]), epsilon, 3, seeds=10), 1.0),
+            off(lambda epsilon: LocalHashing(Integers(0, 19), epsilon, 5, seeds=6), 2.0),
+        ),
+        read=_hashed,
     ),
     "square-wave": Family(
         examples=(

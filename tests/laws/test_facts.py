@@ -16,7 +16,7 @@ from tests.laws.examples import ALL_EXAMPLES, all_mechanisms, label
 from tests.theory.dense import matrix_of, some_reports
 
 import confide as cf
-from confide.mechanisms.base import Bound, Facts, Premise, Proof
+from confide.mechanisms.base import Bound, Facts, Premise, Proof, Supports
 from confide.mechanisms.finite import is_positive_definite
 from confide.theory.identification import consistency, inversion_error, is_positive, log_smallest
 from confide.theory.verdicts import Verdict
@@ -89,8 +89,29 @@ def check_by_weights(mechanism: cf.Mechanism, rows: list[Sequence[int]]) -> None
         # Logarithms of fractions of any size; the declared formula has epsilon where weights have its rounding.
         exact = math.log(least.numerator) - math.log(least.denominator)
         assert facts.log_smallest == pytest.approx(exact, rel=1e-9, abs=1e-9)
+    if facts.dependence is not None:
+        assert facts.independence is None
+        assert rank_modulo(rows) < len(rows)
     if facts.bits is not None:
         check_bits(mechanism, rows, *facts.bits)
+    if facts.supports is not None:
+        check_supports(mechanism, rows, facts.supports)
+
+
+def check_supports(mechanism: cf.Mechanism, rows: list[Sequence[int]], supports: Supports) -> None:
+    """Add up the weights of the reports whose sets have a value, another value, and both."""
+    possible = np.flatnonzero(np.array([any(column) for column in zip(*rows, strict=True)]))
+    reports = mechanism.report_alphabet.decode(possible)
+    held = np.array([supports.holds(reports, np.full(possible.size, value)) for value in range(len(rows))])
+    for value, row in enumerate(rows):
+        weights = np.array(row, dtype=object)[possible]
+        inside, outside = (set(weights[held[value] == side]) for side in (True, False))
+        assert Fraction(outside.pop(), inside.pop()) == supports.ratio
+        assert not inside | outside
+        for other in range(len(rows)):
+            both, alone = (Fraction(sum(weights[one]), sum(row)) for one in (held[value] & held[other], held[other]))
+            expected = (supports.keep, supports.keep) if other == value else (supports.both, supports.flip)
+            assert (both, alone) == expected
 
 
 def check_bits(mechanism: cf.Mechanism, rows: list[Sequence[int]], keep: Fraction, flip: Fraction) -> None:
@@ -111,7 +132,7 @@ def check_by_columns(mechanism: cf.Mechanism) -> None:
     matrix = matrix_of(mechanism, counts)
     if facts.is_positive and facts.decay is None:  # e^(-decay distance) is positive, and may underflow
         assert (matrix > 0).all()
-    if facts.independence is not None and not facts.bits:
+    if facts.independence is not None and not (facts.bits or facts.supports):
         values = cf.tally(mechanism.alphabet.decode(np.arange(mechanism.alphabet.size)))
         at_values = matrix_of(mechanism, values)
         singular = np.linalg.svd(at_values / np.linalg.norm(at_values, axis=0), compute_uv=False)

@@ -66,7 +66,9 @@ def test_inversion_of_bits_is_that_of_each_bit() -> None:
 
 
 def test_a_repair_that_is_not_known_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="repair must be one of none, normalize, project; got 'clip'"):
+    with pytest.raises(
+        InvalidParameterError, match="repair must be one of none, normalize, project, norm-sub; got 'clip'"
+    ):
         BitInversion("clip")  # type: ignore[arg-type]  # the point of the test
 
 

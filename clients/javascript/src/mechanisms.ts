@@ -285,6 +285,69 @@ function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
   return toss(new Array<Coin>(count).fill(coin), bits).map((head) => head !== isLikely);
 }
 
+/** A set of `members` values, each with the value itself 1 / ratio times as likely as each without it. */
+function subsetSelection(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, MOST_BITS);
+  const epsilon = epsilonIn(parts);
+  const members = table.whole("members", 1);
+  const others = alphabet.size - 1;
+  if (members > others) table.bad("members");
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const isWithout = drawingFrom(() => [BigInt(members) * d, BigInt(alphabet.size - members) * n]);
+  const report = (value: Value, bits: Bits): string => {
+    const own = indexOf(alphabet, value);
+    const without = isWithout(bits);
+    const chosen = new Set<number>();
+    for (let last = others - members; last < others; last++) {
+      const drawn = below(last + 1, bits);
+      chosen.add(chosen.has(drawn) ? last : drawn);
+    }
+    const place = below(members, bits); // in any case, so that time does not tell which one was reported
+    const named = [...chosen].sort((a, b) => a - b).map((one) => one + Number(one >= own));
+    if (!without) named[place] = own;
+    const set = new Set(named);
+    return listOf(alphabet.size, (one) => Number(set.has(one))).join("");
+  };
+  return { guarantee: local(epsilon), report };
+}
+
+/** The largest prime below 2^26, and the number of hashes ((a x + b) mod PRIME) mod buckets with a other than 0. */
+const PRIME = 2 ** 26 - 5;
+const HASHES = PRIME * (PRIME - 1);
+
+/** The number of the hash of a seed of a pool: SplitMix64 from 0. */
+function pooledHash(seed: number): number {
+  const mix = (one: bigint, shift: bigint, factor: bigint): bigint =>
+    BigInt.asUintN(64, (one ^ (one >> shift)) * factor);
+  const start = BigInt.asUintN(64, BigInt(seed + 1) * 0x9e3779b97f4a7c15n);
+  const mixed = mix(mix(start, 30n, 0xbf58476d1ce4e5b9n), 27n, 0x94d049bb133111ebn);
+  return Number((mixed ^ (mixed >> 31n)) % BigInt(HASHES));
+}
+
+/** A seed, and the bucket of the value under its hash, 1 / ratio times as likely as each other bucket. */
+function localHashing(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, PRIME);
+  const epsilon = epsilonIn(parts);
+  const buckets = table.whole("buckets", 2);
+  const isPool = table.states("seeds");
+  const seeds = isPool ? table.whole("seeds", 2) : HASHES;
+  if (buckets > 1024) table.bad("buckets");
+  if (isPool && seeds > 2 ** 20) table.bad("seeds");
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const isOther = drawingFrom(() => [d, BigInt(buckets - 1) * n]);
+  const draw = (index: number, bits: Bits): [number, number] => {
+    const other = isOther(bits);
+    const seed = below(seeds, bits);
+    const steps = 1 + below(buckets - 1, bits); // in any case, so that time does not tell which one was reported
+    const hash = isPool ? pooledHash(seed) : seed;
+    const own = (((Math.floor(hash / PRIME) + 1) * index + (hash % PRIME)) % PRIME) % buckets;
+    return [seed, (own + (other ? steps : 0)) % buckets];
+  };
+  return { guarantee: local(epsilon), report: (value, bits) => draw(indexOf(alphabet, value), bits) };
+}
+
 /** Whether this is a list of numbers that are not negative. */
 const areWeights = (row: Json): row is number[] => Array.isArray(row) && row.every((one) => isNumber(one) && one >= 0);
 
@@ -791,6 +854,8 @@ const KINDS: Record<string, (parts: Parts) => Mechanism> = {
   "randomized-response": randomizedResponse,
   rappor,
   "optimized-unary": optimizedUnary,
+  "subset-selection": subsetSelection,
+  "local-hashing": localHashing,
   unary,
   "square-wave": squareWave,
   "hadamard-response": hadamardResponse,

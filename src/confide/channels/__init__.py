@@ -11,11 +11,21 @@ from confide.channels.base import (
 )
 from confide.channels.composed import ColumnStack, Composed, Embedded, Kronecker, Margins, Mixed, Mixture, VerticalStack
 from confide.channels.planar import ClampedPlanarConvolution, PlanarConvolution, kernel_in_blocks
-from confide.channels.supports import BitChannel, SupportChannel
+from confide.channels.supports import BitChannel, HashChannel, SupportChannel
 from confide.channels.two_sided_exponential import ScatteredExponential, TwoSidedExponential, WrappedExponential
 
 __all__ = ["BitChannel", "Channel", "ClampedPlanarConvolution", "ColumnStack", "Composed", "Dense", "Embedded"]
-__all__ += ["FloatArray", "Indices", "Kronecker", "Layout", "Margins", "Mixed", "Mixture", "PlanarConvolution"]
+__all__ += [
+    "FloatArray",
+    "HashChannel",
+    "Indices",
+    "Kronecker",
+    "Layout",
+    "Margins",
+    "Mixed",
+    "Mixture",
+    "PlanarConvolution",
+]
 __all__ += [
     "RandomizedResponseChannel",
     "Rescaled",

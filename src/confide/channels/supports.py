@@ -212,3 +212,148 @@ class BitChannel(SupportChannel):
         vectors, length = map(int, self.packed.shape)
         pulled = min(self._block, vectors) + -(-vectors // self._block) + 256 + 24
         return 24 + length if side == 0 else pulled
+
+
+PRIME = 2**26 - 5
+"""The largest prime below 2^26. Products of two numbers below it, plus a third, fit the integers of float64."""
+
+
+def buckets_of(values: Indices, multipliers: Indices, shifts: Indices, buckets: int) -> Indices:
+    """Return the bucket of each value number: ((multiplier * x + shift) mod PRIME) mod buckets.
+
+    Over all multipliers but 0 and all shifts, any two values land in any two different places equally often, so every
+    two values share a bucket under the same number of hashes (Carter and Wegman, 1979).
+
+    >>> buckets_of(np.arange(5), np.array([3]), np.array([1]), 4)
+    array([1, 0, 3, 2, 1])
+    """
+    hashed: Indices = (multipliers * values + shifts) % PRIME % buckets
+    return hashed
+
+
+def collision_share(buckets: int) -> Fraction:
+    """Return the share of all hashes under which two values share a bucket.
+
+    >>> float(collision_share(8)) < 1 / 8
+    True
+    """
+    longer, rest = divmod(PRIME, buckets)  # so many residues more in a bucket, and in how many buckets one more
+    same = rest * (longer + 1) * longer + (buckets - rest) * longer * (longer - 1)
+    return Fraction(same, PRIME * (PRIME - 1))
+
+
+LARGEST_CODED = 4096
+"""Cells of buckets by which values are added up at a time: their sums fit the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HashChannel(SupportChannel):
+    """The matrix of local hashing with a pool of seeds; output seed * buckets + bucket.
+
+    Several seeds are looked up together: a value has one code for the buckets that all of them give it. So a product
+    takes one addition for each value and each few seeds.
+
+    Parameters
+    ----------
+    size
+        Number of values.
+    multipliers, shifts
+        The hash of each seed; see :func:`buckets_of`.
+    buckets
+        Number of buckets of a hash.
+    keep, lift, outside
+        See :class:`SupportChannel`.
+
+    >>> channel = HashChannel(3, np.array([1, 2]), np.array([0, 1]), 2, Fraction(3, 4), 2.0, 0.125)
+    >>> channel.dense()
+    array([[0.375, 0.125, 0.125, 0.375],
+           [0.125, 0.375, 0.125, 0.375],
+           [0.375, 0.125, 0.125, 0.375]])
+    """
+
+    size: int
+    multipliers: Indices
+    shifts: Indices
+    buckets: int
+    keep: Fraction
+    lift: float
+    outside: float
+
+    @property
+    def flip(self) -> Fraction:  # type: ignore[override]  # over the choice of the seeds
+        shared = collision_share(self.buckets)
+        return shared * self.keep + (1 - shared) * (1 - self.keep) / (self.buckets - 1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.multipliers.size * self.buckets
+
+    @cached_property
+    def _together(self) -> int:
+        """Number of seeds that share a code."""
+        return max(1, int(np.log(LARGEST_CODED) / np.log(self.buckets) + 1e-9))
+
+    @cached_property
+    def _codes(self) -> NDArray[np.uint16]:
+        """Code of every value, one row per group of seeds: its buckets as digits, the first seed's highest."""
+        groups = -(-self.multipliers.size // self._together)
+        codes = np.zeros((groups, self.size), dtype=np.uint16)
+        values = np.arange(self.size)
+        for number in range(groups * self._together):
+            group = codes[number // self._together]
+            group *= np.uint16(self.buckets)
+            if number < self.multipliers.size:  # the last group may have fewer seeds; their digit stays 0
+                own = buckets_of(values, self.multipliers[number], self.shifts[number], self.buckets)
+                group += own.astype(np.uint16)
+        return codes
+
+    @cached_property
+    def _most_alike(self) -> int:
+        """Most values with one code."""
+        return int(max(np.bincount(group).max() for group in self._codes))
+
+    @property
+    def _digits(self) -> tuple[int, ...]:
+        return (self.buckets,) * self._together
+
+    def sums_over_sets(self, distribution: FloatArray) -> FloatArray:
+        cells = self.buckets**self._together
+        sums = []
+        for flat in distribution.reshape(-1, self.size):
+            by_code = np.array([np.bincount(group, flat, minlength=cells) for group in self._codes])
+            rest, each = by_code.reshape(-1, *self._digits), []
+            for _ in range(self._together):
+                # Sum all digits but the first, halving the table each time; then drop the first.
+                each.append(rest.reshape(rest.shape[0], self.buckets, -1).sum(axis=2))
+                rest = rest.sum(axis=1)
+            sums.append(np.stack(each, axis=1).reshape(-1)[: self.shape[1]])
+        return np.array(sums).reshape(*distribution.shape[:-1], self.shape[1])
+
+    def sums_over_reports(self, weights: FloatArray) -> FloatArray:
+        sums = []
+        for flat in weights.reshape(-1, self.shape[1]):
+            padded = np.zeros(self._codes.shape[0] * self._together * self.buckets)
+            padded[: flat.size] = flat
+            total = np.zeros(self.size)
+            for digits, group in zip(padded.reshape(-1, self._together, self.buckets), self._codes, strict=True):
+                table = digits[0]
+                for digit in digits[1:]:
+                    table = (table[:, None] + digit).reshape(-1)
+                total += table[group]
+            sums.append(total)
+        return np.array(sums).reshape(*weights.shape[:-1], self.size)
+
+    def holds(self, values: Indices, outputs: Indices | slice) -> NDArray[np.bool_]:
+        wanted = np.arange(self.shape[1])[outputs]
+        seeds, own = np.divmod(wanted, self.buckets)
+        found: NDArray[np.bool_] = (
+            buckets_of(values[:, None], self.multipliers[seeds], self.shifts[seeds], self.buckets) == own
+        )
+        return found
+
+    def _terms(self, side: int) -> int:
+        # A push adds the values of a code, then one digit of the codes after the other; a pull adds the digits of a
+        # code, then groups. 40 is for numpy's sums in pairs of pairs: of everything, and of all digits but one.
+        if side == 0:
+            return self._most_alike + self._together * self.buckets + 40
+        return self._together + len(self._codes) + 40

@@ -20,7 +20,7 @@ from confide.mechanisms.projective_geometry import ProjectiveGeometryResponse
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.square_wave import SquareWave
-from confide.mechanisms.support_sets import SubsetSelection
+from confide.mechanisms.support_sets import LocalHashing, SubsetSelection
 from confide.values.base import Kinds
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(
@@ -28,7 +28,7 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, Unary, SquareWave),
+            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary, SquareWave),
             *(HadamardResponse, ProjectiveGeometryResponse),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
@@ -48,6 +48,7 @@ __all__ = [
     "HadamardResponse",
     "Laplace",
     "LatticeNoise",
+    "LocalHashing",
     "Mechanism",
     "OptimizedUnary",
     "PlanarGeometric",

@@ -8,7 +8,7 @@ answers. ``tests/laws/test_facts.py`` checks every declaration of every register
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -160,6 +160,29 @@ class LatticeNoise:
 
 
 @dataclass(frozen=True, eq=False)
+class Supports:
+    """Reports that support a set of values: each has one probability from all of them, and one from all others.
+
+    Attributes
+    ----------
+    ratio
+        Probability of a report from a value outside its set, divided by that from a value inside, exactly.
+    keep, flip
+        P(x in the set | x) and P(x in the set | another value).
+    both
+        P(x and another value in the set | x).
+    holds
+        Whether the set of each report has the value with this number.
+    """
+
+    ratio: Fraction
+    keep: Fraction
+    flip: Fraction
+    both: Fraction
+    holds: Callable[[NDArray[Any], Indices], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
 class Facts:
     """Declared facts of a mechanism over its alphabet; defaults mean unknown.
 
@@ -170,6 +193,8 @@ class Facts:
         underflow: e^-1000 is positive, but 0.0 in float64.
     independence
         Why the rows P(. | value) are linearly independent, so that the distribution is identifiable.
+    dependence
+        Why they are not, whatever the numbers.
     premise
         The shape of P(report | value) in the value.
     decay
@@ -190,6 +215,8 @@ class Facts:
         The noise added to the value. Audits of unbounded and of large mechanisms use it.
     bits
         P(bit x is 1 | x) and P(bit x is 1 | another value), if a report has one independent bit for each value.
+    supports
+        The sets of values that reports support, if each has only two probabilities.
     parts
         Mechanisms by attribute, if each attribute goes through its own, independently.
     origin
@@ -200,6 +227,7 @@ class Facts:
 
     is_positive: bool | None = None
     independence: Proof | None = None
+    dependence: Proof | None = None
     premise: Premise = Premise.NOTHING
     decay: float | None = None
     log_smallest: float | None = None
@@ -209,6 +237,7 @@ class Facts:
     is_rounded: bool = False
     noise: LatticeNoise | None = None
     bits: tuple[Fraction, Fraction] | None = None
+    supports: Supports | None = None
     parts: Mapping[str, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None
     rounds: tuple[Mechanism, Mechanism] | None = None

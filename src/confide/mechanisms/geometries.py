@@ -2,7 +2,7 @@
 
 The points of PG(t - 1, q) are the nonzero vectors of t numbers modulo a prime q, up to a factor. Multiplying by a root
 x of a suitable polynomial takes each point to the next, through all K = (q^t - 1) / (q - 1) points and back to the
-first (Singer 1938). So point i is x^i, and hyperplane z holds the points z - d, modulo K, for d in one *difference set*.
+first (Singer 1938). So point i is x^i, and hyperplane z has the points z - d, modulo K, for d in one *difference set*.
 
 All of this is in whole numbers, the same on every machine. The polynomial x^t = c_0 + c_1 x + ... + c_(t-1) x^(t-1) is
 given by its coefficients. A device needs no polynomials: the last coefficient of x^i is a sequence with the recurrence
@@ -11,7 +11,7 @@ s_(i+t) = c_0 s_i + ... + c_(t-1) s_(i+t-1), and the difference set is where it 
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -20,7 +20,6 @@ from itertools import product
 import numpy as np
 
 from confide.values import Indices
-from confide.values.checks import read_only
 
 MOST_POINTS = 2**20
 """Points that a device lists: 4 MB."""
@@ -35,7 +34,7 @@ def points_of(order: int, dimensions: int) -> int:
     >>> points_of(2, 3), points_of(7, 2)
     (7, 8)
     """
-    return (order**dimensions - 1) // (order - 1)
+    return sum(order**power for power in range(dimensions))
 
 
 def is_prime(number: int) -> bool:
@@ -133,7 +132,9 @@ def difference_set(order: int, recurrence: Polynomial) -> Indices:
         power = power_of_x(sequence.size, order, recurrence)
         following = sum(factor * sequence[place : place + fresh] for place, factor in enumerate(power))
         sequence = np.concatenate([sequence, following % order])
-    return read_only(np.flatnonzero(sequence[:count] == 0))
+    places = np.flatnonzero(sequence[:count] == 0)
+    places.setflags(write=False)
+    return places
 
 
 def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
@@ -149,7 +150,8 @@ def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
     >>> best_geometry(22_000, Fraction(739, 100)), best_geometry(22_000, Fraction(546, 10))
     ((7, 7), (53, 4))
     """
-    return min(_geometries(size, int(ratio) + 1), key=lambda one: (_total_variance(size, *one, ratio), one))
+    found = _geometries(size, int(ratio) + 1)
+    return min(found, key=lambda one: (_total_variance(size, one[0], one[1], ratio), one))
 
 
 def _geometries(size: int, wanted: int) -> Iterator[tuple[int, int]]:
@@ -171,11 +173,8 @@ def _geometries(size: int, wanted: int) -> Iterator[tuple[int, int]]:
 
 def _least_order(size: int, dimensions: int) -> int:
     """Return the smallest whole number of at least 2 whose geometry has that many points."""
-    # K is between q^(t - 1) and (q + 1)^(t - 1), so the root of K rounded down is at most two too large.
-    order = max(2, math.floor(size ** (1 / (dimensions - 1))) - 2)
-    while points_of(order, dimensions) < size:
-        order += 1
-    return order
+    orders = range(2, size + 2)
+    return orders[bisect_left(orders, size, key=lambda order: points_of(order, dimensions))]
 
 
 def _total_variance(size: int, order: int, dimensions: int, ratio: Fraction) -> Fraction:

@@ -131,6 +131,8 @@ def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Fi
     if facts.independence is not None:
         proof = facts.independence
         return Finding(Verdict.YES, proof.reason, proof.source, proof.numbers)
+    if facts.dependence is not None:
+        return Finding(Verdict.NO, facts.dependence.reason, facts.dependence.source, facts.dependence.numbers)
     judge = judge or identification
     if facts.parts is not None:
         # The rank of a Kronecker product is the product of the ranks.
