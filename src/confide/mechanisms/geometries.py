@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
@@ -137,6 +137,7 @@ def difference_set(order: int, recurrence: Polynomial) -> Indices:
     return places
 
 
+@lru_cache
 def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
     """Return the order and dimensions with the smallest variance.
 
@@ -150,25 +151,19 @@ def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
     >>> best_geometry(22_000, Fraction(739, 100)), best_geometry(22_000, Fraction(546, 10))
     ((7, 7), (53, 4))
     """
-    found = _geometries(size, int(ratio) + 1)
-    return min(found, key=lambda one: (_total_variance(size, one[0], one[1], ratio), one))
+    return min(_geometries(size), key=lambda one: (_total_variance(size, one[0], one[1], ratio), one))
 
 
-def _geometries(size: int, wanted: int) -> Iterator[tuple[int, int]]:
-    """Yield for each number of dimensions the least prime, and those next to the one wanted.
-
-    No geometry has more points than are listed, and none would do with a dimension less. With many values the variance
-    falls until the order is about e^epsilon + 1, and rises beyond; with few, points that no value has cost most.
-    """
+def _geometries(size: int) -> Iterator[tuple[int, int]]:
+    """Yield those with enough points, not too many, and no dimension too many."""
     beyond = MOST_POINTS + 1  # orders from here on have enough points with a dimension less
     for dimensions in range(2, MOST_POINTS.bit_length() + 1):
-        least, most = _least_order(size, dimensions), min(beyond, _least_order(MOST_POINTS + 1, dimensions)) - 1
+        least = _least_order(size, dimensions)
+        primes = filter(is_prime, range(least, min(beyond, _least_order(MOST_POINTS + 1, dimensions))))
         beyond = least
-        near = min(max(wanted, least), most)
-        for orders in (range(least, most + 1), range(near, least - 1, -1), range(near, most + 1)):
-            prime = next(filter(is_prime, orders), None)
-            if prime is not None and least <= most:
-                yield prime, dimensions
+        # On a line hyperplanes are points: that is k-RR, whose variance grows with the points that no value has.
+        for order in islice(primes, 1 if dimensions == 2 else None):
+            yield order, dimensions
 
 
 def _least_order(size: int, dimensions: int) -> int:
