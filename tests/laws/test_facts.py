@@ -16,7 +16,7 @@ from tests.laws.examples import ALL_EXAMPLES, all_mechanisms, label
 from tests.theory.dense import matrix_of, some_reports
 
 import confide as cf
-from confide.mechanisms.base import Bound, Facts, Premise, Proof, Supports
+from confide.mechanisms.base import Bound, Facts, Premise, Proof, SupportSets
 from confide.mechanisms.finite import is_positive_definite
 from confide.theory.identification import consistency, inversion_error, is_positive, log_smallest
 from confide.theory.verdicts import Verdict
@@ -98,7 +98,7 @@ def check_by_weights(mechanism: cf.Mechanism, rows: list[Sequence[int]]) -> None
         check_supports(mechanism, rows, facts.supports)
 
 
-def check_supports(mechanism: cf.Mechanism, rows: list[Sequence[int]], supports: Supports) -> None:
+def check_supports(mechanism: cf.Mechanism, rows: list[Sequence[int]], supports: SupportSets) -> None:
     """Add up the weights of the reports whose sets have a value, another value, and both."""
     possible = np.flatnonzero(np.array([any(column) for column in zip(*rows, strict=True)]))
     reports = mechanism.report_alphabet.decode(possible)

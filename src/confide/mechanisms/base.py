@@ -160,7 +160,7 @@ class LatticeNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class Supports:
+class SupportSets:
     """Reports that support a set of values: each has one probability from all of them, and one from all others.
 
     Attributes
@@ -237,7 +237,7 @@ class Facts:
     is_rounded: bool = False
     noise: LatticeNoise | None = None
     bits: tuple[Fraction, Fraction] | None = None
-    supports: Supports | None = None
+    supports: SupportSets | None = None
     parts: Mapping[str, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None
     rounds: tuple[Mechanism, Mechanism] | None = None
