@@ -309,7 +309,7 @@ class LocalHashing(LocalMechanism):
             dependence=dependence,
             log_smallest=-_log(self._total),
             corollary="corollary consistency1",
-            supports=supports if free else None,
+            supports=supports,
         )
 
     def _hash(self, values: Indices, seeds: Indices) -> Indices:
