@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from confide.channels.transforms import HadamardChannel, parity
 from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Facts, Proof, Supports, require_finite, settle_epsilon
+from confide.mechanisms.base import Facts, Proof, SupportSets, require_finite, settle_epsilon
 from confide.mechanisms.near_or_far import NearOrFar
 from confide.values import Alphabet, Indices, Integers
 from confide.values.checks import check_count, settle
@@ -105,14 +105,14 @@ class HadamardResponse(NearOrFar):
         )
 
     @property
-    def _supports(self) -> Supports:
+    def _supports(self) -> SupportSets:
         """What values have in common in one block; in several, it depends on whether they share one."""
 
         def holds(reports: NDArray[np.int64], values: Indices) -> NDArray[np.bool_]:
             return ~parity((values + 1) & reports)
 
         keep, both = (part * self._ratio / self._total for part in (self._reach, self._reach // 2))
-        return Supports(1 / self._ratio, keep, Fraction(1, 2), both, holds)
+        return SupportSets(1 / self._ratio, keep, Fraction(1, 2), both, holds)
 
     @cached_property
     def channel(self) -> HadamardChannel:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from confide.channels.transforms import CirculantChannel
 from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Facts, Proof, Supports, require_finite, settle_epsilon
+from confide.mechanisms.base import Facts, Proof, SupportSets, require_finite, settle_epsilon
 from confide.mechanisms.geometries import (
     MOST_POINTS,
     best_geometry,
@@ -137,7 +137,7 @@ class ProjectiveGeometryResponse(NearOrFar):
             is_positive=True,
             independence=Proof(reason, "Fisher's inequality"),
             log_smallest=self._log_smallest,
-            supports=Supports(1 / self._ratio, keep, flip, both, holds),
+            supports=SupportSets(1 / self._ratio, keep, flip, both, holds),
         )
 
     @cached_property
