@@ -216,43 +216,6 @@ def square_wave(task: Task, value: Value, tape: Tape) -> Value:
     return reports[(first + (reach + outside if is_far else inside)) % len(reports)]
 
 
-def subset_selection(task: Task, value: Value, tape: Tape) -> str:
-    values, members = values_of(task.alphabet), task.mechanism["members"]
-    own, ratio, others = values.index(value), ratio_above(task.epsilon), len(values) - 1
-    is_without = choose([members * ratio.denominator, (len(values) - members) * ratio.numerator], tape)
-    chosen: set[int] = set()
-    for last in range(others - members, others):
-        drawn = below(last + 1, tape)
-        chosen.add(last if drawn in chosen else drawn)
-    named = [one + (one >= own) for one in sorted(chosen)]
-    place = below(members, tape)
-    if not is_without:
-        named[place] = own
-    return "".join(str(int(number in named)) for number in range(len(values)))
-
-
-PRIME = 67_108_859
-
-
-def local_hashing(task: Task, value: Value, tape: Tape) -> Value:
-    own, ratio, buckets = values_of(task.alphabet).index(value), ratio_above(task.epsilon), task.mechanism["buckets"]
-    hashes = PRIME * (PRIME - 1)
-    is_other = choose([ratio.denominator, (buckets - 1) * ratio.numerator], tape)
-    seed, step = below(task.mechanism.get("seeds", hashes), tape), 1 + below(buckets - 1, tape)
-    number = splitmix(seed) % hashes if "seeds" in task.mechanism else seed
-    bucket = ((number // PRIME + 1) * own + number % PRIME) % PRIME % buckets
-    return [seed, (bucket + step) % buckets if is_other else bucket]
-
-
-def splitmix(place: int) -> int:
-    """Return the number at a place of SplitMix64 from state 0."""
-    whole = 2**64
-    number = (place + 1) * 0x9E3779B97F4A7C15 % whole
-    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 % whole
-    number = (number ^ number >> 27) * 0x94D049BB133111EB % whole
-    return number ^ number >> 31
-
-
 def hadamard_response(task: Task, value: Value, tape: Tape) -> Value:
     values, blocks = values_of(task.alphabet), task.mechanism["blocks"]
     width = next(2**bits for bits in range(1, 60) if blocks * (2**bits - 1) >= len(values))
@@ -306,6 +269,43 @@ def one_bit_mean(task: Task, value: int, tape: Tape) -> int:
     places = lattice_of(line.positions)[1] if line.positions else range(line.size)
     is_turned = choose([ratio.denominator, ratio.numerator], tape)
     return int(below(places[-1], tape) < places[value - line.low]) ^ is_turned
+
+
+def subset_selection(task: Task, value: Value, tape: Tape) -> str:
+    values, members = values_of(task.alphabet), task.mechanism["members"]
+    own, ratio, others = values.index(value), ratio_above(task.epsilon), len(values) - 1
+    is_without = choose([members * ratio.denominator, (len(values) - members) * ratio.numerator], tape)
+    chosen: set[int] = set()
+    for last in range(others - members, others):
+        drawn = below(last + 1, tape)
+        chosen.add(last if drawn in chosen else drawn)
+    named = [one + (one >= own) for one in sorted(chosen)]
+    place = below(members, tape)
+    if not is_without:
+        named[place] = own
+    return "".join(str(int(number in named)) for number in range(len(values)))
+
+
+PRIME = 67_108_859
+
+
+def local_hashing(task: Task, value: Value, tape: Tape) -> Value:
+    own, ratio, buckets = values_of(task.alphabet).index(value), ratio_above(task.epsilon), task.mechanism["buckets"]
+    hashes = PRIME * (PRIME - 1)
+    is_other = choose([ratio.denominator, (buckets - 1) * ratio.numerator], tape)
+    seed, step = below(task.mechanism.get("seeds", hashes), tape), 1 + below(buckets - 1, tape)
+    number = splitmix(seed) % hashes if "seeds" in task.mechanism else seed
+    bucket = ((number // PRIME + 1) * own + number % PRIME) % PRIME % buckets
+    return [seed, (bucket + step) % buckets if is_other else bucket]
+
+
+def splitmix(place: int) -> int:
+    """Return the number at a place of SplitMix64 from state 0."""
+    whole = 2**64
+    number = (place + 1) * 0x9E3779B97F4A7C15 % whole
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 % whole
+    number = (number ^ number >> 27) * 0x94D049BB133111EB % whole
+    return number ^ number >> 31
 
 
 def unary(task: Task, value: Value, tape: Tape) -> str:

@@ -84,15 +84,15 @@ def _set_bit_if_any(words: Array) -> Array:
     return np.ma.masked_where(words == 0, _set_bit(np.maximum(words, 1)))
 
 
+def _block(reports: Array) -> Array:
+    """Return the number of the block, where blocks are as wide as two reports and have one value each."""
+    return reports // 2
+
+
 def _hashed(pairs: Array) -> Array:
     """Return the one value that the pool of `FAITHFUL_HASHING` puts into the reported bucket."""
     likeliest: Array = FAITHFUL_HASHING.channel.dense()[:, pairs[:, 0] * 1024 + pairs[:, 1]].argmax(axis=0)
     return likeliest
-
-
-def _block(reports: Array) -> Array:
-    """Return the number of the block, where blocks are as wide as two reports and have one value each."""
-    return reports // 2
 
 
 @dataclass(frozen=True)

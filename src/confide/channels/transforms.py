@@ -96,17 +96,21 @@ class HadamardChannel(SupportChannel):
         rows = np.zeros((*ahead, self.blocks, self.width))
         padding = np.zeros((*ahead, self.blocks * per_block - self.size))
         rows[..., 1:] = np.concatenate([distribution, padding], axis=-1).reshape(*ahead, self.blocks, per_block)
-        return parity_sums(rows)[0].reshape(*ahead, -1)
+        sums: FloatArray = parity_sums(rows)[0].reshape(*ahead, -1)
+        return sums
 
     def sums_over_reports(self, weights: FloatArray) -> FloatArray:
         ahead = weights.shape[:-1]
         rows = parity_sums(weights.reshape(*ahead, self.blocks, self.width))[0, ..., 1:]
-        return rows.reshape(*ahead, -1)[..., : self.size]
+        sums: FloatArray = rows.reshape(*ahead, -1)[..., : self.size]
+        return sums
 
     def holds(self, values: Indices, outputs: Indices | slice) -> NDArray[np.bool_]:
         chosen = np.arange(self.shape[1])[outputs] if isinstance(outputs, slice) else outputs
         (block, row), (other, column) = np.divmod(values, self.width - 1), np.divmod(chosen, self.width)
-        return (block[:, None] == other) & ~parity((row + 1)[:, None] & column)
+        common = np.bitwise_and(row[:, None] + 1, column)
+        found: NDArray[np.bool_] = (block[:, None] == other) & ~parity(common)
+        return found
 
     def unbit(self, frequencies: FloatArray) -> FloatArray:
         # Reports of any other value fall into the set exactly half as often as into its block.
@@ -181,10 +185,12 @@ class CirculantChannel(SupportChannel):
 
     def holds(self, values: Indices, outputs: Indices | slice) -> NDArray[np.bool_]:
         chosen = np.arange(self.outputs)[outputs] if isinstance(outputs, slice) else outputs
-        return self._is_place[(chosen - values[:, None]) % self.outputs]
+        found: NDArray[np.bool_] = self.is_place[(chosen - values[:, None]) % self.outputs]
+        return found
 
     @cached_property
-    def _is_place(self) -> NDArray[np.bool_]:
+    def is_place(self) -> NDArray[np.bool_]:
+        """Whether each number is one of the places."""
         is_place = np.zeros(self.outputs, dtype=bool)
         is_place[self.places] = True
         return is_place
@@ -204,7 +210,7 @@ class CirculantChannel(SupportChannel):
         """
         differences = np.arange(1 - self.size, self.outputs)
         kernel = np.zeros(fft_module().next_fast_len(differences.size, real=True))
-        kernel[differences % kernel.size] = self._is_place[differences % self.outputs] - self._mean
+        kernel[differences % kernel.size] = self.is_place[differences % self.outputs] - self._mean
         return kernel
 
     @property
@@ -219,7 +225,7 @@ class CirculantChannel(SupportChannel):
     def _convolved(self, vectors: FloatArray, spectrum: NDArray[np.complex128], length: int) -> FloatArray:
         transformed = fft_module().rfft(vectors, self._kernel.size, axis=-1)
         transformed *= spectrum
-        sums = fft_module().irfft(transformed, self._kernel.size, axis=-1)[..., :length]
+        sums: FloatArray = fft_module().irfft(transformed, self._kernel.size, axis=-1)[..., :length]
         total = vectors.sum(axis=-1, keepdims=True)
         sums += self._mean * total
         # A sum of non-negative numbers is not below 0; rounding noise may be.
@@ -244,7 +250,8 @@ class CirculantChannel(SupportChannel):
         # transform back adds its share of the result's norm.
         (error, kernel, highest), norm = self._norms, np.linalg.norm(given, axis=-1, keepdims=True)
         back = np.minimum(highest * norm, kernel * given.sum(axis=-1, keepdims=True))
-        return rounding + self.outside * self.lift * error * (2 * kernel * norm + back)
+        bound: FloatArray = rounding + self.outside * self.lift * error * (2 * kernel * norm + back)
+        return bound
 
     def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
         # By Cauchy-Schwarz over all entries at once: errors of a transform are bounded in norm.

@@ -140,6 +140,8 @@ class CellTable:
         total = counts.total
         if not total > 0:
             raise InvalidCountsError("There are no reports to test; give at least one.")
+        if mechanism.facts.supports is not None and not mechanism.has_channel:
+            raise InvalidParameterError("Too many different reports are possible, and each is rare.")
         if not mechanism.has_channel:
             counts, mechanism = _round_to_cells(counts, mechanism, values)
         if mechanism.report_alphabet.size > LARGEST_TESTED:  # before any array over all of them is made

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from confide.channels.kernels import planar_geometric_kernel
 from confide.errors import ConfideError, InvalidParameterError
-from confide.mechanisms.base import Facts, LatticeNoise, Mechanism, Premise, Supports, require_mechanism
+from confide.mechanisms.base import Facts, LatticeNoise, Mechanism, Premise, SupportSets, require_mechanism
 from confide.mechanisms.guarantees import MOST_BITS, LocalDP, MetricPrivacy, WorstRatio, power_exceeds, worst_of_rows
 from confide.mechanisms.rounds import rounded_rows
 from confide.mechanisms.sampling import Permanent, SecureBits, log_of
@@ -482,7 +482,7 @@ def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip
     return Cells(part, seen, both, scores, (int(seen[length]), float(both[length])), (single,))
 
 
-def _count_supports(part: Part, supports: Supports, reports: Reports, own: int, size: int) -> Cells:
+def _count_supports(part: Part, supports: SupportSets, reports: Reports, own: int, size: int) -> Cells:
     """Count the reports whose sets have the value, another value, both or neither.
 
     The other values take turns, so that all of them are looked at.

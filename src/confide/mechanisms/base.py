@@ -161,7 +161,7 @@ class LatticeNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class Supports:
+class SupportSets:
     """Reports that support a set of values: each has one probability from all of them, and one from all others.
 
     Attributes
@@ -171,7 +171,8 @@ class Supports:
     keep, flip
         P(x in the set | x) and P(x in the set | another value).
     both
-        P(x and another value in the set | x).
+        P(x and another value in the set | x). This and `flip` are means over all hashes if a mechanism has a pool of
+        some; otherwise they are the same for any two values.
     holds
         Whether the set of each report has the value with this number.
     """
@@ -241,10 +242,17 @@ class Facts:
     is_rounded: bool = False
     noise: LatticeNoise | None = None
     bits: tuple[Fraction, Fraction] | None = None
-    supports: Supports | None = None
+    supports: SupportSets | None = None
     parts: Mapping[str, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None
     rounds: tuple[Mechanism, Mechanism] | None = None
+
+    @property
+    def rates(self) -> tuple[float, float] | None:
+        """P(a report supports x | x) and P(it supports x | another value); `None` if reports support no values."""
+        if self.supports is not None:
+            return float(self.supports.keep), float(self.supports.flip)
+        return None if self.bits is None else (float(self.bits[0]), float(self.bits[1]))
 
 
 class Mechanism(Shown, ABC):

@@ -2,7 +2,7 @@
 
 The points of PG(t - 1, q) are the nonzero vectors of t numbers modulo a prime q, up to a factor. Multiplying by a root
 x of a suitable polynomial takes each point to the next, through all K = (q^t - 1) / (q - 1) points and back to the
-first (Singer 1938). So point i is x^i. Hyperplane z holds the points z - d, modulo K, for d in one *difference set*.
+first (Singer 1938). So point i is x^i, and hyperplane z has the points z - d, modulo K, for d in one *difference set*.
 
 All of this is in whole numbers, the same on every machine. The polynomial x^t = c_0 + c_1 x + ... + c_(t-1) x^(t-1) is
 given by its coefficients. A device needs no polynomials: the last coefficient of x^i is a sequence with the recurrence
@@ -11,16 +11,15 @@ s_(i+t) = c_0 s_i + ... + c_(t-1) s_(i+t-1), and the difference set is where it 
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
 from confide.values import Indices
-from confide.values.checks import read_only
 
 MOST_POINTS = 2**20
 """Points that a device lists: 4 MB."""
@@ -35,7 +34,7 @@ def points_of(order: int, dimensions: int) -> int:
     >>> points_of(2, 3), points_of(7, 2)
     (7, 8)
     """
-    return (order**dimensions - 1) // (order - 1)
+    return sum(order**power for power in range(dimensions))
 
 
 def is_prime(number: int) -> bool:
@@ -133,9 +132,12 @@ def difference_set(order: int, recurrence: Polynomial) -> Indices:
         power = power_of_x(sequence.size, order, recurrence)
         following = sum(factor * sequence[place : place + fresh] for place, factor in enumerate(power))
         sequence = np.concatenate([sequence, following % order])
-    return read_only(np.flatnonzero(sequence[:count] == 0))
+    places = np.flatnonzero(sequence[:count] == 0)
+    places.setflags(write=False)
+    return places
 
 
+@lru_cache
 def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
     """Return the order and dimensions with the smallest variance.
 
@@ -149,33 +151,25 @@ def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
     >>> best_geometry(22_000, Fraction(739, 100)), best_geometry(22_000, Fraction(546, 10))
     ((7, 7), (53, 4))
     """
-    return min(_geometries(size, int(ratio) + 1), key=lambda one: (_total_variance(size, *one, ratio), one))
+    return min(_geometries(size), key=lambda one: (_total_variance(size, one[0], one[1], ratio), one))
 
 
-def _geometries(size: int, wanted: int) -> Iterator[tuple[int, int]]:
-    """Yield for each number of dimensions the least prime, and those next to the one wanted.
-
-    No geometry has more points than are listed, and none would do with a dimension less. With many values the variance
-    falls until the order is about e^epsilon + 1, and rises beyond; with few, points that no value has cost most.
-    """
+def _geometries(size: int) -> Iterator[tuple[int, int]]:
+    """Yield those with enough points, not too many, and no dimension too many."""
     beyond = MOST_POINTS + 1  # orders from here on have enough points with a dimension less
     for dimensions in range(2, MOST_POINTS.bit_length() + 1):
-        least, most = _least_order(size, dimensions), min(beyond, _least_order(MOST_POINTS + 1, dimensions)) - 1
+        least = _least_order(size, dimensions)
+        primes = filter(is_prime, range(least, min(beyond, _least_order(MOST_POINTS + 1, dimensions))))
         beyond = least
-        near = min(max(wanted, least), most)
-        for orders in (range(least, most + 1), range(near, least - 1, -1), range(near, most + 1)):
-            prime = next(filter(is_prime, orders), None)
-            if prime is not None and least <= most:
-                yield prime, dimensions
+        # On a line hyperplanes are points: that is k-RR, whose variance grows with the points that no value has.
+        for order in islice(primes, 1 if dimensions == 2 else None):
+            yield order, dimensions
 
 
 def _least_order(size: int, dimensions: int) -> int:
     """Return the smallest whole number of at least 2 whose geometry has that many points."""
-    # K is between q^(t - 1) and (q + 1)^(t - 1), so the root of K rounded down is at most two too large.
-    order = max(2, math.floor(size ** (1 / (dimensions - 1))) - 2)
-    while points_of(order, dimensions) < size:
-        order += 1
-    return order
+    orders = range(2, size + 2)
+    return orders[bisect_left(orders, size, key=lambda order: points_of(order, dimensions))]
 
 
 def _total_variance(size: int, order: int, dimensions: int, ratio: Fraction) -> Fraction:

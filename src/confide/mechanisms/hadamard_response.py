@@ -7,10 +7,11 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.channels.transforms import HadamardChannel, parity
 from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Facts, Proof, require_finite, settle_epsilon
+from confide.mechanisms.base import Facts, Proof, SupportSets, require_finite, settle_epsilon
 from confide.mechanisms.near_or_far import NearOrFar
 from confide.values import Alphabet, Indices, Integers
 from confide.values.checks import check_count, settle
@@ -96,7 +97,22 @@ class HadamardResponse(NearOrFar):
         # If c M = 0, the columns of one block say that a constant, plus the sum of c_x H[x, z] over its rows, is zero.
         # Rows of a Hadamard matrix are orthogonal, also to that of ones, which no value has: so every c_x is zero.
         reason = "Rows of a Hadamard matrix are orthogonal, also to a row of ones."
-        return Facts(is_positive=True, independence=Proof(reason, "orthogonal rows"), log_smallest=self._log_smallest)
+        return Facts(
+            is_positive=True,
+            independence=Proof(reason, "orthogonal rows"),
+            log_smallest=self._log_smallest,
+            supports=self._supports if self.blocks == 1 else None,
+        )
+
+    @property
+    def _supports(self) -> SupportSets:
+        """What values have in common in one block; in several, it depends on whether they share one."""
+
+        def holds(reports: NDArray[np.int64], values: Indices) -> NDArray[np.bool_]:
+            return ~parity((values + 1) & reports)
+
+        keep, both = (part * self._ratio / self._total for part in (self._reach, self._reach // 2))
+        return SupportSets(1 / self._ratio, keep, Fraction(1, 2), both, holds)
 
     @cached_property
     def channel(self) -> HadamardChannel:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.channels.transforms import CirculantChannel
 from confide.errors import InvalidParameterError
-from confide.mechanisms.base import Facts, Proof, require_finite, settle_epsilon
+from confide.mechanisms.base import Facts, Proof, SupportSets, require_finite, settle_epsilon
 from confide.mechanisms.geometries import (
     MOST_POINTS,
     best_geometry,
@@ -124,16 +125,25 @@ class ProjectiveGeometryResponse(NearOrFar):
         # With s hyperplanes through a point and c < s through two, the Gram matrix of the rows is a positive multiple
         # of the identity, plus a constant: positive definite.
         reason = "Any two points share equally many hyperplanes, fewer than pass through one."
+        points, shared = self._reach, points_of(self._order, len(self._recurrence) - 2)
+        through_other = shared * self._ratio + points - shared
+        keep, flip, both = (one / self._total for one in (points * self._ratio, through_other, shared * self._ratio))
+
+        def holds(reports: NDArray[np.int64], values: Indices) -> NDArray[np.bool_]:
+            found: NDArray[np.bool_] = self.channel.is_place[(reports - values) % self.report_alphabet.size]
+            return found
+
         return Facts(
-            is_positive=True, independence=Proof(reason, "Fisher's inequality"), log_smallest=self._log_smallest
+            is_positive=True,
+            independence=Proof(reason, "Fisher's inequality"),
+            log_smallest=self._log_smallest,
+            supports=SupportSets(1 / self._ratio, keep, flip, both, holds),
         )
 
     @cached_property
     def channel(self) -> CirculantChannel:
-        lift, outside = float(self._ratio - 1), float(1 / self._total)
-        return CirculantChannel(
-            self.alphabet.size, self.report_alphabet.size, self._places[: self._reach], lift, outside
-        )
+        size, count, places = self.alphabet.size, self.report_alphabet.size, self._places[: self._reach]
+        return CirculantChannel(size, count, places, float(self._ratio - 1), float(1 / self._total))
 
     @cached_property
     def _places(self) -> Indices:

@@ -18,7 +18,7 @@ from confide.channels.supports import PRIME, buckets_of, collision_share
 from confide.errors import InvalidParameterError, TooLargeError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.base import Facts, Proof, Supports, require_finite, settle_epsilon
+from confide.mechanisms.base import Facts, Proof, SupportSets, require_finite, settle_epsilon
 from confide.mechanisms.randomized_response import BY_ITS_BIT, CHUNK, BitReports, LocalMechanism
 from confide.mechanisms.sampling import Bits, WeightRows, ratio_above, uniform_below
 from confide.values import Alphabet, Attributes, BitVectors, Indices, Integers
@@ -119,7 +119,7 @@ class SubsetSelection(BitReports):
             independence=Proof(BY_ITS_BIT.format(shares), "as in proposition strictlyConcaverappor"),
             log_smallest=self._log_outside,
             corollary="corollary consistency1",
-            supports=Supports(1 / self._ratio, self.keep, self.flip, both, holds),
+            supports=SupportSets(1 / self._ratio, self.keep, self.flip, both, holds),
         )
 
     @cached_property
@@ -302,14 +302,14 @@ class LocalHashing(LocalMechanism):
                 f"{most:,} of the {self.alphabet.size:,} that are needed. More seeds or free seeds identify everything."
             )
             dependence = Proof(reason, "theorem identification")
-        supports = Supports(1 / self._ratio, keep, flip, collision_share(self._buckets) * keep, self._holds)
+        supports = SupportSets(1 / self._ratio, keep, flip, collision_share(self._buckets) * keep, self._holds)
         return Facts(
             is_positive=True,
             independence=independence,
             dependence=dependence,
             log_smallest=-_log(self._total),
             corollary="corollary consistency1",
-            supports=supports if free else None,
+            supports=supports,
         )
 
     def _hash(self, values: Indices, seeds: Indices) -> Indices:

@@ -72,6 +72,16 @@ def summarise_reports(
     """
     values = survey.alphabet if considered is None else considered
     outputs, total = survey.mechanism.report_alphabet, say.count_reports(counts.total)
+    rates = survey.mechanism.facts.rates
+    if survey.mechanism.facts.supports is not None and rates is not None:
+        evidence = survey.mechanism.observe(counts)
+        # The closed form turns the shares of supporting reports into shares of people; this turns them back.
+        supported = rates[1] + (rates[0] - rates[1]) * evidence.channel.unbit(evidence.frequencies)
+        remark = (
+            "Each report supports several values here, and the true value more often than another, so these shares are "
+            "no distribution. How many reports support each value:"
+        )
+        return Noisy(values, supported, "Reports that support a value", f"among {total}", remark)
     if outputs.bits is not None:
         bits = np.zeros(outputs.bits.length)
         for start in range(0, counts.counts.size, CHUNK):

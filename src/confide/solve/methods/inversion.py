@@ -76,8 +76,8 @@ class _Repaired(Method):
 class Inversion(_Repaired):
     """Solve w M = q, then repair w into a distribution.
 
-    Reports that support sets of values, such as RAPPOR's, subsets, or buckets of a hash, have a closed form: how many
-    of them support a value grows linearly with the value's share (Wang et al., USENIX Security 2017).
+    Reports that support sets of values, such as RAPPOR's, subsets, or buckets of a hash, have a closed form: the share
+    of reports that support a value grows linearly with the value's own (Wang et al., USENIX Security 2017).
 
     Parameters
     ----------
