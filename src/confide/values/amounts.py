@@ -30,9 +30,6 @@ from confide.values.wording import counted, plural, told_at_edges, with_unit
 
 Amount = int | float | Decimal | Fraction
 
-MOST_BINS = 2**16
-"""Bins of one alphabet: more than reports of any number of people could tell apart."""
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bins(Integers):
@@ -433,13 +430,14 @@ def as_amount(name: str, value: object) -> Fraction:
 def _settle_edges(
     low: Amount | None, high: Amount | None, width: Amount | None, edges: Iterable[Amount] | None
 ) -> tuple[Fraction, ...]:
+    most = 2**16  # bins: more than reports of any number of people could tell apart
     given = [number is not None for number in (low, high, width)]
     if (edges is not None and any(given)) or (edges is None and not all(given)):
         raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
     if edges is not None:
         chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges, "numbers"))
-        if not 2 <= len(chosen) <= MOST_BINS + 1:
-            raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
+        if not 2 <= len(chosen) <= most + 1:
+            raise InvalidParameterError(f"Bins need between 2 and {most + 1:,} edges; got {len(chosen):,}.")
         for one, other in pairwise(chosen):
             if one >= other:
                 raise InvalidParameterError(f"Edges must rise; got {_text(other)} after {_text(one)}.")
@@ -451,10 +449,8 @@ def _settle_edges(
             f"width={_text(step)}."
         )
     count = (last - first) / step
-    if count > MOST_BINS:
-        raise InvalidParameterError(
-            f"{float(count):,.0f} bins are too many, at most {MOST_BINS:,}. Choose a larger width."
-        )
+    if count > most:
+        raise InvalidParameterError(f"{float(count):,.0f} bins are too many, at most {most:,}. Choose a larger width.")
     if count.denominator != 1:
         ends = (first + math.floor(count) * step, first + math.ceil(count) * step)
         raise InvalidParameterError(

@@ -60,9 +60,6 @@ from confide.values.wording import plural, suggestion
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
 
-SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-"""Words and letters behind a number by which it is multiplied."""
-
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 Literal = int | float | str | tuple[int, ...]
@@ -78,18 +75,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
 }
 WORDS = ("and", "or", "not", "in")
-
-# A date comes before a number, for it begins with one. In 18..21 neither point belongs to a number.
-TOKEN = re.compile(
-    r"""\s*(?:
-      (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
-    | (?P<number>[-+]?[$€£¥]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d+|\d+(?!\.\d)))
-    | (?P<text>"[^"]*"|'[^']*')
-    | (?P<name>[^\W\d]\w*)
-    | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
-    )""",
-    re.VERBOSE,
-)
 
 
 def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
@@ -204,10 +189,21 @@ class _Reader:
         # 2,000 letters here, and 50 parentheses below: nobody writes a longer or deeper query by hand.
         if len(self.text) > 2000:
             raise InvalidParameterError(f"A query may have 2,000 characters at most; got {len(self.text):,}.")
+        # A date comes before a number, for it begins with one. In 18..21 neither point belongs to a number.
+        token = re.compile(
+            r"""\s*(?:
+              (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
+            | (?P<number>[-+]?[$€£¥]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d+|\d+(?!\.\d)))
+            | (?P<text>"[^"]*"|'[^']*')
+            | (?P<name>[^\W\d]\w*)
+            | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
+            )""",
+            re.VERBOSE,
+        )
         self.tokens, place = [], 0
         text = self.text.replace("≤", "<=").replace("≥", ">=").replace("≠", "!=").rstrip()
         while place < len(text):
-            match = TOKEN.match(text, place)
+            match = token.match(text, place)
             if match is None or match.lastgroup is None:
                 raise self._error(f"it cannot be read from {text[place:].strip()[:20]!r} on")
             word, place = match[match.lastgroup], match.end()
@@ -466,17 +462,20 @@ class _Reader:
     def _amount(self, number: int | float, word: str) -> int | float:
         """Read a suffix such as k or years; return the scaled number."""
         unit = self.alphabet.unit.lower().split()
+        # Words and letters behind a number by which it is multiplied.
+        scales = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9}
+        scales |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
         # Amounts in a unit may have its sign, or any where the unit names no currency.
-        words = [_singular(one) for one in unit if _singular(one) not in SCALES]
+        words = [_singular(one) for one in unit if _singular(one) not in scales]
         signs = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
         for sign, currencies in signs.items():
             is_known = sign in words or any(one in currencies.split() for one in words)
             if sign in word and words and not is_known:
                 raise self._error(f"the values are in {self.alphabet.unit}, not in {sign}")
         scale, (kind, after) = Fraction(1), self._peek()
-        if kind == "name" and after in SCALES:
+        if kind == "name" and after in scales:
             self.place += 1
-            scale = Fraction(SCALES[after], next((SCALES[one] for one in map(_singular, unit) if one in SCALES), 1))
+            scale = Fraction(scales[after], next((scales[one] for one in map(_singular, unit) if one in scales), 1))
         forms = {form for one in unit for form in (one, plural(one), _singular(one))}
         while self._peek()[0] == "name" and self._peek()[1].lower() in forms:
             self.place += 1

@@ -50,7 +50,7 @@ from confide.errors import DataFileError
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values import Alphabet
-from confide.values.checks import COUNT_LIMIT, FILLED, NUMBER_LIKE, REAL, WHOLE
+from confide.values.checks import BLANK, COUNT_LIMIT, NUMBER_LIKE, REAL, WHOLE
 from confide.values.wording import counted, listed, name_some
 
 Kind = Literal["text", "integer", "real"]
@@ -168,7 +168,7 @@ class Query:
         counts = f"CASE {weights}WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
         missing = " OR ".join(
             # Nothing, or nothing but blanks.
-            f"COALESCE(REGEXP_EXTRACT(part{place}, {_literal(FILLED)}, 0), '') = ''"
+            f"COALESCE(REGEXP_EXTRACT(part{place}, {_literal(f'[^{BLANK}]')}, 0), '') = ''"
             if kind == "text"
             else f"part{place} IS NULL"
             for _, kind, place in parts
