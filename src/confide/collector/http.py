@@ -423,8 +423,22 @@ class Application:
         """Receive a message; `_watch` cancels the task if it takes too long."""
         task = asyncio.current_task()
         self._receiving[task] = time.monotonic()
+        parts, size = [], 0
         try:
-            return await self._parts(call, most, task)
+            while True:
+                message = await call.receive()
+                if message["type"] == "http.disconnect":
+                    raise Refusal(400, "malformed", "The message ended before it was whole.")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > most:
+                    raise _too_large(most)
+                if not message.get("more_body", False):
+                    return parts[0] if len(parts) == 1 else b"".join(parts)
+                if size > LIMITS.free and not call.held:  # the client did not state the length
+                    del self._receiving[task]  # the wait for room does not count against the client
+                    await self._hold(call, 2 * most)
+                    self._receiving[task] = time.monotonic()
         except asyncio.CancelledError:
             if task is None or task not in self._late:
                 raise
@@ -433,23 +447,6 @@ class Application:
             raise Refusal(408, "slow", f"The message took longer than {seconds:g} seconds.") from None
         finally:
             self._receiving.pop(task, None)
-
-    async def _parts(self, call: Call, most: int, task: asyncio.Task[Any] | None) -> bytes:
-        parts, size = [], 0
-        while True:
-            message = await call.receive()
-            if message["type"] == "http.disconnect":
-                raise Refusal(400, "malformed", "The message ended before it was whole.")
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > most:
-                raise _too_large(most)
-            if not message.get("more_body", False):
-                return parts[0] if len(parts) == 1 else b"".join(parts)
-            if size > LIMITS.free and not call.held:  # the client did not state the length
-                del self._receiving[task]  # the wait for room does not count against the client
-                await self._hold(call, 2 * most)
-                self._receiving[task] = time.monotonic()
 
     # Web sites.
 
