@@ -556,21 +556,18 @@ def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
         )
     build = _choose(ALPHABETS, table, place)
     if build is Attributes:
-        if isinstance(table.get("names"), list):  # as JSON has it; in TOML an attribute of that name is a table
-            table = _listed(table, place)
+        if isinstance(names := table.get("names"), list):  # as JSON has it; in TOML an attribute's table
+            _refuse_unknown(f"[{place}]", table, ("kind", "names", "alphabets"))
+            alphabets, differ = table.get("alphabets"), len(set(map(str, names))) == len(names)
+            are_names = differ and "kind" not in names and all(isinstance(name, str) for name in names)
+            if not isinstance(alphabets, list) or len(alphabets) != len(names) or not are_names:
+                raise SurveyError(
+                    f"[{place}] needs names, which differ, and as many alphabets, in two lists; got {table!r}."
+                )
+            table = dict(zip(names, alphabets, strict=True))
         inner = {name: _table(table, name, f"[{place}]") for name in table if name != "kind"}
         return Attributes(**{name: _build_alphabet(one, f"{place}.{name}") for name, one in inner.items()})
     return build(**_arguments(build, table, place))
-
-
-def _listed(table: dict[str, Any], place: str) -> dict[str, Any]:
-    """Turn JSON's lists of names and alphabets into named tables."""
-    _refuse_unknown(f"[{place}]", table, ("kind", "names", "alphabets"))
-    names, alphabets = table["names"], table.get("alphabets")
-    are_texts = all(isinstance(name, str) for name in names) and len(set(map(str, names))) == len(names)
-    if not isinstance(alphabets, list) or len(alphabets) != len(names) or not are_texts or "kind" in names:
-        raise SurveyError(f"[{place}] needs names, which differ, and as many alphabets, in two lists; got {table!r}.")
-    return {"kind": table["kind"]} | dict(zip(names, alphabets, strict=True))
 
 
 def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:

@@ -23,12 +23,12 @@ import shutil
 import stat
 import sys
 import tempfile
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
@@ -343,16 +343,6 @@ class Dialect:
         """Return the quoted name of a column."""
         return self.mark + name.replace(self.mark, 2 * self.mark) + self.mark
 
-    def kind(self, name: str, kind: str, source: str) -> Kind:
-        """Return the kind of a column, or raise for other types."""
-        found = self.kinds.get(kind.partition("(")[0])
-        if found is None:
-            raise DataFileError(
-                f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. "
-                f"{COLUMN_CURE}"
-            )
-        return found
-
 
 @dataclass(frozen=True)
 class Relation:
@@ -417,7 +407,14 @@ def typed_relation(
 ) -> Relation:
     """Return a relation whose columns have types."""
     names = [places.header[place] for place in places.entry]
-    kinds = tuple(dialect.kind(one, types[one], name) for one in names)
+    known = [dialect.kinds.get(types[one].partition("(")[0]) for one in names]
+    if None in known:
+        strange = names[known.index(None)]
+        raise DataFileError(
+            f"Column {strange!r} of {name} holds values of type {types[strange]}; a report is a number or a text. "
+            f"{COLUMN_CURE}"
+        )
+    kinds = tuple(kind for kind in known if kind is not None)
     # Column names come from files, so they are quoted.
     columns = [dialect.quoted(one) for one in names]
     texts = [one if kind != "text" else f"CAST({one} AS STRING)" for one, kind in zip(columns, kinds, strict=True)]
@@ -730,10 +727,10 @@ def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
     return None if is_odd or delimiters != (width - 1) * lines else lines
 
 
-class Tallied(ABC):
+class Tallied(contextlib.AbstractContextManager["Tallied"]):
     """Reports counted by an engine, with the account of their rows.
 
-    Use it in a ``with`` statement, which removes its temporary files.
+    Use it in a ``with`` statement, which starts the engine, and removes its temporary files.
 
     Attributes
     ----------
@@ -759,18 +756,10 @@ class Tallied(ABC):
         self, request: sheets.Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
     ) -> None:
         self._request, self._survey, self._allow_copies = request, survey, allow_copies
-        self._closing = contextlib.ExitStack()
+        self._closing = contextlib.ExitStack()  # ends the engine
         self.account, self.report_names = Account(), tuple[str, ...]()
         self.notes, self.traces = list[str](), Traces()
         self.files, self.sources = 1, tuple[str, ...]()
-        self._open()
-
-    @abstractmethod
-    def _open(self) -> None:
-        """Start the engine; `_closing` ends it."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *failure: object) -> None:
         self._closing.close()
