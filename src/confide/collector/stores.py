@@ -685,23 +685,23 @@ class SqliteStore(Store):
         if self._held is not None:
             return
         beside = self.path.absolute().with_name(self.path.name + "-serving")
-        with self.explained():
-            beside.touch(0o600)
-            # Not on the store itself, because `confide curate` writes to it. Wait 2 seconds for another to end.
-            held = sqlite3.connect(beside, 2.0, isolation_level=None, check_same_thread=False)
-        try:
+        with contextlib.ExitStack() as undoing:
             with self.explained():
-                held.execute("BEGIN EXCLUSIVE")
-        except UnavailableError as error:
-            held.close()
-            if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
-                raise  # such as a full disk
-            raise StoreError(
-                f"Another process serves {self.path} already, and a SQLite file is served by one alone. Stop that one, "
-                f"or let several processes share a database: --store postgresql://..."
-            ) from None
-        # Refuse a damaged file before we answer from it or write to it.
-        try:
+                beside.touch(0o600)
+                # Not on the store itself, because `confide curate` writes to it. Wait 2 seconds for another to end.
+                lock = sqlite3.connect(beside, 2.0, isolation_level=None, check_same_thread=False)
+            held = undoing.enter_context(contextlib.closing(lock))
+            try:
+                with self.explained():
+                    held.execute("BEGIN EXCLUSIVE")
+            except UnavailableError as error:
+                if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise  # such as a full disk
+                raise StoreError(
+                    f"Another process serves {self.path} already, and a SQLite file is served by one alone. Stop that "
+                    f"one, or let several processes share a database: --store postgresql://..."
+                ) from None
+            # Refuse a damaged file before we answer from it or write to it.
             with self._lock, self.explained():
                 try:
                     with contextlib.closing(self._connect()) as connection:
@@ -710,15 +710,12 @@ class SqliteStore(Store):
                     raise
                 except sqlite3.DatabaseError as error:
                     found = str(error)
-        except StoreError:
-            held.close()
-            raise
-        if found != "ok":
-            held.close()
-            raise StoreError(
-                f"The store {self.path} is damaged: {found.splitlines()[-1]}. Put back a copy of it, or save what is "
-                f"left: sqlite3 {self.path} .recover"
-            )
+            if found != "ok":
+                raise StoreError(
+                    f"The store {self.path} is damaged: {found.splitlines()[-1]}. Put back a copy of it, or save what "
+                    f"is left: sqlite3 {self.path} .recover"
+                )
+            undoing.pop_all()  # sound: the lock is kept
         self._held = held
         # The last process may have been killed. If there is no room now, close() does it.
         with contextlib.suppress(StoreError):

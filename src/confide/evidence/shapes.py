@@ -27,30 +27,13 @@ from confide.values.checks import as_items, check_positive
 from confide.values.queries import as_weights
 from confide.values.wording import counted, listed
 
-LARGEST = 2000
-"""Values up to which a shape is more than a choice of values: G has their square of entries, 32 MB."""
-
-NUMBER = r"(-?\d[\d_,]*)"
-
-PATTERNS: dict[str, str] = {
-    "falling": rf"falling(?: from {NUMBER})?",
-    "rising": rf"rising(?: to {NUMBER})?",
-    "one peak": rf"one peak(?: at {NUMBER})?",
-    "convex": rf"convex(?: from {NUMBER})?",
-    "nobody below": rf"nobody below {NUMBER}",
-    "nobody above": rf"nobody above {NUMBER}",
-    "nobody where": r"nobody where (\S.*)",
-    "smooth": r"smooth ?= ?(\d*\.?\d+(?:e[+-]?\d+)?)",
-}
-"""Texts of a shape's terms, by their kind."""
-
 KNOWN = (
     '"falling from 50", "rising to 50", "one peak", "one peak at 40", "convex", "nobody below 17", "nobody above 90", '
     '"nobody where QUERY" and "smooth = 3"'
 )
 
-ORDERED = ("falling", "rising", "one peak", "convex")
-"""Terms that say how shares go along the line."""
+LINKS = {"falling": "from", "rising": "to", "one peak": "at", "convex": "from"}
+"""Terms that say how shares go along the line, with the word before the value that they may name."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +43,7 @@ class Term:
     Attributes
     ----------
     kind
-        What it says, one of :data:`PATTERNS`.
+        What it says, such as "falling" or "nobody below".
     where
         The value that it names; None if none.
     width
@@ -82,7 +65,11 @@ class Term:
         Term(kind='falling', where=50, width=0.0, query='')
         """
         plain = " ".join(text.split()) if isinstance(text, str) else ""
-        for kind, pattern in PATTERNS.items():
+        number = r"(-?\d[\d_,]*)"
+        patterns = {kind: rf"{kind}(?: {link} {number})?" for kind, link in LINKS.items()}
+        patterns |= {kind: rf"{kind} {number}" for kind in ("nobody below", "nobody above")}
+        patterns |= {"nobody where": r"nobody where (\S.*)", "smooth": r"smooth ?= ?(\d*\.?\d+(?:e[+-]?\d+)?)"}
+        for kind, pattern in patterns.items():
             found = re.fullmatch(pattern, plain, re.IGNORECASE)
             if found is None:
                 continue
@@ -95,10 +82,9 @@ class Term:
         import difflib  # only where something is refused
 
         meant = "; of several terms, give each as a text of its own" if "," in plain or " and " in plain else ""
-        number = next(iter(re.findall(r"\d[\d.]*", plain)), "50")
-        alone = ("falling", "rising", "one peak", "convex")
-        named = ("falling from", "rising to", "one peak at", "convex from", "nobody below", "nobody above", "smooth =")
-        near = difflib.get_close_matches(plain.lower(), [*(f"{one} {number}" for one in named), *alone], 1)
+        place = next(iter(re.findall(r"\d[\d.]*", plain)), "50")
+        named = [*map(" ".join, LINKS.items()), "nobody below", "nobody above", "smooth ="]
+        near = difflib.get_close_matches(plain.lower(), [*(f"{one} {place}" for one in named), *LINKS], 1)
         if not meant and near and near[0] != plain.lower():
             meant = f" (did you mean {near[0]!r}?)"
         raise InvalidParameterError(f"{text!r} is no shape that is known here{meant}. Known: {KNOWN}.")
@@ -110,8 +96,8 @@ class Term:
             return f"smooth = {_number(self.width)}"
         if self.kind == "nobody where":
             return f"nobody where {self.query}"
-        link = {"falling": " from", "rising": " to", "one peak": " at", "convex": " from"}.get(self.kind, "")
-        return self.kind if self.where is None else f"{self.kind}{link} {self.where}"
+        parts = [self.kind] if self.where is None else [self.kind, LINKS.get(self.kind), str(self.where)]
+        return " ".join(part for part in parts if part)
 
     @property
     def condition(self) -> str:
@@ -198,7 +184,7 @@ class Shape:
     @property
     def is_order(self) -> bool:
         """Whether it says how shares go along the line."""
-        return any(term.kind in ORDERED for term in self.terms)
+        return any(term.kind in LINKS for term in self.terms)
 
     def check(self, alphabet: Alphabet, name: str | None = None) -> None:
         """Reject an alphabet or query name that the shape does not fit."""
@@ -311,9 +297,10 @@ class Shape:
             )
         if self.term("smooth") and not isinstance(alphabet.geometry, LineGeometry | PlaneGeometry):
             raise InvalidParameterError(f"Neighbours mean nothing on {alphabet!r}, so that no shape is smooth on it.")
-        if (self.is_order or self.term("smooth")) and alphabet.size > LARGEST:
+        most = 2000  # G has the square of entries, 32 MB
+        if (self.is_order or self.term("smooth")) and alphabet.size > most:
             raise InvalidParameterError(
-                f"The shape {self} takes at most {LARGEST:,} values; {alphabet!r} has {alphabet.size:,}. "
+                f"The shape {self} takes at most {most:,} values; {alphabet!r} has {alphabet.size:,}. "
                 f"Use coarser values."
             )
         for term in self.terms:
@@ -327,7 +314,7 @@ def _check_terms(terms: Sequence[Term]) -> None:
     for kind in set(kinds) - {"nobody where"}:
         if kinds.count(kind) > 1:
             raise InvalidParameterError(f"A shape says {kind!r} once; got {kinds.count(kind)} times.")
-    ordered = [term for term in terms if term.kind in ORDERED]
+    ordered = [term for term in terms if term.kind in LINKS]
     if "smooth" in kinds and ordered:
         raise InvalidParameterError(
             f"{ordered[0].text!r} and smooth do not go together: not every falling mixture of bumps is a mixture of "

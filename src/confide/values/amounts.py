@@ -252,12 +252,9 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
         Where there is no bin, the number is the next one outside.
         """
-        if self._has_bin(place):
+        if (place > 0 or self.below) and (place < len(self.edges) or self.above):
             return self.span[0] + self.below + place - 1
         return self.span[0] - 1 if place == 0 else self.span[1] + 1
-
-    def _has_bin(self, place: int) -> bool:
-        return (place > 0 or self.below) and (place < len(self.edges) or self.above)
 
     @cached_property
     def _decimals(self) -> list[Decimal]:
@@ -279,12 +276,12 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 rooms < 2 THEN 1 END
         """
         limits = [_text(Fraction(repr(limit))) for limit in self._limits.tolist()]
-        branches = [
-            f"WHEN {column} < {limit} THEN {self._number(place) if self._has_bin(place) else 'NULL'}"
-            for place, limit in enumerate(limits)
-        ]
+        first, last = self.span
+        numbers = [self._number(place) for place in range(len(limits))]
+        bins = [str(number) if first <= number <= last else "NULL" for number in numbers]
+        branches = [f"WHEN {column} < {limit} THEN {one}" for limit, one in zip(limits, bins, strict=True)]
         if self.above:
-            branches.append(f"WHEN {column} >= {limits[-1]} THEN {self.span[1]}")
+            branches.append(f"WHEN {column} >= {limits[-1]} THEN {last}")
         return f"CASE WHEN NOT isfinite(CAST({column} AS DOUBLE)) THEN NULL {' '.join(branches)} END"
 
     # What is said of them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -230,10 +229,15 @@ def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]
 class Spelled(Alphabet):
     """Values that people know by words."""
 
-    @property
-    @abstractmethod
+    words: tuple[str, ...]
+    fold: bool
+    aliases: Aliases
+    other: Hashable | None
+
+    @cached_property
     def spelling(self) -> Spelling:
-        """Texts that are taken for a value."""
+        """Texts that are taken for a value; whole numbers as they are written."""
+        return Spelling(self.words, self.fold, self.aliases, None if self.other is None else str(self.other))
 
     def remark(self, fields: Sequence[str]) -> str:
         return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
@@ -324,19 +328,12 @@ values = ["never", "sometimes", "often"]
             raise InvalidParameterError(f"Categories must differ; {repeated!r} stands more than once.")
         words = tuple(map(str, self.values))
         known = {str(word): names for word, names in aliases.items()} if isinstance(aliases, Mapping) else aliases
-        settle(self, fold=fold, aliases=as_aliases(known, words), other=other)
+        settle(self, words=words, fold=fold, aliases=as_aliases(known, words), other=other)
         if other is not None and other not in self.values:
             raise InvalidParameterError(
                 f"other must be one of the values; got {other!r}. Add it to the values: reports have it too."
             )
         _ = self.spelling  # refused now rather than when values are read
-
-    @cached_property
-    def spelling(self) -> Spelling:
-        """Texts that count as a value; whole numbers as they are written."""
-        return Spelling(
-            tuple(map(str, self.values)), self.fold, self.aliases, None if self.other is None else str(self.other)
-        )
 
     @property
     def declared(self) -> dict[str, Any] | None:
@@ -595,11 +592,6 @@ unit = "step"          # what distances are counted in; may be left out
         settle(self, low=0, high=len(words) - 1, spacing=step, unit=unit, words=words, places=places)
         settle(self, fold=fold, aliases=as_aliases(aliases, words), other=other)
         _ = self.spelling  # refused now rather than when values are read
-
-    @cached_property
-    def spelling(self) -> Spelling:
-        """Texts that are taken for a word."""
-        return Spelling(self.words, self.fold, self.aliases, self.other)
 
     @cached_property
     def geometry(self) -> LineGeometry:

@@ -179,9 +179,6 @@ def kilometres(length: object, name: str = "cell") -> float:
     return metres / 1000
 
 
-MOST_GIVEN_AWAY = 0.02
-"""Of a distance, beyond which a plane no longer serves: cities of 50 km stay below it up to 65 degrees."""
-
 ROOM = 1e-9
 """By how much less than what is proven a spacing is, relative: more than float64 rounds degrees and scales by."""
 
@@ -199,6 +196,9 @@ class OnEarth(Alphabet):
     _noun: str  # what neighbours are one of apart
     _elsewhere = ""  # what is wrong with a point that merely lies outside the box
     _digits: int = 4  # decimals of a degree in the words for the box
+
+    _most_given_away = 0.02
+    """Of a distance, beyond which a plane no longer serves: cities of 50 km stay below it up to 65 degrees."""
 
     @property
     @abstractmethod
@@ -518,13 +518,13 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return [(row, column) for row, column in self.decode(everyone[covered]).tolist()]
 
     def _refuse_waste(self) -> None:
-        if self.given_away <= MOST_GIVEN_AWAY:
+        if self.given_away <= self._most_given_away:
             return
         least, most = ground_scales(self.bounds)
         tall, wide = most[0] * self.bounds.tall / self.rows, least[1] * self.bounds.wide / self.columns
-        most_allowed = f"a plane serves up to {MOST_GIVEN_AWAY:.0%}"
+        most_allowed = f"a plane serves up to {self._most_given_away:.0%}"
         told = f"{self!r} gives away {self.given_away:.2%} of distances on the ground; {most_allowed}."
-        if abs(tall / wide - 1) > MOST_GIVEN_AWAY / 2:
+        if abs(tall / wide - 1) > self._most_given_away / 2:
             raise InvalidParameterError(
                 f"{told} Its cells are {tall:.3g} km tall and {wide:.3g} km wide: choose rows and columns so that they "
                 f"are square, or give a cell size, and leave the spacing out."
@@ -740,10 +740,10 @@ east = -73.9374
         settle(self, spacing=float(spacing), unit=unit, **vars(box))
         settle(self, latitude_steps=int(latitude_steps), longitude_steps=int(longitude_steps))
         self.__post_init__()
-        if self.given_away > MOST_GIVEN_AWAY:
+        if self.given_away > self._most_given_away:
             raise InvalidParameterError(
                 f"{self!r} gives away {self.given_away:.2%} of distances on the ground; a plane serves up to "
-                f"{MOST_GIVEN_AWAY:.0%}. The box is too tall at this latitude: cut it into bands."
+                f"{self._most_given_away:.0%}. The box is too tall at this latitude: cut it into bands."
             )
 
     @property

@@ -43,7 +43,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,7 +74,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-WORDS = ("and", "or", "not", "in")
 
 
 def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
@@ -184,6 +183,7 @@ class _Reader:
     depth: int = 0
     circles: list[tuple[Area | Disc, Alphabet]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    _words: ClassVar[tuple[str, ...]] = ("and", "or", "not", "in")  # which are no names
 
     def __post_init__(self) -> None:
         # 2,000 letters here, and 50 parentheses below: nobody writes a longer or deeper query by hand.
@@ -293,7 +293,7 @@ class _Reader:
             known[name] = (name, "cell" if is_plane else name)
             known |= {f"{name}_{field}": (name, field) for field in alphabet.field_names if is_plane}
         kind, word = self.tokens[place] if place < len(self.tokens) else ("", "")
-        if kind != "name" or word in WORDS:
+        if kind != "name" or word in self._words:
             self.place = place
             raise self._unexpected("the name of an attribute")
         name, own = known[self._known(word, tuple(known))]
@@ -409,7 +409,7 @@ class _Reader:
     def _part(self) -> str:
         """Take the name of a part of a value."""
         kind, word = self._peek()
-        if kind != "name" or word in WORDS:
+        if kind != "name" or word in self._words:
             raise self._unexpected("a name")
         self.place += 1
         known = self._known_names()
@@ -443,7 +443,7 @@ class _Reader:
             if not isinstance(row, int) or not isinstance(column, int):
                 raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
             return row, column
-        if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
+        if kind not in ("number", "text", "name", "date") or (kind == "name" and word in self._words):
             raise self._unexpected("a value")
         self.place += 1
         if kind == "number":

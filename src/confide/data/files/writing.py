@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, BinaryIO, ClassVar, Literal, get_args
 from urllib.parse import quote
 
 import numpy as np
@@ -60,10 +60,6 @@ KEY = "urn:confide:reports"
 PARQUET_KEY = b"confide.reports"
 """Name of our facts among the key-value metadata of a Parquet file."""
 
-VERSION = 1
-"""Version of the format. A file of a later one is refused, for what it says may mean something else."""
-
-
 Order = Literal["shuffled", "kept"]
 
 
@@ -88,6 +84,9 @@ class Metadata:
     size, sha256
         Size in bytes and SHA-256; for Parquet, of the bytes before the footer, which contains these facts.
     """
+
+    # Version of the format. A file of a later one is refused, for what it says may mean something else.
+    _version: ClassVar[int] = 1
 
     survey: str
     fingerprint: str
@@ -177,27 +176,16 @@ class Metadata:
 
     def to_json(self) -> str:
         """Return the facts as one JSON object with its digest."""
-        record = {
-            "version": VERSION,
-            "survey": self.survey,
-            "fingerprint": self.fingerprint,
-            "mechanism": self.mechanism,
-            "columns": dict(self.columns),
-            "noise": str(self.noise),
-            "order": self.order,
-            "kept": list(self.kept),
-            "reports": self.reports,
-            "size": self.size,
-            "sha256": self.sha256,
-        }
+        written = {"columns": dict(self.columns), "noise": str(self.noise), "kept": list(self.kept)}
+        record = {"version": self._version} | vars(self) | written
         return json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False)
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Metadata:
         """Read the object that :meth:`to_json` wrote, and check all of it."""
         facts = dict(record)
-        if facts.get("version") != VERSION:
-            raise ValueError(f"it is of version {facts.get('version')!r}, and this confide knows {VERSION}")
+        if facts.get("version") != cls._version:
+            raise ValueError(f"it is of version {facts.get('version')!r}, and this confide knows {cls._version}")
         if facts.pop("digest", None) != record_digest(facts):
             raise ValueError("its digest is another one")
         del facts["version"]
