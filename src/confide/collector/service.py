@@ -26,7 +26,7 @@ import orjson
 from confide.check.fit import fit
 from confide.collector import stores
 from confide.collector.client import to_counts_file
-from confide.collector.stores import ACCEPTED, split_cell
+from confide.collector.stores import ACCEPTED
 from confide.collector.wire import LIMITS, Wire, today
 from confide.data.files import diagnosis_record, estimate_record, to_json
 from confide.data.files.records import plain
@@ -564,7 +564,7 @@ class Collector:
         for name, value in groups.items():
             if value not in declared[name]:
                 raise Refusal(422, "groups", f"{name} is none of those that the survey declares; got {shown(value)}.")
-        return stores.name_cell(groups[name] for name in declared)
+        return json.dumps([groups[name] for name in declared], ensure_ascii=False, separators=(",", ":"))
 
     def add(self, document: str, admission: str = "open") -> str:
         """Add a survey, and return its fingerprint."""
@@ -759,7 +759,7 @@ def counts_json(collector: Collector, entry: Entry) -> bytes:
     for row in rows:
         groups.setdefault((row.day, row.cell), []).append([orjson.Fragment(row.report), row.number])
     listed = [
-        {"day": date.fromordinal(day).isoformat(), "groups": list(split_cell(cell)), "counts": own}
+        {"day": date.fromordinal(day).isoformat(), "groups": json.loads(cell or "[]"), "counts": own}
         for (day, cell), own in groups.items()
     ]
     record = {

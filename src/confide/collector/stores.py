@@ -12,12 +12,12 @@ import base64
 import contextlib
 import hashlib
 import hmac
-import json
 import os
 import secrets
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -105,7 +105,7 @@ class StoredToken:
 
 
 class CountRow(NamedTuple):
-    """Count of one report of one group on one day."""
+    """Count of one report of one group on one day; a cell is the groups of a batch as a list in JSON, empty without."""
 
     day: int
     cell: str
@@ -116,12 +116,11 @@ class CountRow(NamedTuple):
 def add_up_batches(batches: Sequence[Batch]) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return rows of counts and of accounts, sorted, each key once."""
     parts: dict[tuple[int, int, str], list[Batch]] = {}
-    accounts: dict[tuple[int, int, str], int] = {}
+    accounts = Counter[tuple[int, int, str]]()
     for batch in batches:
         parts.setdefault((batch.survey, batch.day, batch.cell), []).append(batch)
         for reason, number in ((ACCEPTED, batch.accepted), *batch.rejected.items()):
-            key = (batch.survey, batch.day, reason)
-            accounts[key] = accounts.get(key, 0) + number
+            accounts[batch.survey, batch.day, reason] += number
     counts: list[list[Any]] = []
     for key, own in sorted(parts.items()):
         sums = own[0].wire.add_up(batch.counts for batch in own)
@@ -534,24 +533,6 @@ def open_store(url: str) -> Store:
         store = SqliteStore(url.removeprefix("sqlite:///"))
     store.prepare()
     return store
-
-
-def name_cell(values: Iterable[str]) -> str:
-    """Return the groups of a batch as one text.
-
-    Empty if there are none.
-    """
-    listed = list(values)
-    return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) if listed else ""
-
-
-def split_cell(cell: str) -> tuple[str, ...]:
-    """Return the groups that :func:`name_cell` wrote.
-
-    >>> split_cell(name_cell(["Oslo", "north"])), split_cell(name_cell([]))
-    (('Oslo', 'north'), ())
-    """
-    return tuple(json.loads(cell)) if cell else ()
 
 
 ROLES = {"upload": ("upload",), "read": ("read",), "administer": ("upload", "read", "administer")}

@@ -245,19 +245,16 @@ class Wire:
 
     def add_up(self, parts: Iterable[dict[str, int] | Indices]) -> dict[str, int]:
         """Add up the counts of several batches."""
-        sums: dict[str, int] = {}
-        arrays: list[Indices] = []
+        sums, arrays = Counter[str](), list[Indices]()
         for part in parts:
             if isinstance(part, dict):
-                for text, number in part.items():
-                    sums[text] = sums.get(text, 0) + number
+                sums.update(part)
             else:
                 arrays.append(part)
         if arrays and self.span is not None:
             for place, number in enumerate(np.add.reduce(arrays).tolist(), self.span[0]):
                 if number:
-                    text = str(place)
-                    sums[text] = sums.get(text, 0) + number
+                    sums[str(place)] += number
         return sums
 
     def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:

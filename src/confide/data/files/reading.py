@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +152,9 @@ def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -
         places = request.choose(sheets.name_of(path), sheet.header)
         chunks = sheet.chunks(places.entry, places.kept)
         for some in [chunks] if is_whole else ([chunk] for chunk in chunks):
-            known, strays, read = _Numbering(), dict[int, str](), 0
+            # Each new text gets the next number.
+            known: defaultdict[Any, int] = defaultdict(count().__next__)
+            strays, read = dict[int, str](), 0
             # A batch may have no chunks at all, and then it has no rows.
             codes, lines = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
             kept: list[tuple[Sequence[str], ...]] = []
@@ -202,14 +204,6 @@ class Scan:
     lines: Indices
     strays: dict[int, str]
     kept: tuple[Any, ...] = ()
-
-
-class _Numbering(dict[Any, int]):
-    """Gives each new key the next number."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
 
 
 def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, source: str) -> Rows:
