@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from threading import Lock, local
+from threading import local
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
@@ -432,24 +432,22 @@ def simulated_values(survey: Survey, people: int) -> Values:
 def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] | None = None) -> Receipt:
     """Simulate people whose devices each send one report, many at a time."""
     reports = Wire.of(survey).to_lists(survey.privatize(simulated_values(survey, people), taken=True))
-    generator, done, lock, own = np.random.default_rng(), Receipt(0), Lock(), local()
+    generator, done, own = np.random.default_rng(), Receipt(0), local()
     clients: list[Client] = []
 
-    def send(report: object) -> None:
-        nonlocal done
+    def send(report: object) -> Receipt:
         if not hasattr(own, "client"):
             own.client = Client(url)
             clients.append(own.client)
         groups = {name: str(generator.choice(values)) for name, values in survey.groups.items()}
-        found = own.client.post(write_message(survey, [report], groups=groups))
-        with lock:
-            done += found
-            if tell is not None:
-                tell(done.accepted)
+        receipt: Receipt = own.client.post(write_message(survey, [report], groups=groups))
+        return receipt
 
     with ThreadPoolExecutor(32) as pool:
-        for _ in pool.map(send, reports):
-            pass
+        for receipt in pool.map(send, reports):
+            done += receipt
+            if tell is not None:
+                tell(done.accepted)
     for client in clients:
         client.hang_up()
     return done

@@ -88,9 +88,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(self._no_http)
-        if (
-            self._beside if self._is_inside else self._size if self._since is not None else 0
-        ) > LIMITS.most_header_bytes:
+        came = self._beside if self._is_inside else self._size
+        if (self._is_inside or self._since is not None) and came > LIMITS.most_header_bytes:
             self._refuse(self._too_large)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
@@ -163,13 +162,12 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def check(self, now: float) -> None:
         """End the connection if the client took too long."""
+        patience = LIMITS.ending_seconds if self._is_ending else LIMITS.answer_seconds
         if self.transport.is_closing():  # closing waits until the client has read all
             self._closing = self._closing or now
             if now - self._closing > 5.0:
                 self.transport.abort()
-        elif self._unread is not None and now - self._unread > (
-            LIMITS.ending_seconds if self._is_ending else LIMITS.answer_seconds
-        ):
+        elif self._unread is not None and now - self._unread > patience:
             self.transport.abort()
         elif self._since is not None and now - self._since > LIMITS.header_seconds and self._is_answered:
             self.transport.close()

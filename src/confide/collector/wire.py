@@ -210,10 +210,8 @@ class Wire:
         found = self._histogram(reports, packed) if len(reports) > LIMITS.few else None
         if found is not None:
             return Judged(found, [])
-        known, counts = (
-            self._known,
-            Counter(reports if self._plain.issuperset(map(type, reports)) else map(_dumps, reports)),
-        )
+        known, is_plain = self._known, self._plain.issuperset(map(type, reports))
+        counts = Counter(reports if is_plain else map(_dumps, reports))
         texts = {key: known.get(key) for key in counts}
         if None in texts.values():
             return None

@@ -209,8 +209,11 @@ class Shape:
             return [Mixture(alphabet.size, (Table(values, rows),), _layout(alphabet, values))]
         if not self.is_order:
             return [self.support(alphabet)]
-        if peak is not None and peak.where is None:
-            return [self._along(alphabet, values, place, place + 1) for place in range(-1, values.size)]
+        if peak is not None:
+            # Shares rise to a peak and fall from the next value, a simplex of as many distributions as values. That the
+            # peak is at the value and not at the next one would take thousands.
+            peaks = range(-1, values.size) if peak.where is None else [self._place(peak, alphabet, values, -1)]
+            return [self._along(alphabet, values, place, place + 1) for place in peaks]
         convex = self.term("convex")
         if convex is not None:
             # Convex from a place on are the mixtures of a constant and of hinges, to either side.
@@ -221,27 +224,16 @@ class Shape:
             up = np.zeros((0, length)) if self.term("falling") else np.maximum(steps - steps[:-1, None], 0.0)
             hinges = Table(values[start:], np.vstack([np.ones((1, length)), down, up]))
             return [Mixture(alphabet.size, (Points(values[:start]), hinges) if start else (hinges,))]
-        return [self._along(alphabet, values, *self._turns(alphabet, values))]
+        rising, falling = self.term("rising"), self.term("falling")
+        rise = -1 if rising is None else self._place(rising, alphabet, values, values.size - 1)
+        fall = values.size if falling is None else self._place(falling, alphabet, values, 0)
+        # Where rising ends and falling begins at one value, that value belongs to the rise.
+        return [self._along(alphabet, values, rise, fall + (rise == fall))]
 
     def support(self, alphabet: Alphabet) -> Mixture:
         """Return the allowed values as point masses, ignoring the shape's form."""
         values = self._values(alphabet)
         return Mixture(alphabet.size, (Points(values),), _layout(alphabet, values))
-
-    def _turns(self, alphabet: Alphabet, values: Indices) -> tuple[int, int]:
-        """Return where shares stop rising and start falling; -1, size if not.
-
-        A peak at a value: shares rise to it and fall from the next one, which is a simplex of as many distributions as
-        values; that the peak is at the value and not at the next one would take thousands.
-        """
-        peak, rising, falling = (self.term(kind) for kind in ("one peak", "rising", "falling"))
-        if peak is not None:
-            place = self._place(peak, alphabet, values, -1)
-            return place, place + 1
-        # Where rising ends and falling begins at one value, that value belongs to the rise.
-        up = -1 if rising is None else self._place(rising, alphabet, values, values.size - 1)
-        down = values.size if falling is None else self._place(falling, alphabet, values, 0)
-        return up, down + (up == down)
 
     def _place(self, term: Term, alphabet: Alphabet, values: Indices, unnamed: int) -> int:
         """Return the index of a term's value among the remaining values."""
@@ -253,7 +245,7 @@ class Shape:
         return int(np.searchsorted(values, number))
 
     def _along(self, alphabet: Alphabet, values: Indices, up: int, down: int) -> Mixture:
-        """Return mixtures that rise to `up` and fall from `down`."""
+        """Return mixtures that rise to `up` and fall from `down`; -1 and the number of values where they do not."""
         first = int(values[0])
         blocks: list[Block] = []
         if up >= 0:

@@ -80,12 +80,15 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     return settings | dict(found) | parts
 
 
-def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
-    """Return a mechanism's inner mechanisms by their names in its table."""
-    if isinstance(mechanism, Product):
-        return dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
+def parts_of(mechanism: Mechanism, place: str = "mechanism") -> Iterator[tuple[str, Mechanism]]:
+    """Yield a mechanism and all inner ones, each with its section of a survey."""
+    yield place, mechanism
     named = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
-    return {name: value for name, value in named.items() if isinstance(value, Mechanism)}
+    if isinstance(mechanism, Product):
+        named = dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
+    for name, one in named.items():
+        if isinstance(one, Mechanism):
+            yield from parts_of(one, f"{place}.{name}")
 
 
 def json_of(value: Any) -> Any:
@@ -138,7 +141,7 @@ def toml_value(value: object, most: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
+def tables_of(mechanism: Mechanism) -> dict[str, dict[str, Any]]:
     """Return the tables of a mechanism and its parts, by survey section.
 
     >>> from confide import Grid, Integers, TruncatedGeometric, TruncatedPlanarLaplace
@@ -147,10 +150,7 @@ def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[
     >>> list(tables_of(TruncatedPlanarLaplace(Grid(2, 2), 1.0))["mechanism"])
     ['quadrant']
     """
-    found = {place: dict(mechanism.tables)} if mechanism.tables else {}
-    for name, inner in inner_mechanisms(mechanism).items():
-        found |= tables_of(inner, f"{place}.{name}")
-    return found
+    return {place: dict(one.tables) for place, one in parts_of(mechanism) if one.tables}
 
 
 def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
@@ -167,15 +167,14 @@ def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
                 )
 
 
-def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
+def check_bits(mechanism: Mechanism) -> None:
     """Reject reports with more bits than a device makes."""
-    if isinstance(mechanism, UnaryEncoding) and mechanism.alphabet.size > 2**20:  # 1 MB of text
-        raise TooLargeError(
-            f"A report of [{place}] has a bit for each of {mechanism.alphabet.size:,} values, and a device makes at "
-            f"most {2**20:,}. Use fewer or coarser values, or a mechanism that reports one of them."
-        )
-    for name, inner in inner_mechanisms(mechanism).items():
-        check_bits(inner, f"{place}.{name}")
+    for place, one in parts_of(mechanism):
+        if isinstance(one, UnaryEncoding) and one.alphabet.size > 2**20:  # 1 MB of text
+            raise TooLargeError(
+                f"A report of [{place}] has a bit for each of {one.alphabet.size:,} values, and a device makes at "
+                f"most {2**20:,}. Use fewer or coarser values, or a mechanism that reports one of them."
+            )
 
 
 def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:

@@ -175,21 +175,21 @@ def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
     return found
 
 
-def check_words(name: str, values: object) -> tuple[str, ...]:
-    """Return the words of an alphabet, or say why they are none."""
+def check_words(values: object) -> tuple[str, ...]:
+    """Return the words of a scale, or say why they are none."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise InvalidParameterError(f"{name} needs a list of words; got {values!r}.")
+        raise InvalidParameterError(f"Scale needs a list of words; got {values!r}.")
     words = tuple(str(word) if isinstance(word, str) else word for word in values)
     wrong = [word for word in words if not isinstance(word, str) or not _BLANKS.sub("", word)]
     if not words or wrong:
         got = "none" if not words else repr(wrong[0])
-        raise InvalidParameterError(f"{name} needs a list of words; got {got}. Whole numbers are Integers(low, high).")
+        raise InvalidParameterError(f"Scale needs a list of words; got {got}. Whole numbers are Integers(low, high).")
     cut = next((word for word in words if word.endswith("\0")), None)
     if cut is not None:
-        raise InvalidParameterError(f"{name} must have no word that ends with a NUL character; got {cut!r}. Strip it.")
+        raise InvalidParameterError(f"Scale must have no word that ends with a NUL character; got {cut!r}. Strip it.")
     if len(set(words)) < len(words):
         repeated = next(word for word in words if words.count(word) > 1)
-        raise InvalidParameterError(f"The words of {name} must differ; {repeated!r} stands more than once.")
+        raise InvalidParameterError(f"The words of Scale must differ; {repeated!r} stands more than once.")
     return words
 
 
@@ -568,7 +568,7 @@ unit = "step"          # what distances are counted in; may be left out
         aliases: Mapping[str, Iterable[str]] | None = None,
         other: str | None = None,
     ) -> None:
-        words = check_words("Scale", values)
+        words = check_words(values)
         check_positive("spacing", spacing)
         check_text("unit", unit)
         # Where words lie; nothing where that is equally far apart, and then how far.

@@ -155,7 +155,7 @@ class DuckLedger(sources.Tallied):
         odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
         objects = _grouped(shard for shard in self._shards if shard.format == "json")
         self._streams = [_JsonStream(f"lines{place}", group) for place, group in enumerate(objects)]
-        self._streams += [_CsvStream("rows", odd, self._request)] if odd else []
+        self._streams += [_CsvStream(odd, self._request)] if odd else []
         quick = _grouped(shard for shard in self._shards if shard.format == "parquet" or shard.is_plain)
         return [*map(self._relation, quick), *map(self._start, self._streams)]
 
@@ -189,8 +189,8 @@ class DuckLedger(sources.Tallied):
 
     def plan(self, paths: Sequence[sources.PathLike]) -> sources.Query:
         """Return the query for these files, without counting."""
-        readable, titles = self._closing.enter_context(sources.set_down(paths))
-        self._shards = sources.look_at_all(sources.search(readable).files, self._request, titles)
+        files, titles = self._find(paths)
+        self._shards = sources.look_at_all(files, self._request, titles)
         self._plan(self._relations())
         return self.query
 
@@ -333,13 +333,13 @@ class _Stream(ABC):
 class _CsvStream(_Stream):
     """CSV files with quotes, uneven rows, or mixed line ends."""
 
-    def __init__(self, name: str, shards: Sequence[sources.Shard], request: sheets.Request) -> None:
+    def __init__(self, shards: Sequence[sources.Shard], request: sheets.Request) -> None:
         by, parts = len(request.by), len(request.alphabet.field_names)
         self._is_counted = any(shard.places.counts for shard in shards)
         columns = tuple(f"text{place}" for place in range(by + parts + self._is_counted))
         counts = (by + parts,) if self._is_counted else ()
         places = sheets.ColumnPlaces(columns, tuple(range(by, by + parts)), tuple(range(by)), counts)
-        super().__init__(name, shards, sources.text_relation(name, places, str), columns)
+        super().__init__("rows", shards, sources.text_relation("rows", places, str), columns)
 
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         with sheets.open_sheet(shard.path) as sheet:

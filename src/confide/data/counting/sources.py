@@ -34,17 +34,7 @@ import numpy as np
 
 from confide.data.files import sheets
 from confide.data.files.counts_files import Key, is_counts_file
-from confide.data.files.sheets import (
-    COLUMN_CURE,
-    LIMITS,
-    REPORT_COLUMN,
-    Account,
-    ColumnPlaces,
-    Field,
-    Reason,
-    Reject,
-    fields_of,
-)
+from confide.data.files.sheets import Account, ColumnPlaces, Field, Reason, Reject, fields_of
 from confide.data.files.writing import SUFFIX, Traces, content_digest, is_companion
 from confide.errors import DataFileError
 from confide.mechanisms import Mechanism
@@ -155,7 +145,7 @@ class Query:
     def explained_text(self) -> str:
         """The query below a comment about its input."""
         lines = [f"-- {name}: the group of a row, column {at} of --by" for at, name in enumerate(self.group_columns, 1)]
-        names = self.alphabet.field_names if self.alphabet.parts > 1 else (REPORT_COLUMN,)
+        names = self.alphabet.field_names if self.alphabet.parts > 1 else (sheets.REPORT_COLUMN,)
         parts = enumerate(zip(names, self.kinds, strict=True))
         lines += [f"-- part{place}: {name} ({kind})" for place, (name, kind) in parts]
         lines += [] if self.weight is None else ["-- weight: how often a row counts"]
@@ -395,9 +385,8 @@ class Relation:
 
 def text_relation(source: str, places: ColumnPlaces, shown: Callable[[str], str], line: str = "NULL") -> Relation:
     """Return a relation whose columns are all text."""
-    by, parts, counts = (
-        tuple(shown(places.header[one]) for one in some) for some in (places.by, places.parts, places.counts)
-    )
+    each = (places.by, places.parts, places.counts)
+    by, parts, counts = (tuple(shown(places.header[one]) for one in some) for some in each)
     kinds: list[Kind] = ["text"] * len(parts + counts)
     return Relation(source, by, parts, counts[0] if counts else None, tuple(kinds), line)
 
@@ -412,7 +401,7 @@ def typed_relation(
         strange = names[known.index(None)]
         raise DataFileError(
             f"Column {strange!r} of {name} holds values of type {types[strange]}; a report is a number or a text. "
-            f"{COLUMN_CURE}"
+            f"{sheets.COLUMN_CURE}"
         )
     kinds = tuple(kind for kind in known if kind is not None)
     # Column names come from files, so they are quoted.
@@ -626,7 +615,7 @@ class Shard:
 
     path: str
     format: Literal["csv", "parquet", "json"]
-    places: sheets.ColumnPlaces
+    places: ColumnPlaces
     name: str
     rows: int | None = None
     delimiter: str = ","
@@ -681,13 +670,12 @@ def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
     return Shard(path, "csv", places, name, rows, sheet.delimiter, sheet.lines_above, lines is not None)
 
 
-def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[str, str] | None = None) -> list[Shard]:
+def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[str, str]) -> list[Shard]:
     """Inspect all files; skip empty ones among others."""
-    known = titles or {}
-    found = [look_at(path, request, known.get(path, path)) for path in paths]
+    found = [look_at(path, request, titles.get(path, path)) for path in paths]
     shards = [shard for shard in found if shard is not None]
     if not shards:
-        what = f"{known.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
+        what = f"{titles.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
         raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
     # All files must use the same column: another one may contain the true values. Compare with the file that has the
     # usual name.
@@ -715,7 +703,7 @@ def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
     """
     ends, returns, delimiters, has_quotes, tail = 0, 0, 0, False, b""
     with sheets.explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
-        while block := stream.read(LIMITS.block):
+        while block := stream.read(sheets.LIMITS.block):
             marks = np.frombuffer(block, dtype=np.uint8)
             ends += int(np.count_nonzero(marks == ord("\n")))
             delimiters += int(np.count_nonzero(marks == ord(delimiter)))

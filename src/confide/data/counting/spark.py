@@ -77,15 +77,14 @@ class SparkLedger(Tallied):
 
     def batches(self) -> Any:
         """Return groups, reports and counts as sorted Arrow batches."""
-        columns = self.query.grouped_columns
-        accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
+        order = self.query.grouped_columns
+        accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*order, "people").orderBy(*order)
         with _explained():
             if hasattr(accepted, "toArrow"):
                 return accepted.toArrow().to_reader()
             rows = accepted.collect()
-            return (
-                require("pyarrow").table({name: [row[name] for row in rows] for name in accepted.columns}).to_reader()
-            )
+            columns = {name: [row[name] for row in rows] for name in accepted.columns}
+            return require("pyarrow").table(columns).to_reader()
 
     def group_files(self) -> dict[Key, int]:
         with _explained():
