@@ -243,16 +243,20 @@ class Wire:
 
     def add_up(self, parts: Iterable[dict[str, int] | Indices]) -> dict[str, int]:
         """Add up the counts of several batches."""
-        sums, arrays = Counter[str](), list[Indices]()
+        # A plain dictionary: Counter.update takes twice as long, and every transaction waits for this.
+        sums: dict[str, int] = {}
+        arrays: list[Indices] = []
         for part in parts:
             if isinstance(part, dict):
-                sums.update(part)
+                for text, number in part.items():
+                    sums[text] = sums.get(text, 0) + number
             else:
                 arrays.append(part)
         if arrays and self.span is not None:
             for place, number in enumerate(np.add.reduce(arrays).tolist(), self.span[0]):
                 if number:
-                    sums[str(place)] += number
+                    text = str(place)
+                    sums[text] = sums.get(text, 0) + number
         return sums
 
     def _read(self, keys: Iterable[Any]) -> tuple[dict[Any, str], dict[Any, Reason]]:

@@ -29,6 +29,11 @@ from confide.values.wording import counted, told_at_edges
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Months of longer steps."""
 
+# Seconds may have decimals, and an offset says where the clock stands: neither changes the hour.
+_TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
+# Compiled once: a file may have a million different times.
+_MOMENT = re.compile(f"[{BLANK}]*([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]{_TIME})?[{BLANK}]*")
+_CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}[{BLANK}]*")
 _STEP = re.compile(f"[{BLANK}]*([0-9]{{4}})(?:-(?:W([0-9]{{2}})|Q([0-9])|([0-9]{{2}})))?[{BLANK}]*")
 
 COARSE = {"Y": ("year",), "M": tuple(MONTHS), "W": ()}
@@ -48,16 +53,13 @@ def read_moment(text: str) -> Moment | str:
     >>> read_moment("2026-03-01T22:15+01:00"), read_moment("2026-02-30"), read_moment("1 March")
     (Moment(day=datetime.date(2026, 3, 1), hour=22), 'no such date', 'not a date')
     """
-    # Seconds may have decimals, and an offset says where the clock stands: neither changes the hour.
-    clock = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
-    days = "([0-9]{4})-([0-9]{2})-([0-9]{2})"
-    if found := re.fullmatch(f"[{BLANK}]*{days}(?:[T ]{clock})?[{BLANK}]*", text):
+    if found := _MOMENT.fullmatch(text):
         try:
             day = date(*map(int, found.groups()[:3]))
         except ValueError:
             return "no such date"
         return Moment(day, None) if found[4] is None else _with_hour(day, found.groups()[3:])
-    found = re.fullmatch(f"[{BLANK}]*T?{clock}[{BLANK}]*", text)
+    found = _CLOCK.fullmatch(text)
     return "not a date" if found is None else _with_hour(None, found.groups())
 
 

@@ -27,20 +27,8 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.data.files.sheets import (
-    JSON_LINES,
-    LIMITS,
-    PARQUET,
-    REPORT_COLUMN,
-    STANDARD_STREAM,
-    Reject,
-    explained,
-    fields_of,
-    name_columns,
-    parquet_explained,
-    require,
-    resolved,
-)
+from confide.data.files import sheets
+from confide.data.files.sheets import JSON_LINES, LIMITS, PARQUET, STANDARD_STREAM, Reject, require, resolved
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.evidence.counts import Noise, Origin, noise_of
 from confide.mechanisms import Mechanism
@@ -114,7 +102,7 @@ class Metadata:
         try:
             # The W3C's names of datatypes.
             known = {"whole": "integer", "real": "double", "text": "string"}
-            kinds = [known[field.kind] for field in fields_of(survey.mechanism.report_alphabet)]
+            kinds = [known[field.kind] for field in sheets.fields_of(survey.mechanism.report_alphabet)]
         except InvalidParameterError:  # a user's own alphabet, which SQL cannot express
             kinds = ["string"] * len(columns)
         named = tuple(zip(columns, kinds, strict=True))
@@ -151,7 +139,7 @@ class Metadata:
 
     def check(self, path: str, name: str) -> None:
         """Refuse a file that changed after these facts were written."""
-        with explained(name):
+        with sheets.explained(name):
             # The size first: it reveals most accidents without reading the file.
             size = Path(path).stat().st_size
             if path.lower().endswith(PARQUET):  # whose content ends where its footer begins
@@ -268,13 +256,13 @@ def read_metadata(path: str | Path) -> Metadata | None:
     if name.lower().endswith(PARQUET):
         if Path(name).is_file() and not Path(name).stat().st_size:
             return None  # reading it will raise that it is empty
-        with parquet_explained(name):
+        with sheets.parquet_explained(name):
             stored = require("pyarrow.parquet").read_metadata(name).metadata or {}
         return _parse(stored[PARQUET_KEY], name) if PARQUET_KEY in stored else None
     place = companion_of(name)
     if not place.exists():
         return None
-    with explained(str(place)):
+    with sheets.explained(str(place)):
         return _parse(place.read_bytes(), str(place), KEY)
 
 
@@ -349,7 +337,8 @@ class Traces:
         bare = [name for name, known in self.files if known is None]
         others = [(name, one) for name, one in self.files if one is not None and one.names != tuple(columns)]
         notes = [
-            f"{name} says how {name_columns(one.names)} came about, not {name_columns(columns)}" for name, one in others
+            f"{name} says how {sheets.name_columns(one.names)} came about, not {sheets.name_columns(columns)}"
+            for name, one in others
         ]
         if len(self.files) == 1 and bare:
             unknown = "which survey it was made under, and with which noise, is not known"
@@ -394,7 +383,7 @@ def require_ending(path: str | Path, endings: Sequence[str], *, may_lack_one: bo
 
 def report_columns(survey: Survey) -> tuple[str, ...]:
     """Return the columns of a file of reports."""
-    return column_names(survey.mechanism.report_alphabet, REPORT_COLUMN)
+    return column_names(survey.mechanism.report_alphabet, sheets.REPORT_COLUMN)
 
 
 def write_values(
