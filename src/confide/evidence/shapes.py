@@ -142,7 +142,38 @@ class Shape:
         object.__setattr__(self, "terms", as_items("terms", self.terms))
         if not all(isinstance(term, Term) for term in self.terms):
             raise InvalidParameterError(f"A shape has terms; got {self.terms!r}. Read one with Shape.of('falling').")
-        _check_terms(self.terms)
+        # Terms that come twice, and combinations that are no mixtures.
+        kinds = [term.kind for term in self.terms]
+        for kind in set(kinds) - {"nobody where"}:
+            if kinds.count(kind) > 1:
+                raise InvalidParameterError(f"A shape says {kind!r} once; got {kinds.count(kind)} times.")
+        ordered = [term for term in self.terms if term.kind in LINKS]
+        if "smooth" in kinds and ordered:
+            raise InvalidParameterError(
+                f"{ordered[0].text!r} and smooth do not go together: not every falling mixture of bumps is a mixture "
+                f"of falling bumps. Declare the one that you know."
+            )
+        if "nobody where" in kinds and ordered:
+            raise InvalidParameterError(
+                f"{ordered[0].text!r} goes along all values; cut them with nobody below and nobody above, not where."
+            )
+        if "one peak" in kinds and len(ordered) > 1:
+            raise InvalidParameterError(
+                "'one peak' says already that shares rise and then fall. Leave out the other part."
+            )
+        places = {term.kind: term.where for term in ordered}
+        is_convex_fall = "falling" in places and "rising" not in places and places["falling"] == places.get("convex")
+        if "convex" in places and len(ordered) > 1 and not is_convex_fall:
+            raise InvalidParameterError(
+                '"convex" goes with "falling" from the same value on, and with no other: "falling from 50" with '
+                '"convex from 50".'
+            )
+        up, down = (next((one.where for one in ordered if one.kind == kind), None) for kind in ("rising", "falling"))
+        if len(ordered) > 1 and "rising" in kinds and (up is None or down is None or up > down):
+            raise InvalidParameterError(
+                "Shares that rise to one value and fall from another need both, the first not above the second: "
+                '"rising to 30" with "falling from 50".'
+            )
 
     @classmethod
     def of(cls, words: str | Sequence[str] | Shape) -> Shape:
@@ -298,39 +329,6 @@ class Shape:
         for term in self.terms:
             if term.where is not None and not alphabet.contains(np.array([term.where]))[0]:
                 raise InvalidParameterError(f"{term.text!r} names {term.where}, which is not in {alphabet!r}.")
-
-
-def _check_terms(terms: Sequence[Term]) -> None:
-    """Reject repeated terms and combinations that are no mixtures."""
-    kinds = [term.kind for term in terms]
-    for kind in set(kinds) - {"nobody where"}:
-        if kinds.count(kind) > 1:
-            raise InvalidParameterError(f"A shape says {kind!r} once; got {kinds.count(kind)} times.")
-    ordered = [term for term in terms if term.kind in LINKS]
-    if "smooth" in kinds and ordered:
-        raise InvalidParameterError(
-            f"{ordered[0].text!r} and smooth do not go together: not every falling mixture of bumps is a mixture of "
-            f"falling bumps. Declare the one that you know."
-        )
-    if "nobody where" in kinds and ordered:
-        raise InvalidParameterError(
-            f"{ordered[0].text!r} goes along all values; cut them with nobody below and nobody above, not where."
-        )
-    if "one peak" in kinds and len(ordered) > 1:
-        raise InvalidParameterError("'one peak' says already that shares rise and then fall. Leave out the other part.")
-    places = {term.kind: term.where for term in ordered}
-    is_convex_fall = "falling" in places and "rising" not in places and places["falling"] == places.get("convex")
-    if "convex" in places and len(ordered) > 1 and not is_convex_fall:
-        raise InvalidParameterError(
-            '"convex" goes with "falling" from the same value on, and with no other: "falling from 50" with '
-            '"convex from 50".'
-        )
-    up, down = (next((one.where for one in ordered if one.kind == kind), None) for kind in ("rising", "falling"))
-    if len(ordered) > 1 and "rising" in kinds and (up is None or down is None or up > down):
-        raise InvalidParameterError(
-            "Shares that rise to one value and fall from another need both, the first not above the second: "
-            '"rising to 30" with "falling from 50".'
-        )
 
 
 def _layout(alphabet: Alphabet, values: Indices) -> Layout | None:

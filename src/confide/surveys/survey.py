@@ -44,7 +44,7 @@ from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
-from confide.values.checks import check_count, check_positive, require_kinds
+from confide.values.checks import check_count, check_positive, require_kinds, settle
 from confide.values.portable import canonical_json, fingerprint_of, read_json
 from confide.values.wording import Shown, counted, suggestion
 
@@ -239,16 +239,25 @@ class Survey(Shown):
         if self.simulated != "":
             _text("simulated", self.simulated)
         require_kinds(Survey, vars(self))
-        object.__setattr__(self, "groups", _check_groups(self.groups))
+        given: Mapping[str, Any] = self.groups  # as a file may have them
+        for name, values in given.items():
+            are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
+            if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
+                raise SurveyError(
+                    f"[groups] has names, none of them day or count, each with a list of two different texts or more, "
+                    f'such as town = ["Oslo", "Bern"]; got {name!r} = {values!r}.'
+                )
+        # Sorted by name, as canonical JSON sorts them.
+        settle(self, groups={name: tuple(given[name]) for name in sorted(given)})
         if self.shape is not None:
-            object.__setattr__(self, "shape", self.shape.declared())
+            settle(self, shape=self.shape.declared())
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
         if self.most_epsilon is None:
             return
         check_positive("most_epsilon", self.most_epsilon)
-        object.__setattr__(self, "most_epsilon", float(self.most_epsilon))
+        settle(self, most_epsilon=float(self.most_epsilon))
         if self.cost is None:
             raise InvalidParameterError(
                 f"A total epsilon needs a promise with one epsilon; {self.mechanism.guarantee.terms} has none. Limit "
@@ -532,18 +541,6 @@ def build_survey(document: dict[str, Any]) -> Survey:
     shape = Shape.of(words) if "shape" in document else None
     groups = _table(document, "groups", "the survey") if "groups" in document else {}
     return Survey(mechanism, **settings, shape=shape, groups=groups)
-
-
-def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return valid groups sorted by name, as canonical JSON sorts them."""
-    for name, values in groups.items():
-        are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
-        if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
-            raise SurveyError(
-                f"[groups] has names, none of them day or count, each with a list of two different texts or more, such "
-                f'as town = ["Oslo", "Bern"]; got {name!r} = {values!r}.'
-            )
-    return {name: tuple(groups[name]) for name in sorted(groups)}
 
 
 def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:

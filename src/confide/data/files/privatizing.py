@@ -496,8 +496,17 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
         self._bytes += self._coming * sizes / max(count, 1)
         self._held += self._coming
         self._waiting, self._coming = [], 0.0
-        if self._held > LIMITS.memory:
-            self._set_down()
+        if self._held <= LIMITS.memory:
+            return
+        with self._opened() as file:
+            for bucket, parts in enumerate(self._buckets):
+                if parts:
+                    self._places[bucket].append(file.seek(0, os.SEEK_END))
+                    # A pickled Arrow slice may include the whole array; a copy made by take does not.
+                    alone = [_reorder(part, np.arange(len(part[0]))) for part in parts]
+                    pickle.dump(alone, file, pickle.HIGHEST_PROTOCOL)
+            file.flush()
+        self._buckets, self._held = [[] for _ in range(BUCKETS)], 0.0
 
     def _shuffled(self) -> Iterator[Columns]:
         for bucket in np.flatnonzero(self._rows).tolist():
@@ -518,17 +527,6 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
             yield from parts
         yield from self._buckets[bucket]
         self._buckets[bucket] = []
-
-    def _set_down(self) -> None:
-        with self._opened() as file:
-            for bucket, parts in enumerate(self._buckets):
-                if parts:
-                    self._places[bucket].append(file.seek(0, os.SEEK_END))
-                    # A pickled Arrow slice may include the whole array; a copy made by take does not.
-                    alone = [_reorder(part, np.arange(len(part[0]))) for part in parts]
-                    pickle.dump(alone, file, pickle.HIGHEST_PROTOCOL)
-            file.flush()
-        self._buckets, self._held = [[] for _ in range(BUCKETS)], 0.0
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
