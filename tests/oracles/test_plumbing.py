@@ -358,6 +358,12 @@ def test_a_closed_survey_invites_nobody() -> None:
     assert ["no more reports" in page for page in pages] == [False, True]
 
 
+def test_the_start_page_has_the_shared_styles_and_its_own() -> None:
+    page = home([])
+    assert "--font:" in page
+    assert "min-height: 44px" in page  # buttons that a finger finds
+
+
 def test_a_batch_that_comes_again_is_no_report_of_the_metrics(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "store.db"))
     with serving(store) as served:
