@@ -83,10 +83,6 @@ class Support:
             return chosen @ self.curvature.rows
         return evidence.channel.push(self.distribution(chosen))
 
-    def collect(self, per_value: FloatArray) -> FloatArray:
-        """Return what all atoms have of something that is known for every value."""
-        return np.concatenate([[float(self.composite @ per_value)], per_value[self.values]])
-
     def slope(self, evidence: Evidence, outputs: FloatArray, gain: FloatArray) -> FloatArray:
         """Return g - 1 of all atoms."""
         of_composite = float(self.composite_outputs @ evidence.ratio(outputs))
@@ -222,7 +218,8 @@ def _corrected_step(
     for _ in range(8):
         move = programme.step(slope - bent, support.weights + step, tolerated)
         pushed = evidence.channel.push(support.distribution(move))
-        curved = support.collect(evidence.channel.pull(curvature * pushed))
+        pulled = evidence.channel.pull(curvature * pushed)
+        curved = np.concatenate([[float(support.composite @ pulled)], pulled[support.values]])
         promise, bend = float((slope - bent) @ move), float(move @ curved)
         length = min(1.0, promise / bend) if bend > 0 else 1.0
         step, bent, change = step + length * move, bent + length * curved, change + length * pushed
@@ -521,9 +518,6 @@ def _is_peak(picture: FloatArray) -> NDArray[np.bool_]:
 
 Mask = NDArray[np.bool_]
 
-EXCHANGE_PATIENCE = 3
-"""Times that whole blocks may be exchanged without fewer entries being wrong."""
-
 
 @dataclass
 class NonnegativeProgramme:
@@ -569,7 +563,8 @@ class NonnegativeProgramme:
         self, target: FloatArray, start: FloatArray, free: Mask, tolerated: float
     ) -> FloatArray | None:
         """Exchange all wrong entries at once; `None` if that fails."""
-        fewest, patience = start.size + 1, EXCHANGE_PATIENCE
+        # Whole blocks may be exchanged three times without fewer entries being wrong.
+        fewest, patience, most = start.size + 1, 3, 3
         while patience >= 0:
             step = self._solve(target, start, free)
             wants_to_grow = target - self.hessian @ step > 1e-12 * np.maximum(1.0, np.abs(target))
@@ -577,7 +572,7 @@ class NonnegativeProgramme:
             count = int(wrong.sum())
             if count <= tolerated * start.size:
                 return step
-            patience = EXCHANGE_PATIENCE if count < fewest else patience - 1
+            patience = most if count < fewest else patience - 1
             fewest = min(fewest, count)
             free = free ^ wrong
         return None

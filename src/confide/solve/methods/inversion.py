@@ -26,7 +26,7 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence.evidence import Evidence
-from confide.solve.em import Monitor, RowStack, Status, normalised, take_steps, uniform
+from confide.solve.em import FAINT, Monitor, RowStack, Status, normalised, take_steps, uniform
 from confide.solve.methods.base import Method, Solution
 from confide.values.checks import check_choice, settle
 
@@ -167,13 +167,8 @@ STEPS = 5
 FINE, REACH = 0.5, np.arange(-6, 8)
 """Standard errors from one atom of G to the next, and which atoms around each share there are."""
 
-MOVE = 0.7
-"""Standard errors that shares are moved by to measure the slope: by less, a share would seem to stay at its atom."""
-
 MOVES, MOVED_SHARES = 8, 800
 """Pairs of random moves at most, and how many shares they move together: the more there are, the fewer it takes."""
-
-FAINT = 1e-300
 
 
 @dataclass(frozen=True)
@@ -240,7 +235,9 @@ class Shares:
             move = np.sqrt(variances) * generator.choice([-1.0, 1.0], variances.size)
             move -= float(move.sum()) * variances / float(variances.sum())
             moves += [move, -move]
-        return float(np.mean([move @ self._pool(self.inverted + MOVE * move) / MOVE for move in moves]))
+        # Moved by fewer than so many standard errors, a share would seem to stay at its atom.
+        far = 0.7
+        return float(np.mean([move @ self._pool(self.inverted + far * move) / far for move in moves]))
 
     @cached_property
     def _variances(self) -> FloatArray:
