@@ -104,9 +104,8 @@ def identification(mechanism: Mechanism) -> Identification:
     found = prove_identification(mechanism)
     if found is not None:
         # Add singular values to a lemma where they cost little: they say how much noise the way back adds.
-        alphabet = mechanism.alphabet
         # 512: values up to which singular values are shown although a lemma has decided already.
-        if not mechanism.has_channel or alphabet.size > 512 or not is_storable(mechanism.channel):
+        if not mechanism.has_channel or mechanism.alphabet.size > 512 or not is_storable(mechanism.channel):
             return Identification(found.verdict, found.reason, found.source, found.numbers)
         spectrum = spectrum_of(mechanism.channel)
         numbers = {**found.numbers, **spectrum.numbers()}
@@ -271,8 +270,8 @@ def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
     if outputs < values.size:
         found = too_few(values.size, outputs)
     elif values.size * outputs <= 25_000_000:
-        channels = tuple(one.channel for one in mechanisms)
-        channel = channels[0] if len(channels) == 1 else ColumnStack(channels)
+        first, *others = (one.channel for one in mechanisms)
+        channel = ColumnStack((first, *others)) if others else first
         # 250_000_000: values times values times outputs up to which all singular values are computed: about a quarter
         # of a second. Beyond, what can be decided without them.
         if values.size**2 * outputs <= 250_000_000:
