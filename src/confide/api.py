@@ -20,6 +20,7 @@ from confide.estimates.inference import Bootstrap, Likelihood
 from confide.evidence.counts import Accumulator, Counts, merge, tally
 from confide.evidence.shapes import Shape
 from confide.mechanisms import (
+    BlahutArimoto,
     Exponential,
     FromMatrix,
     Geometric,
@@ -29,6 +30,7 @@ from confide.mechanisms import (
     OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
+    PlanarSquareWave,
     Product,
     RandomizedResponse,
     Rappor,
@@ -102,6 +104,7 @@ __all__ = [
     "Attributes",
     "Bins",
     "BitInversion",
+    "BlahutArimoto",
     "Bootstrap",
     "Categories",
     "Channel",
@@ -136,6 +139,7 @@ __all__ = [
     "Places",
     "PlanarGeometric",
     "PlanarLaplace",
+    "PlanarSquareWave",
     "PoorFitWarning",
     "Product",
     "RandomizedResponse",

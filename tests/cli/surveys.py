@@ -60,6 +60,7 @@ FINITE: dict[str, str] = {
     "rappor of 150 values": _numbers(150) + _with_epsilon("rappor"),
     "optimized-unary": ANSWERS + _with_epsilon("optimized-unary"),
     "square-wave": _numbers(12) + _with_epsilon("square-wave"),
+    "planar-square-wave": HOLED + _with_epsilon("planar-square-wave"),
     "one-bit-mean": _numbers(12) + _with_epsilon("one-bit-mean"),
     "unary": ANSWERS + '[mechanism]\nkind = "unary"\nkeep = 0.75\nflip = 0.25\n',
     "two-rounds": ANSWERS + _rounds('kind = "randomized-response"\nepsilon = 4.0', 'kind = "matrix"\n' + MATRIX),
@@ -78,6 +79,7 @@ FINITE: dict[str, str] = {
     "exponential": AGES + _with_epsilon("exponential"),
     "exponential with holes": HOLED + _with_epsilon("exponential"),
     "exponential of categories": ANSWERS + _with_epsilon("exponential"),
+    "blahut-arimoto": HOLED + _with_epsilon("blahut-arimoto"),
     "wrapped-geometric": '[alphabet]\nkind = "circle"\nsteps = 7\n' + _with_epsilon("wrapped-geometric"),
     "truncated-geometric of bins": '[alphabet]\nkind = "bins"\nedges = [0, 1, 2, 3, 9]\nunit = "thousand"\n'
     + _with_epsilon("truncated-geometric"),

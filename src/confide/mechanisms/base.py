@@ -170,8 +170,8 @@ class Facts:
         underflow: e^-1000 is positive, but 0.0 in float64.
     independence
         Why the rows P(. | value) are linearly independent, so that the distribution is identifiable.
-    only_mean
-        Why the mean is identifiable, for a mechanism on a line that identifies nothing else.
+    dependence
+        Why they are not, and what is identifiable nevertheless.
     premise
         The shape of P(report | value) in the value.
     decay
@@ -202,7 +202,7 @@ class Facts:
 
     is_positive: bool | None = None
     independence: Proof | None = None
-    only_mean: Proof | None = None
+    dependence: Proof | None = None
     premise: Premise = Premise.NOTHING
     decay: float | None = None
     log_smallest: float | None = None

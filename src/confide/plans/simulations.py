@@ -258,7 +258,7 @@ def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
 
     >>> from confide import Categories
     >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
-    ['randomized-response', 'rappor', 'optimized-unary', 'exponential']
+    ['randomized-response', 'rappor', 'optimized-unary', 'exponential', 'blahut-arimoto']
     """
     found = []
     for kind in MECHANISMS.values():
