@@ -27,7 +27,7 @@ def main() -> None:
     ):
         for alphabet in alphabets:
             for epsilon in (0.05, 0.2, 1.0, 3.0):
-                mechanism = kind(alphabet, epsilon)
+                mechanism = kind(alphabet, epsilon)  # type: ignore[arg-type]  # as paired above
                 found = cf.diagnose(None, mechanism)
                 spectrum, reported = found.identification.spectrum, getattr(mechanism, "reported", None)
                 what = {AGES: "100 ages", HOURS: "24 hours", GRID: "10 x 10 cells"}.get(alphabet, "the same, 4 holes")

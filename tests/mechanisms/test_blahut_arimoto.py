@@ -63,7 +63,9 @@ def test_no_other_mechanism_reveals_less_at_the_same_distance(epsilon: float) ->
     best = reveals_and_errs(least.channel.dense(), away, epsilon)
     generator = np.random.default_rng(0)
     assert least.reported is not None
-    nudged = [np.array(least.reported) * generator.uniform(0.5, 2, 20) + generator.uniform(0, 1e5, 20) for _ in range(20)]
+    nudged = [
+        np.array(least.reported) * generator.uniform(0.5, 2, 20) + generator.uniform(0, 1e5, 20) for _ in range(20)
+    ]
     others: list[cf.Mechanism] = [cf.BlahutArimoto(alphabet, epsilon, None, tuple(map(int, one))) for one in nudged]
     others += [cf.Exponential(alphabet, epsilon), cf.TruncatedGeometric(alphabet, epsilon)]
     for other in others:

@@ -100,6 +100,14 @@ def test_it_errs_less_than_randomized_response() -> None:
     assert errors[0] < 0.5 * errors[1]
 
 
+def test_other_local_mechanisms_on_cells_name_it() -> None:
+    for kind in (cf.RandomizedResponse, cf.Rappor, cf.OptimizedUnary):
+        assert "(planar-square-wave) makes the same promise" in kind(LAKE, 1.0).advice
+        assert "planar" not in kind(LAKE, 100.0).advice
+        assert "planar" not in kind(cf.Grid(1, 9), 1.0).advice
+    assert not cf.PlanarSquareWave(LAKE, 1.0).advice
+
+
 def test_another_epsilon_has_its_own_radius_unless_one_was_chosen() -> None:
     grid = cf.Grid(10, 10)
     assert cf.PlanarSquareWave(grid, 1.0).at(4.0) == cf.PlanarSquareWave(grid, 4.0)

@@ -6,6 +6,7 @@ Near values get near reports, as with metric noise, but the promise is one epsil
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -387,10 +388,9 @@ def _default_radius(shape: tuple[int, int], epsilon: float) -> float:
     [23.5, 20.0, 14.0, 7.0]
     """
     most = 2 * _half_share(epsilon) * math.prod(shape)
-    doubled = 0
-    while doubled < 2 * max(shape) - 1:
-        halves = _halves((doubled + 1) / 2)
-        if 2 * sum(2 * half + 1 for half in halves) - (2 * halves[0] + 1) > most:
-            break
-        doubled += 1
-    return doubled / 2
+
+    def cells(doubled: int) -> int:
+        first, *others = (2 * half + 1 for half in _halves(doubled / 2))
+        return first + 2 * sum(others)
+
+    return max(bisect_right(range(2 * max(shape)), most, key=cells) - 1, 0) / 2
