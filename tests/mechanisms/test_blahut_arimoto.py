@@ -130,7 +130,8 @@ def test_the_fixed_point_of_two_values_is_known() -> None:
 
 
 def test_the_survey_states_the_preference_and_keeps_the_prior() -> None:
-    text = 'name = "age"\n[alphabet]\nkind = "integers"\nlow = 0\nhigh = 4\n[mechanism]\nkind = "blahut-arimoto"\nepsilon = 1\n'
+    values = 'name = "age"\n[alphabet]\nkind = "integers"\nlow = 0\nhigh = 4\n'
+    text = f'{values}[mechanism]\nkind = "blahut-arimoto"\nepsilon = 1\n'
     plain, biased = cf.parse_survey(text), cf.parse_survey(f"{text}prior = [4, 3, 2, 1, 0]\n")
     assert '"reported":[' in plain.to_json()
     for survey in (plain, biased):

@@ -387,7 +387,7 @@ def _default_radius(shape: tuple[int, int], epsilon: float) -> float:
     >>> [_default_radius((50, 50), epsilon) for epsilon in (0.5, 1.0, 2.0, 4.0)]
     [23.5, 20.0, 14.0, 7.0]
     """
-    most = 2 * _half_share(epsilon) * math.prod(shape)
+    most = math.floor(2 * _half_share(epsilon) * math.prod(shape))
 
     def cells(doubled: int) -> int:
         first, *others = (2 * half + 1 for half in _halves(doubled / 2))
