@@ -40,7 +40,8 @@ def test_the_probability_is_that_of_duchi_and_others(alphabet: cf.Alphabet) -> N
 def test_a_report_is_drawn_with_these_probabilities_from_any_value() -> None:
     """Also where numbers of 40 bits are compared, and where bins lie unevenly."""
     far = cf.Integers(-(2**40), 2**40)
-    for mechanism, value in ((cf.OneBitMean(far, 1.0), 2**38), (cf.OneBitMean(SALARIES, 1.0), 15)):
+    for alphabet, value in ((far, 2**38), (SALARIES, 60), (cf.Integers(0, 1), 0), (cf.Integers(0, 2), 2)):
+        mechanism = cf.OneBitMean(alphabet, 1.0)
         index = int(mechanism.alphabet.encode(mechanism.alphabet.take([value]))[0])
         zero, one = mechanism.weights(index)
         reports = mechanism.privatize([value] * 40_000, rng=3)
