@@ -108,6 +108,10 @@ def test_what_is_never_reported_is_not_identified() -> None:
     assert first > 10
     np.testing.assert_allclose(mechanism.channel.dense()[0], mechanism.channel.dense()[first], rtol=1e-12)
     assert found.reason in str(cf.diagnose(None, mechanism))
+    assert (
+        mechanism.advice
+        == f"{found.reason} The exponential mechanism (exponential) makes the same promise and identifies all."
+    )
     with pytest.raises(cf.ConfideError, match="no value can produce it"):
         cf.estimate(cf.tally([0]), mechanism)
     with pytest.warns(cf.NotIdentifiedWarning, match="ever reported"):
@@ -118,6 +122,7 @@ def test_what_is_never_reported_is_not_identified() -> None:
 def test_where_all_is_reported_all_is_identified(mechanism: cf.BlahutArimoto) -> None:
     assert mechanism.reported is not None
     assert all(mechanism.reported)
+    assert not mechanism.advice
     assert cf.diagnose(None, mechanism).consistency.verdict is Verdict.YES
 
 

@@ -249,6 +249,15 @@ class BlahutArimoto(MetricMechanism):
             raise InvalidParameterError(f"reported must hold whole numbers; got {self.reported!r}.")
         settle(self, reported=tuple(map(int, reported.tolist())))
 
+    @property
+    def advice(self) -> str:
+        why = self.facts.dependence
+        return (
+            f"{why.reason} The exponential mechanism (exponential) makes the same promise and identifies all."
+            if why
+            else ""
+        )
+
     @cached_property
     def _base(self) -> Exponential:
         """The mechanism without preference."""
