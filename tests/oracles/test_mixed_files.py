@@ -18,6 +18,10 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
+from confide.collector.wire import Wire
+from confide.data.files.reading import read_value_batches
+from confide.data.files.sheets import Reason
+from confide.errors import DataFileError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -138,6 +142,52 @@ def test_files_of_all_kinds_are_counted_together_with_counts_or_without(tmp_path
             paths.append(WRITERS[kind](tmp_path / f"f{number}_{place}", rows, "report", has_count))
         found = cf.count(paths, SURVEY, by="town")
         assert {town: in_plain(counts) for (town,), counts in found.items()} == added(everything), name
+
+
+TYPED: dict[str, tuple[cf.Alphabet, list[Any], list[str]]] = {
+    "yes or no": (cf.Categories(["true", "false"]), [True, False, True, None], ["true", "false", "true", ""]),
+    "names that are numbers": (cf.Categories(["3", "40"]), [3, 40, 40, None], ["3", "40", "40", ""]),
+    "names that are fractions": (cf.Categories(["2.5", "0.1"]), [2.5, 0.1, 0.1, None], ["2.5", "0.1", "0.1", ""]),
+    "whole numbers": (cf.Integers(-2, 9), [-2, 9, 9, None], ["-2", "9", "9", ""]),
+    "whole numbers with a point": (cf.Integers(-2, 9), [-2.0, 9.0, 9.0, None], ["-2", "9", "9", ""]),
+    "texts": (cf.Categories(["True", "ünï"]), ["True", "ünï", "ünï", None], ["True", "ünï", "ünï", ""]),
+}
+
+
+@pytest.mark.parametrize("kind", TYPED)
+def test_a_value_of_any_type_is_the_same_in_every_kind_of_file(kind: str, tmp_path: Path) -> None:
+    """As a report and as a person's own value, in files and on the wire: what it says as a text."""
+    alphabet, values, texts = TYPED[kind]
+    survey = cf.Survey(cf.RandomizedResponse(alphabet, 1.0), "value")
+    expected = Counter(text for text in texts if text)
+    for name, column in (("r", "report"), ("v", "value")):
+        (tmp_path / f"{name}.csv").write_text("\n".join([column, *(text or '""' for text in texts)]) + "\n")
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({column: value}) + "\n" for value in values))
+        parquet.write_table(pyarrow.table({column: values}), tmp_path / f"{name}.parquet")
+
+    def told(counts: cf.Counts) -> dict[str, float]:
+        return dict(zip(map(str, counts.reports.tolist()), counts.counts.tolist(), strict=True))
+
+    for ending in ("csv", "jsonl", "parquet"):
+        assert told(cf.count(tmp_path / f"r.{ending}", survey)) == expected, ending
+    for ending in ("csv", "parquet"):
+        (rows,) = read_value_batches(tmp_path / f"v.{ending}", survey)
+        assert told(rows.tally()) == expected, ending
+        assert rows.account.rejected == {Reason.MISSING: 1}
+    judged = Wire.of(survey).judge(values)
+    assert isinstance(judged.counts, dict)
+    assert {text.strip('"'): number for text, number in judged.counts.items()} == expected
+    assert judged.rejected == [(3, Reason.MISSING)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_with_another_column_is_named_with_it(order: int, tmp_path: Path) -> None:
+    paths = [tmp_path / "usual.csv", tmp_path / "other.csv"]
+    for path, name in zip(paths, ("report", "years"), strict=True):
+        path.write_text(f"{name}\n3\n")
+    said = r"of \S*usual.csv stand in column 'report', but \S*other.csv has no such column; its column 'years' may"
+    with pytest.raises(DataFileError, match=said):
+        cf.count(paths[::order], SURVEY)
 
 
 BAD = [

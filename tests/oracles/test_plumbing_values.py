@@ -79,9 +79,11 @@ def test_distinct_cells_are_counted_and_not_their_parts() -> None:
 
 def test_a_group_is_too_small_where_half_the_line_would_not_show() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 10), 1.0)
-    reports = {"near": 50, "far": 50, "few": 9}
+    reports = {"near": 50, "far": 50, "few": 9, "ten": 10}
     seen = GroupReports({key: [(cf.tally([3], counts=[number]), mechanism)] for key, number in reports.items()})
-    vars(seen)["differences"] = {key: some(visible=one) for key, one in (("near", 5.0), ("far", 5.1), ("few", 1.0))}
+    vars(seen)["differences"] = {
+        key: some(visible=one) for key, one in (("near", 5.0), ("far", 5.1), ("few", 1.0), ("ten", 1.0))
+    }
     assert seen.too_small == ["far", "few"]
 
 

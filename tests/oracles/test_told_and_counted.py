@@ -4,8 +4,10 @@ that hold to the last digit, and people who are people whether they stand in row
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,19 @@ def test_a_group_without_a_name_comes_first_whatever_the_others_are(ordered: lis
     expected = [("",), *((one,) for one in ordered)]
     assert natural_order(expected) == natural_order(expected[::-1]) == expected
     assert natural_order([("x", *one) for one in expected[::-1]]) == [("x", *one) for one in expected]
+
+
+DAYS = [date(2024, month, day) for month in (1, 2, 11, 12) for day in (1, 2, 11, 12)] + [date(2025, 1, 1)]
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%d %B %Y", "%m/%d/%Y", "%b %d %Y"])
+def test_dates_written_in_any_way_are_in_their_order(form: str) -> None:
+    """Every pair of them; a day after the twelfth tells that months come first, and a month never does."""
+    late = [] if form.startswith(("%d", "%Y")) else [date(2024, 1, 13)]
+    for one, other in itertools.combinations(DAYS, 2):
+        days = sorted([one, other, *late])
+        expected = [(day.strftime(form),) for day in days]
+        assert natural_order(expected[::-1]) == natural_order(expected) == expected
 
 
 def test_made_up_people_are_as_many_as_were_asked_for() -> None:
