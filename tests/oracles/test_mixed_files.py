@@ -217,6 +217,8 @@ def test_every_row_that_cannot_be_used_has_its_own_reason(is_quoted: bool, tmp_p
     told = {word: sum(number for reason, number in listed.items() if word in reason) for word in ("missing", "outside")}
     assert told == {"missing": 2, "outside": 1}
     assert sum(listed.values()) == sum(bool(reason) for _, reason in BAD)
+    told_rows = json.loads(next(line for line in ending.output.splitlines() if line.startswith("{")))["rows"]
+    assert told_rows == {"read": len(lines), "accepted": 3, "rejected": len(lines) - 3, "reasons": listed}
 
 
 def packed(text: str) -> bytes:
