@@ -338,3 +338,12 @@ def test_names_in_records_stand_for_what_is_called_so(answer: cf.Estimate) -> No
         )
         but += ("repeats",) if kind == "estimate" else ()
         assert len(agree(record, thing, *but)) >= fewest, (kind, list(record))
+
+
+def test_the_error_of_inversion_is_told_by_itself_and_times_the_reports() -> None:
+    for repeats in (1, 2):  # of people who reported twice, half of the reports count
+        diagnosis = cf.diagnose(COUNTS.with_repeats(repeats), AGES.mechanism, name="age")
+        told = records.diagnosis_record(AGES, diagnosis)["inversion"]
+        assert told["mean_squared_error"] == diagnosis.inversion.mean_squared
+        assert told["mean_squared_error_times_reports"] == pytest.approx(510 / repeats * told["mean_squared_error"])
+        assert told["mean_squared_error"] > 0
