@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cli import surveys as examples
 from tests.collector.asking import ages
 from tests.plans.test_records import given
 
@@ -29,6 +30,7 @@ from confide.data.files import records
 from confide.data.files.counts_files import GroupedCounts, Heading, load_counts, read_heading, save_counts, write_counts
 from confide.data.files.sheets import Account, Reason
 from confide.data.files.writing import Metadata, read_metadata
+from confide.errors import SurveyError
 from confide.evidence.counts import Noise, Origin
 from confide.evidence.shapes import Shape
 from confide.plans.records import prediction_record
@@ -366,3 +368,12 @@ def test_a_table_of_an_attribute_has_every_value_its_window_and_the_ends_of_that
             assert [float(row[end]) for end in ("share", "low", "high")] == [one.estimate, one.low, one.high]
     alone = list(csv.reader(records.margin_csv("age", answer, None).splitlines()))
     assert alone == [row[:2] for row in [header, *rows]]
+
+
+@pytest.mark.parametrize("name", examples.FINITE)
+@pytest.mark.parametrize("key", ["promise", "alphabet", "guarantee", "name"])
+def test_a_mechanisms_table_has_its_own_settings_and_nothing_that_follows_from_them(name: str, key: str) -> None:
+    text = examples.survey(examples.FINITE[name]).text()
+    assert text.count("[mechanism]\n") == 1
+    with pytest.raises(SurveyError, match=f"unknown key {key!r}|lacks|needs a table|must be"):
+        parse_survey(text.replace("[mechanism]\n", f"[mechanism]\n{key} = 1\n"))

@@ -19,6 +19,7 @@ from confide.cli.terminal import console
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import Metadata, Traces
+from confide.estimates.explanations import describe_repetition
 from confide.evidence.counts import Noise, Origin
 from confide.present.groups import summarise_groups
 from confide.present.pages import estimate_page, groups_page
@@ -298,3 +299,12 @@ def test_an_opening_is_in_one_order_on_a_terminal_and_in_a_record(capsys: pytest
     told = "\n".join(record["summary"])
     assert sorted(said, key=told.index) == said
     assert [record["headline"], len(record["summary"])] == ["Headline.", 7]
+
+
+@pytest.mark.parametrize("most", [None, 1, 2, 3])
+def test_a_limit_is_broken_by_more_files_than_it_allows(most: int | None) -> None:
+    survey = replace(AGES, most_reports=most)
+    for files in (2, 3, 4):
+        told = describe_repetition(survey, files)
+        assert ("the limit is broken" in told) == (most is not None and files > most), files
+        assert (f"allows {most}" in told) == (most is not None and files > most)
