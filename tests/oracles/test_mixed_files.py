@@ -190,6 +190,7 @@ COLUMNS: dict[str, tuple[Any, Any]] = {
     "narrow": (pyarrow.array([3.0, 0.5], pyarrow.float32()), pyarrow.array([2.0, -1.0], pyarrow.float32())),
     "texts": (pyarrow.array(["3", "x"]), pyarrow.array(["2", "y"])),
     "decimals": (pyarrow.array([Decimal("7.0"), Decimal("8.5")]), pyarrow.array([2, 1])),
+    "bytes": (pyarrow.array([b"9", b"z"]), pyarrow.array([b"2", b"y"])),
 }
 
 

@@ -368,6 +368,29 @@ def test_every_link_of_the_first_page_is_of_its_own_survey() -> None:
     assert re.findall('action="(.*?)"', page) == [f"{one}/page" for one in pages]
 
 
+def test_whoever_watches_a_survey_sees_every_report_and_its_end(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    with serving(store) as served:
+        collector, fingerprint = served.app.collector, served.survey.fingerprint
+        studio, seen = Studio(collector), list[Any]()
+
+        def watch() -> None:
+            seen.append(json.loads(served.run(studio._watch(collector.entries[fingerprint]))[1])["version"])
+            seen.append(studio._summary(collector.entries[fingerprint])["version"])
+
+        watch()
+        for reports in ([3], [3], ["nonsense"]):
+            served.post(served.message(reports))
+            watch()
+        store.close_survey(fingerprint)
+        collector.refresh()
+        watch()
+        studio.close()
+    store.close()
+    assert seen[::2] == seen[1::2]
+    assert sorted(set(seen)) == seen[::2]
+
+
 def test_a_batch_that_comes_again_is_no_report_of_the_metrics(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "store.db"))
     with serving(store) as served:

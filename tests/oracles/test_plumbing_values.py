@@ -28,14 +28,16 @@ from confide.evidence.shapes import Shape
 from confide.plans import Curve, Guess
 from confide.plans.planning import Flattery, Outlook
 from confide.plans.records import plan_csv, plan_record, range_cell, remarks
+from confide.present.diagnoses import _queries
 from confide.present.estimates import tabulate_cross
 from confide.present.figures import draw_ranges, draw_residuals
-from confide.present.figures.maps import MapScene
+from confide.present.figures.maps import MapScene, _room
 from confide.present.figures.panels import Panel, Role
-from confide.present.summary import Summary
+from confide.present.summary import NONE, Listing, Summary, people_in, state
 from confide.present.surveys import audit_record
 from confide.present.terminal import show_summary
 from confide.solve.em import Status
+from confide.theory.verdicts import Verdict
 
 pytest.importorskip("matplotlib")
 
@@ -228,3 +230,56 @@ def test_each_attribute_has_its_own_open_end() -> None:
         "earned 20 or more": [True, False, True, False],
         "spent 20 or more": [False, True, True, False],
     }
+
+
+def test_what_the_best_explanations_leave_open_is_told_as_what_it_is() -> None:
+    """One answer, a range, or a range that the answers lie in at most."""
+    known = {"query": "x == 1", "interval": None, "identification": some(verdict=Verdict.NO)}
+    ends = [(None, None, False), (0.25, 0.25, False), (0.125, 0.5, False), (0.125, 0.5, True)]
+    made = [some(**known, lowest=low, highest=high, is_outer=outer) for low, high, outer in ends]
+    (table,) = _queries(made).parts
+    assert isinstance(table, Listing)
+    place = table.headings.index("Equally good explanations")
+    told = [row[place] for row in table.rows]
+    assert told == [NONE, "one answer", "12.50% to 50.00%", "12.50% to 50.00% at most"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("age >= 65", "are 65 or older"),
+        ("Age < 20", "are younger than 20"),
+        ("age == 40", "are 40"),
+        ("age in {1, 2}", "have age in {1, 2}"),
+        ("age in 40..49", "have age in 40..49"),
+        ("income <= 20k", "have income 20k or less"),
+        ("age >= 65 and sex == f", "have age >= 65 and sex == f"),
+        ("within 2 km of 40.75, -73.98", "are within 2 km of 40.75, -73.98"),
+        ("North", ""),
+    ],
+)
+def test_a_question_about_people_goes_on_as_a_sentence(query: str, words: str) -> None:
+    assert people_in(query) == words
+    told = state(cf.estimates.Interval(query, 0.0426, 0.0075, 0.0784, 0.95, ""), "age")
+    first = f"About 4% {words}" if words else f"{query}: about 4%"
+    assert told == f"{first} (95% confidence: 1% to 8%)."
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_words_stand_within_their_district(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    inside = draw.random((6, 9)) < 0.85
+    for height, breadth in draw.uniform(0.2, 4.5, (12, 2)).tolist():
+        found = _room(inside, height, breadth)
+        # All half cells that a box at the corner of one covers lie inside, or no box has room.
+        fine = np.repeat(np.repeat(inside, 2, axis=0), 2, axis=1)
+        sides = -int(-2 * height // 1), -int(-2 * breadth // 1)
+        has_room = [
+            bool(fine[top : top + sides[0], left : left + sides[1]].all())
+            for top in range(12 - sides[0] + 1)
+            for left in range(18 - sides[1] + 1)
+        ]
+        assert (found is not None) == any(has_room)
+        if found is not None:
+            top, left = (round(2 * middle - side / 2) for middle, side in zip(found, sides, strict=True))
+            assert fine[top : top + sides[0], left : left + sides[1]].all()
