@@ -308,3 +308,18 @@ def test_a_limit_is_broken_by_more_files_than_it_allows(most: int | None) -> Non
         told = describe_repetition(survey, files)
         assert ("the limit is broken" in told) == (most is not None and files > most), files
         assert (f"allows {most}" in told) == (most is not None and files > most)
+
+
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize("other", [None, "Other"])
+def test_only_what_is_counted_as_another_word_is_warned_of(fold: bool, other: str | None, tmp_path: Path) -> None:
+    words = cf.Categories(["Yes", "No", "Other"], fold=fold, other=other)
+    (tmp_path / "survey.toml").write_text(cf.Survey(cf.RandomizedResponse(words, 1.0), "answer").text())
+    (tmp_path / "v.csv").write_text("answer\nYes\nYES\nno\nMaybe\n")
+    given = [str(tmp_path / "survey.toml"), str(tmp_path / "v.csv"), "-o", str(tmp_path / "r.csv"), "--force"]
+    ending = CliRunner().invoke(app, ["privatize", *given, "--rejects", str(tmp_path / "x.csv")])
+    assert ending.exit_code == 0, ending.output
+    said, strange = " ".join(ending.output.split()), 1 if fold else 3
+    warned = re.findall(r"(\d+) rows? of (\d+) say what is not listed and are (.*?), as", said)
+    assert warned == ([] if other is None else [(str(strange), "4", "counted as Other")])
+    assert ("2 folded" in said) == fold

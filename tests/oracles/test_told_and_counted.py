@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -130,6 +132,21 @@ def test_an_outbox_holds_people_whether_they_stand_in_rows_or_in_counts(size: in
         (line,) = receipts_of(values).read_text().splitlines()
         receipt = json.loads(line)
         assert (receipt["reports"], receipt["survey"], receipt["to"]) == (7, ages().fingerprint, ""), name
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 50])
+def test_every_message_of_an_outbox_has_the_reports_of_one_group(size: int, tmp_path: Path) -> None:
+    sharp = replace(AGES, mechanism=cf.TruncatedGeometric(cf.Integers(2, 6, unit="year"), 90.0))  # nothing moves
+    people = [(str(2 + place % 5), "AB"[place % 3 == 0]) for place in range(23)]
+    (tmp_path / "v.csv").write_text("age,town\n" + "".join(f"{age},{town}\n" for age, town in people))
+    box, _ = Outbox.fill(tmp_path / "box", sharp, tmp_path / "v.csv", batch_size=size)
+    messages = [json.loads(line) for line in (tmp_path / "box").read_text().splitlines()[1:]]
+    assert len(messages) == box.messages
+    sent = Counter((str(report), one["groups"]["town"]) for one in messages for report in one["reports"])
+    assert sent == Counter(people)
+    assert len({one["batch"] for one in messages}) == len(messages)
+    assert max(len(one["reports"]) for one in messages) <= size
+    assert {one["survey"] for one in messages} == {sharp.fingerprint}
 
 
 @pytest.mark.parametrize(
