@@ -16,9 +16,11 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.main import app
 from confide.cli.terminal import console
+from confide.data.counting import merge_files
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import Metadata, Traces
+from confide.errors import DataFileError
 from confide.estimates.explanations import describe_repetition
 from confide.evidence.counts import Noise, Origin
 from confide.present.groups import summarise_groups
@@ -238,6 +240,9 @@ def test_counts_that_carry_no_survey_are_told_to(name: str, by: bool, tmp_path: 
     assert ("takes its groups together" in said) == (is_csv and by)
     if not is_csv:
         assert cf.load_counts(tmp_path / name, AGES).rows.accepted == 2
+        return
+    with pytest.raises(DataFileError, match="is CSV, and such counts carry no survey"):
+        merge_files([tmp_path / name], tmp_path / "m.parquet")
 
 
 def test_a_contract_tells_every_setting_that_reports_depend_on() -> None:

@@ -21,6 +21,8 @@ import confide as cf
 from confide.cli import answers
 from confide.cli.main import app
 from confide.collector.stores import open_store
+from confide.data.files import Account, GroupedCounts
+from confide.errors import InvalidCountsError
 from confide.estimates import groups as grouping
 from confide.estimates.groups import GroupEstimates, GroupReports
 from confide.estimates.inference import Band, CrossTable
@@ -29,11 +31,11 @@ from confide.plans import Curve, Guess
 from confide.plans.planning import Flattery, Outlook
 from confide.plans.records import plan_csv, plan_record, range_cell, remarks
 from confide.present.diagnoses import _queries
-from confide.present.estimates import tabulate_cross
+from confide.present.estimates import Findings, _show_distributions, tabulate_cross
 from confide.present.figures import draw_ranges, draw_residuals
 from confide.present.figures.maps import MapScene, _room
 from confide.present.figures.panels import Panel, Role
-from confide.present.summary import NONE, Listing, Summary, people_in, state
+from confide.present.summary import NONE, Cards, Listing, Summary, people_in, state
 from confide.present.surveys import audit_record
 from confide.present.terminal import show_summary
 from confide.solve.em import Status
@@ -283,3 +285,47 @@ def test_words_stand_within_their_district(seed: int) -> None:
         if found is not None:
             top, left = (round(2 * middle - side / 2) for middle, side in zip(found, sides, strict=True))
             assert fine[top : top + sides[0], left : left + sides[1]].all()
+
+
+@pytest.mark.parametrize("mechanism", [cf.TruncatedGeometric, cf.Geometric, cf.Rappor])
+def test_the_truth_stands_behind_whatever_is_drawn_over_the_same_values(mechanism: Any) -> None:
+    made = mechanism(cf.Integers(0, 5), epsilon=2.0)
+    truth = np.array([0.1, 0.2, 0.3, 0.2, 0.1, 0.1])
+    counts = made.simulate_counts((truth * 2000).astype(int), rng=1)
+    outcome = cf.assess(counts, made, cf.MLE(), truth=truth)
+    known = Findings(cf.Survey(made, "age"), counts, (outcome,), truth)
+    (section,) = _show_distributions(known)
+    panels = {panel.title: panel for part in section.parts if isinstance(part, Cards) for panel in part.panels}
+    assert list(panels) == ["Original", *(["Noisy"] if known.is_comparable else []), "MLE"] + (
+        [] if known.is_comparable else ["Bits set"]
+    )
+    behind = {title: None if one.reference is None else one.reference.tolist() for title, one in panels.items()}
+    same = {"MLE", "Noisy"} if known.is_comparable else {"MLE"}
+    assert behind == {title: truth.tolist() if title in same else None for title in panels}
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_group_has_one_name_for_each_column(columns: int) -> None:
+    for names in range(4):
+        groups = {tuple("abc"[:names]): cf.tally([3])}
+        if names == columns:
+            assert len(GroupedCounts(tuple("xyz"[:columns]), groups, Account(1))) == 1
+            continue
+        with pytest.raises(InvalidCountsError, match="A group is named by x"):
+            GroupedCounts(tuple("xyz"[:columns]), groups, Account(1))
+
+
+@pytest.mark.parametrize("option", ["--token read", "--invite 3 -o i.txt", "--upload token", "--close", ""])
+def test_nothing_is_done_about_a_survey_that_is_not_there(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known, strange = cf.Survey(YES_NO, "answer"), cf.Survey(YES_NO, "answer", most_reports=1)
+    Path("strange.toml").write_text(strange.text())
+    store = open_store("store.db")
+    store.add_survey(known)
+    for named in ("strange.toml", strange.fingerprint):
+        ending = CliRunner().invoke(app, ["curate", "store.db", "--survey", named, *option.split()])
+        assert (ending.exit_code, "The store has no survey" in " ".join(ending.output.split())) == (2, True)
+    assert (store.tokens(), [one.admission for one in store.surveys()], Path("i.txt").exists()) == ([], ["open"], False)
+    store.close()
