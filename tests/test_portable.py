@@ -37,6 +37,10 @@ PATTERNS = (
     "mechanisms/finite.py",
     "mechanisms/planar.py",
     "mechanisms/square_wave.py",
+    "mechanisms/near_or_far.py",
+    "mechanisms/hadamard_response.py",
+    "mechanisms/geometries.py",
+    "mechanisms/projective_geometry.py",
     "mechanisms/combinations.py",
 )
 

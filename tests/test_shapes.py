@@ -416,13 +416,16 @@ def test_a_wrong_shape_is_a_warning_and_a_right_one_is_none() -> None:
 @pytest.mark.slow
 def test_the_test_of_a_shape_has_its_size_and_sees_what_it_says() -> None:
     """Of surveys that have the shape few are called bad; of those with a quarter of all people on one value, most."""
-    from confide.check.shapes import fit_shape
+    from confide.check.shapes import examine_shape
 
     shape = Shape.of("falling from 10")
     mixtures, heaped = shape.mixtures(MECHANISM.alphabet), 0.75 * FALLING / FALLING.sum()
     heaped[20] += 0.25
     good, bad = (
-        [fit_shape([(counts_of(shares, 2000, seed), MECHANISM)], shape, mixtures).is_bad for seed in range(10)]
+        [
+            examine_shape([(counts_of(shares, 2000, seed), MECHANISM)], shape, mixtures).test().is_bad
+            for seed in range(10)
+        ]
         for shares in (FALLING, heaped)
     )
     assert sum(good) <= 3

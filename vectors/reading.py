@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -215,6 +216,98 @@ def square_wave(task: Task, value: Value, tape: Tape) -> Value:
     return reports[(first + (reach + outside if is_far else inside)) % len(reports)]
 
 
+def hadamard_response(task: Task, value: Value, tape: Tape) -> Value:
+    values, blocks = values_of(task.alphabet), task.mechanism["blocks"]
+    width = next(2**bits for bits in range(1, 60) if blocks * (2**bits - 1) >= len(values))
+    block, row = divmod(values.index(value), width - 1)
+    row += 1
+
+    def column(number: int, odd: int) -> int:
+        """Insert a bit where the lowest one of the row stands, of the two the one with the parity."""
+        place = (row & -row).bit_length() - 1
+        digits = f"{number:060b}"
+        both = [int(f"{digits[: 60 - place]}{bit}{digits[60 - place :]}", 2) for bit in "01"]
+        return next(one for one in both if (one & row).bit_count() % 2 == odd)
+
+    ratio, half = ratio_above(task.epsilon), width // 2
+    others = blocks * width - half
+    weights = [half * ratio.denominator, others * ratio.numerator]
+    is_far, near, other = choose(weights, tape), below(half, tape), below(others, tape)
+    if not is_far:
+        return block * width + column(near, 0)
+    if other < half:
+        return block * width + column(other, 1)
+    return ((block + 1) * width + other - half) % (blocks * width)
+
+
+def projective_geometry(task: Task, value: Value, tape: Tape) -> Value:
+    order, recurrence = task.mechanism["order"], task.mechanism["recurrence"]
+    count = sum(order**power for power in range(len(recurrence)))
+    places = _zeros(order, tuple(recurrence), count)
+    ratio, own = ratio_above(task.epsilon), values_of(task.alphabet).index(value)
+    weights = [len(places) * ratio.denominator, (count - len(places)) * ratio.numerator]
+    is_far, near, other = choose(weights, tape), below(len(places), tape), below(count - len(places), tape)
+    if is_far:
+        held = set(places)
+        return (own + [place for place in range(count) if place not in held][other]) % count
+    return (own + places[near]) % count
+
+
+@cache
+def _zeros(order: int, recurrence: tuple[int, ...], count: int) -> list[int]:
+    """Return where the sequence is zero."""
+    sequence = [0] * (len(recurrence) - 1) + [1]
+    while len(sequence) < count:
+        recent = sequence[-len(recurrence) :]
+        sequence.append(sum(one * other for one, other in zip(recurrence, recent, strict=True)) % order)
+    return [place for place in range(count) if sequence[place] == 0]
+
+
+def one_bit_mean(task: Task, value: int, tape: Tape) -> int:
+    line, ratio = line_of(task.alphabet), ratio_above(task.epsilon)
+    assert line is not None
+    places = lattice_of(line.positions)[1] if line.positions else range(line.size)
+    is_turned = choose([ratio.denominator, ratio.numerator], tape)
+    return int(below(places[-1], tape) < places[value - line.low]) ^ is_turned
+
+
+def subset_selection(task: Task, value: Value, tape: Tape) -> str:
+    values, members = values_of(task.alphabet), task.mechanism["members"]
+    own, ratio, others = values.index(value), ratio_above(task.epsilon), len(values) - 1
+    is_without = choose([members * ratio.denominator, (len(values) - members) * ratio.numerator], tape)
+    chosen: set[int] = set()
+    for last in range(others - members, others):
+        drawn = below(last + 1, tape)
+        chosen.add(last if drawn in chosen else drawn)
+    named = [one + (one >= own) for one in sorted(chosen)]
+    place = below(members, tape)
+    if not is_without:
+        named[place] = own
+    return "".join(str(int(number in named)) for number in range(len(values)))
+
+
+PRIME = 67_108_859
+
+
+def local_hashing(task: Task, value: Value, tape: Tape) -> Value:
+    own, ratio, buckets = values_of(task.alphabet).index(value), ratio_above(task.epsilon), task.mechanism["buckets"]
+    hashes = PRIME * (PRIME - 1)
+    is_other = choose([ratio.denominator, (buckets - 1) * ratio.numerator], tape)
+    seed, step = below(task.mechanism.get("seeds", hashes), tape), 1 + below(buckets - 1, tape)
+    number = splitmix(seed) % hashes if "seeds" in task.mechanism else seed
+    bucket = ((number // PRIME + 1) * own + number % PRIME) % PRIME % buckets
+    return [seed, (bucket + step) % buckets if is_other else bucket]
+
+
+def splitmix(place: int) -> int:
+    """Return the number at a place of SplitMix64 from state 0."""
+    whole = 2**64
+    number = (place + 1) * 0x9E3779B97F4A7C15 % whole
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 % whole
+    number = (number ^ number >> 27) * 0x94D049BB133111EB % whole
+    return number ^ number >> 31
+
+
 def unary(task: Task, value: Value, tape: Tape) -> str:
     return blur_bits(task, [one == value for one in values_of(task.alphabet)], tape)
 
@@ -260,6 +353,8 @@ def alphabet_of_reports(task: Task) -> Json:
         named = zip(task.alphabet["names"], task.alphabet["alphabets"], strict=True)
         parts = [alphabet_of_reports(task.inner(name, alphabet)) for name, alphabet in named]
         return {"kind": "attributes", "names": task.alphabet["names"], "alphabets": parts}
+    if kind == "one-bit-mean":
+        return {"kind": "integers", "low": 0, "high": 1}
     if kind == "matrix" and "outputs" not in task.mechanism:
         rows, columns = len(task.mechanism["matrix"]), len(task.mechanism["matrix"][0])
         return task.alphabet if rows == columns else {"kind": "integers", "low": 0, "high": columns - 1}
@@ -471,8 +566,13 @@ KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
     "randomized-response": randomized_response,
     "rappor": unary,
     "optimized-unary": unary,
+    "subset-selection": subset_selection,
+    "local-hashing": local_hashing,
     "unary": unary,
     "square-wave": square_wave,
+    "hadamard-response": hadamard_response,
+    "projective-geometry": projective_geometry,
+    "one-bit-mean": one_bit_mean,
     "truncated-geometric": on_line(geometric_weights, lambda rate, tape: two_sided(ratio_above(rate), tape)),
     "geometric": geometric,
     "truncated-laplace": on_line(laplace_weights, lambda rate, tape: laplace_steps(ratio_above(rate / 2), tape)),

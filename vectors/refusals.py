@@ -27,6 +27,8 @@ HOURS = cf.Survey(cf.WrappedGeometric(surveys.HOURS, 0.5), "hour")
 WHOLE = cf.Survey(cf.Geometric(surveys.ALL, 0.3), "steps")
 REMAPPED = cf.Survey(cf.Remapped(cf.RandomizedResponse(surveys.NUMBERS, 1.0), cf.Integers(10, 12), (2, 0, 1)), "answer")
 
+HADAMARD = cf.Survey(cf.HadamardResponse(surveys.MANY, 2.0), "word")
+GEOMETRY = cf.Survey(cf.ProjectiveGeometryResponse(surveys.MANY, 2.0, order=5), "word")
 HOMES = cf.Survey(cf.TruncatedTaxicab(surveys.PLACES, 0.5), "home")
 POINTS = cf.Survey(cf.PlanarLaplace(surveys.COORDINATES, 0.5), "home")
 SALARIES = cf.Survey(cf.TruncatedGeometric(surveys.UNEVEN, 0.05), "salary")
@@ -238,6 +240,18 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (BINS, put(A, "edges", to=3), "edges that are no list"),
     (BINS, put(A, "edges", to=["0", "10"]), "edges that are texts"),
     (BITS, put(A, to={"kind": "integers", "low": 0, "high": 2**20}), "reports of more than 2^20 bits"),
+    (HADAMARD, put(M, "blocks", to=3), "blocks that are no power of two"),
+    (HADAMARD, put(M, "blocks", to=256), "more blocks than there can be"),
+    (HADAMARD, put(A, to={"kind": "integers", "low": 0, "high": 2**28}), "more than 2^28 values"),
+    (GEOMETRY, put(M, "order", to=4), "an order that is no prime"),
+    (GEOMETRY, put(M, "order", to=2**53 - 111), "an order past all geometries"),
+    (GEOMETRY, put(M, "recurrence", to=[]), "no recurrence"),
+    (GEOMETRY, put(M, "recurrence", to=[2, 1]), "a geometry of fewer points than values"),
+    (GEOMETRY, put(M, "recurrence", to=[2] * 10), "a geometry of more than 2^20 points"),
+    (GEOMETRY, put(M, "recurrence", 0, to=5), "a number of the recurrence that is not below the order"),
+    (GEOMETRY, put(M, "recurrence", 0, to=-1), "a negative number of the recurrence"),
+    (GEOMETRY, put(M, "recurrence", 0, to=0), "a recurrence that begins with nothing"),
+    (GEOMETRY, put(M, "recurrence", to=[1, 0, 0, 0]), "a recurrence that misses points"),
     (CELLS, put(A, "rows", to=0), "no rows"),
     (CELLS, put(A, "holes", to=[[9, 9]]), "a hole outside"),
     (CELLS, put("tables", "mechanism", "quadrant"), "a table is missing"),

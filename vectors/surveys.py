@@ -65,12 +65,42 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         *(cf.OptimizedUnary(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
         *(cf.OptimizedUnary(WORDS, epsilon) for epsilon in (1e-9, 0.3, 20.0, 100.0)),
     ],
+    "subset-selection": [
+        *(cf.SubsetSelection(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.SubsetSelection(WORDS, epsilon) for epsilon in (1e-9, 20.0)),
+        cf.SubsetSelection(WORDS, 1.0, members=4),
+    ],
+    "local-hashing": [
+        *(cf.LocalHashing(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.LocalHashing(WORDS, epsilon) for epsilon in (1e-9, 20.0)),
+        cf.LocalHashing(cf.Integers(0, 70_000), 2.0, seeds=1000),
+        cf.LocalHashing(WORDS, 1.0, buckets=2, seeds=2**20),
+    ],
     "square-wave": [
         *(cf.SquareWave(one, 1.0) for one in (AGES, BELOW_ZERO, SCALE, TIMES, MONTHS, DAYS, EQUAL, UNEVEN)),
         *(cf.SquareWave(one, 0.5) for one in (HOURS, WEEKDAYS, CIRCLE, RING, LONG)),
         *(cf.SquareWave(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 4.0, 100.0)),
         cf.SquareWave(cf.Integers(0, 70_000), 2.0),
         *(cf.SquareWave(cf.Integers(-3, 9), 1.0, width=width) for width in (0, 5, 12)),
+    ],
+    "hadamard-response": [
+        *(cf.HadamardResponse(one, 2.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.HadamardResponse(WORDS, epsilon) for epsilon in (1e-9, 0.3, 20.0, 100.0)),
+        *(cf.HadamardResponse(MANY, 1.0, blocks=blocks) for blocks in (1, 16, 128)),
+        cf.HadamardResponse(cf.Integers(0, 70_000), 4.0),
+        cf.HadamardResponse(cf.Integers(0, 2**28 - 1), 6.0),
+    ],
+    "projective-geometry": [
+        *(cf.ProjectiveGeometryResponse(one, 1.0) for one in (WORDS, MANY, HOLED, PEOPLE)),
+        *(cf.ProjectiveGeometryResponse(WORDS, epsilon) for epsilon in (1e-9, 2.0, 100.0)),
+        *(cf.ProjectiveGeometryResponse(MANY, 2.0, order=order) for order in (2, 5, 83)),
+        cf.ProjectiveGeometryResponse(MANY, 2.0, order=5, recurrence=(2, 0, 3, 2)),
+        cf.ProjectiveGeometryResponse(cf.Integers(0, 2500), 4.0),
+    ],
+    "one-bit-mean": [
+        *(cf.OneBitMean(one, 1.0) for one in (AGES, BELOW_ZERO, SCALE, TIMES, DAYS, UNEVEN, FAR, HUGE)),
+        *(cf.OneBitMean(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 4.0, 100.0)),
+        cf.OneBitMean(cf.Integers(3, 4), 1.0),
     ],
     "unary": [
         *(
@@ -170,6 +200,7 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.TwoRounds(
             cf.Product(age=TGeo(AGES, 0.2), sex=RR(TWO, 1.0)), cf.Product(age=TGeo(AGES, 0.1), sex=RR(TWO, 0.5))
         ),
+        cf.TwoRounds(cf.OneBitMean(AGES, 2.0), RR(cf.Integers(0, 1), 1.0)),
     ],
     "remapped": [
         cf.Remapped(RR(cf.Categories(["a", "b", "c"]), 1.0), cf.Categories(["x", "y"]), (0, 1, 1)),

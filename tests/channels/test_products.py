@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from confide.channels import (
     ColumnStack,
     Dense,
     Embedded,
+    HashChannel,
     Kronecker,
     PlanarConvolution,
     RandomizedResponseChannel,
@@ -41,6 +43,7 @@ from confide.channels import (
     VerticalStack,
 )
 from confide.channels.kernels import planar_geometric_kernel
+from confide.channels.supports import PRIME
 from confide.errors import NotInvertibleError
 
 FloatArray = NDArray[np.float64]
@@ -378,3 +381,22 @@ def test_the_peak_of_weak_laplace_noise_is_not_lost(size: int, epsilon: float) -
     np.testing.assert_allclose(channel.push(theta), theta @ channel.dense(), rtol=1e-12)
     assert channel.push(theta).sum() == pytest.approx(1, rel=1e-13)
     np.testing.assert_allclose(channel.unpush(channel.push(theta)), theta, rtol=1e-9, atol=1e-15)
+
+
+@given(
+    size=st.integers(1, 70),
+    seeds=st.integers(1, 9),
+    buckets=st.sampled_from([2, 3, 7, 16, 65, 1024]),
+    lift=st.floats(1e-9, 1e3),
+    seed=st.integers(0, 99),
+)
+def test_seeds_are_looked_up_together(size: int, seeds: int, buckets: int, lift: float, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    multipliers, shifts = generator.integers(1, PRIME, seeds), generator.integers(0, PRIME, seeds)
+    channel = HashChannel(size, multipliers, shifts, buckets, Fraction(1, 2), lift, 0.25)
+    own = [
+        [(a * x + b) % PRIME % buckets for a, b in zip(multipliers.tolist(), shifts.tolist(), strict=True)]
+        for x in range(size)
+    ]
+    inside = np.array(own)[:, :, None] == np.arange(buckets)
+    check(channel, np.where(inside, 0.25 * (1 + lift), 0.25).reshape(size, -1))

@@ -59,7 +59,12 @@ FINITE: dict[str, str] = {
     "rappor of 64 values": _numbers(64) + _with_epsilon("rappor"),
     "rappor of 150 values": _numbers(150) + _with_epsilon("rappor"),
     "optimized-unary": ANSWERS + _with_epsilon("optimized-unary"),
+    "subset-selection": ANSWERS + _with_epsilon("subset-selection"),
+    "subset-selection of 150 values": _numbers(150) + _with_epsilon("subset-selection"),
+    "local-hashing": ANSWERS + _with_epsilon("local-hashing"),
+    "local-hashing with a pool": _numbers(12) + _with_epsilon("local-hashing") + "seeds = 60\n",
     "square-wave": _numbers(12) + _with_epsilon("square-wave"),
+    "one-bit-mean": _numbers(12) + _with_epsilon("one-bit-mean"),
     "unary": ANSWERS + '[mechanism]\nkind = "unary"\nkeep = 0.75\nflip = 0.25\n',
     "two-rounds": ANSWERS + _rounds('kind = "randomized-response"\nepsilon = 4.0', 'kind = "matrix"\n' + MATRIX),
     "two-rounds of bits": ANSWERS

@@ -28,16 +28,20 @@ from confide import (
     FromMatrix,
     Geometric,
     Grid,
+    HadamardResponse,
     Hours,
     Integers,
     Inversion,
     Laplace,
+    LocalHashing,
     Mechanism,
     Method,
+    OneBitMean,
     OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
     Product,
+    ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
     Remapped,
@@ -45,6 +49,7 @@ from confide import (
     Smooth,
     SquareWave,
     Stacked,
+    SubsetSelection,
     Taxicab,
     TruncatedGeometric,
     TruncatedLaplace,
@@ -77,6 +82,17 @@ def _set_bit(words: Array) -> Array:
 def _set_bit_if_any(words: Array) -> Array:
     """Return the number of the set bit, masked where the coin of the true value's bit fell to zero."""
     return np.ma.masked_where(words == 0, _set_bit(np.maximum(words, 1)))
+
+
+def _block(reports: Array) -> Array:
+    """Return the number of the block, where blocks are as wide as two reports and have one value each."""
+    return reports // 2
+
+
+def _hashed(pairs: Array) -> Array:
+    """Return the one value that the pool of `FAITHFUL_HASHING` puts into the reported bucket."""
+    likeliest: Array = FAITHFUL_HASHING.channel.dense()[:, pairs[:, 0] * 1024 + pairs[:, 1]].argmax(axis=0)
+    return likeliest
 
 
 @dataclass(frozen=True)
@@ -185,8 +201,37 @@ def _square_waves(draw: st.DrawFn) -> Mechanism:
 
 
 @st.composite
+def _hadamard_responses(draw: st.DrawFn) -> Mechanism:
+    alphabet = Integers(0, draw(st.integers(1, 11)))
+    return HadamardResponse(alphabet, draw(epsilons), draw(st.sampled_from([None, 1, 2])))
+
+
+@st.composite
+def _projective_geometries(draw: st.DrawFn) -> Mechanism:
+    alphabet = Integers(0, draw(st.integers(1, 11)))
+    return ProjectiveGeometryResponse(alphabet, draw(epsilons), draw(st.sampled_from([None, 2, 3])))
+
+
+@st.composite
+def _one_bit_means(draw: st.DrawFn) -> Mechanism:
+    return OneBitMean(draw(st.one_of(_lines(), _bins())), draw(epsilons))
+
+
+@st.composite
 def _optimized_unaries(draw: st.DrawFn) -> Mechanism:
     return OptimizedUnary(Integers(0, draw(st.integers(1, 7))), draw(epsilons))
+
+
+@st.composite
+def _subset_selections(draw: st.DrawFn) -> Mechanism:
+    size = draw(st.integers(2, 8))
+    return SubsetSelection(Integers(0, size - 1), draw(epsilons), draw(st.none() | st.integers(1, size - 1)))
+
+
+@st.composite
+def _local_hashings(draw: st.DrawFn) -> Mechanism:
+    size, buckets = draw(st.integers(2, 12)), draw(st.none() | st.integers(2, 5))
+    return LocalHashing(Integers(0, size - 1), draw(st.floats(1e-3, 3.0)), buckets, draw(st.integers(2, 12)))
 
 
 @st.composite
@@ -379,6 +424,8 @@ def _unbounded_plane(kind: type[Taxicab] | type[PlanarGeometric] | type[PlanarLa
     )
 
 
+FAITHFUL_HASHING = LocalHashing(Integers(0, 9), 100.0, buckets=1024, seeds=2)
+
 FAMILIES: dict[str, Family] = {
     "randomized-response": Family(
         examples=(
@@ -433,6 +480,42 @@ FAMILIES: dict[str, Family] = {
         ),
         read=_set_bit_if_any,
     ),
+    "subset-selection": Family(
+        examples=(
+            SubsetSelection(Categories(["yes", "no"]), 1.0),
+            SubsetSelection(Grid(2, 5), 0.5),
+            SubsetSelection(Integers(0, 63), 1.0),
+            SubsetSelection(Integers(0, 6), 1.0, 4),
+            SubsetSelection(Integers(0, 4), 1e-9),
+            SubsetSelection(Integers(0, 4), 100.0),
+        ),
+        strategy=_subset_selections(),
+        faithful=SubsetSelection(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: SubsetSelection(Categories(["a", "b", "c"]), epsilon, 1), 1.0),
+            off(lambda epsilon: SubsetSelection(Integers(0, 7), epsilon, 3), 1.0),
+        ),
+        read=_set_bit,
+    ),
+    "local-hashing": Family(
+        examples=(
+            LocalHashing(Categories(["yes", "no"]), 1.0, seeds=5),
+            LocalHashing(Grid(2, 5), 1.0, seeds=20),
+            LocalHashing(Integers(0, 99), 2.0, seeds=300),
+            LocalHashing(Integers(0, 9), 1.0, buckets=2, seeds=7),  # 8 columns for 10 values: not identifiable
+            LocalHashing(Integers(0, 4), 1e-9, seeds=10),
+            LocalHashing(Integers(0, 4), 30.0, seeds=3),
+            LocalHashing(Integers(0, 4), 1.0),
+            LocalHashing(Integers(0, 63), 3.0),
+        ),
+        strategy=_local_hashings(),
+        faithful=FAITHFUL_HASHING,
+        sampled=(
+            off(lambda epsilon: LocalHashing(Categories(["a", "b", "c"]), epsilon, 3, seeds=10), 1.0),
+            off(lambda epsilon: LocalHashing(Integers(0, 19), epsilon, 5, seeds=6), 2.0),
+        ),
+        read=_hashed,
+    ),
     "square-wave": Family(
         examples=(
             SquareWave(Integers(0, 1), 1.0),
@@ -453,6 +536,25 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: SquareWave(Integers(0, 999), epsilon, 50), 3.0),
         ),
     ),
+    "one-bit-mean": Family(
+        examples=(
+            OneBitMean(Integers(0, 1), 1.0),
+            OneBitMean(Integers(0, 99, unit="year"), 1.0),
+            OneBitMean(Integers(-20, 20, spacing=0.1), 0.5),
+            OneBitMean(Integers(0, 9), 1e-9),
+            OneBitMean(Integers(0, 9), 100.0),
+            OneBitMean(SALARIES, 1.0),
+            OneBitMean(SCATTERED, 2.0),
+            OneBitMean(Scale(["bad", "fair", "good"]), 1.0),
+        ),
+        strategy=_one_bit_means(),
+        faithful=OneBitMean(Integers(0, 1), 100.0),
+        sampled=(
+            off(lambda epsilon: OneBitMean(Integers(0, 1), epsilon), 1.0),
+            off(lambda epsilon: OneBitMean(SALARIES, epsilon), 2.0),
+            off(lambda epsilon: OneBitMean(Integers(0, 999), epsilon), 2.0),
+        ),
+    ),
     "unary": Family(
         examples=(
             Unary(Categories(["yes", "no"]), 0.75, 0.25),
@@ -468,6 +570,48 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: Unary(Integers(0, 7), 1 / (1 + math.exp(-epsilon / 2)), 0.5), 3.0),
         ),
         read=_set_bit,
+    ),
+    "hadamard-response": Family(
+        examples=(
+            HadamardResponse(Integers(0, 1), 1.0),
+            HadamardResponse(COLOURS, 0.5),
+            HadamardResponse(Integers(5, 11), 2.0),
+            HadamardResponse(Integers(0, 21), 2.0, blocks=1),
+            HadamardResponse(Integers(0, 21), 1.5, blocks=8),
+            HadamardResponse(Attributes(first=Integers(0, 3), second=COLOURS), 2.0),
+            HadamardResponse(Integers(0, 9), 1e-9),
+            HadamardResponse(Integers(0, 9), 100.0),
+            HadamardResponse(Integers(0, 299), 3.0),
+        ),
+        strategy=_hadamard_responses(),
+        faithful=HadamardResponse(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: HadamardResponse(COLOURS, epsilon, 1), 1.0),
+            off(lambda epsilon: HadamardResponse(Integers(0, 9), epsilon, 4), 2.0),
+            off(lambda epsilon: HadamardResponse(Integers(0, 19), epsilon, 2), 1.0),
+        ),
+        read=_block,
+    ),
+    "projective-geometry": Family(
+        examples=(
+            ProjectiveGeometryResponse(Integers(0, 1), 1.0),
+            ProjectiveGeometryResponse(COLOURS, 0.5),
+            ProjectiveGeometryResponse(Integers(5, 11), 0.5),
+            ProjectiveGeometryResponse(Integers(0, 21), 1.0),
+            ProjectiveGeometryResponse(Integers(0, 21), 2.0, order=2),
+            ProjectiveGeometryResponse(Integers(0, 21), 2.0, order=5, recurrence=(1, 4, 3)),
+            ProjectiveGeometryResponse(Attributes(first=Integers(0, 3), second=COLOURS), 1.0),
+            ProjectiveGeometryResponse(Integers(0, 9), 1e-9),
+            ProjectiveGeometryResponse(Integers(0, 9), 100.0),
+            ProjectiveGeometryResponse(Integers(0, 299), 3.0),
+        ),
+        strategy=_projective_geometries(),
+        faithful=ProjectiveGeometryResponse(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: ProjectiveGeometryResponse(COLOURS, epsilon, 2), 1.0),
+            off(lambda epsilon: ProjectiveGeometryResponse(Integers(0, 9), epsilon, 3), 1.0),
+            off(lambda epsilon: ProjectiveGeometryResponse(Integers(0, 19), epsilon, 2), 1.0),
+        ),
     ),
     "truncated-geometric": Family(
         examples=(

@@ -15,11 +15,13 @@ from confide import (
     Counts,
     Geometric,
     Laplace,
+    LocalHashing,
     Mechanism,
     OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
     Rappor,
+    SubsetSelection,
     Taxicab,
     TwoRounds,
     Unary,
@@ -151,6 +153,29 @@ def _optimized_unary(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
     return logs
 
 
+def _subset_selection(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return e^epsilon for a set with the value and 1 for one without, over the sum of all sets of its size."""
+    size, ratio, members = mechanism.alphabet.size, math.exp(mechanism.epsilon), mechanism.members
+    words = reports.reshape(reports.shape[0], -1).tolist()
+    bits = np.array([[word[bit // 63] >> (bit % 63) & 1 for bit in range(size)] for word in words], dtype=float)
+    total = math.comb(size, members) * (1 + (ratio - 1) * members / size)
+    logs: FloatArray = bits.T * mechanism.epsilon - math.log(total)
+    return np.where(bits.sum(axis=1) == members, logs, -math.inf)
+
+
+def _local_hashing(mechanism: Any, reports: NDArray[Any]) -> FloatArray:
+    """Return e^epsilon for the value's own bucket and 1 for another, by Carter and Wegman's hash in Python's integers.
+
+    Free seeds: the number of the hash is the seed.
+    """
+    prime, buckets, logs = 2**26 - 5, mechanism.buckets, []
+    total = math.log(math.exp(mechanism.epsilon) + buckets - 1) + math.log(prime * (prime - 1))
+    for value in range(mechanism.alphabet.size):
+        own = [((seed // prime + 1) * value + seed % prime) % prime % buckets for seed in reports[:, 0].tolist()]
+        logs.append(mechanism.epsilon * (np.array(own) == reports[:, 1]) - total)
+    return np.array(logs)
+
+
 _FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {
     Geometric: _geometric,
     Laplace: _laplace,
@@ -159,6 +184,8 @@ _FORMULAS: dict[type[Mechanism], Callable[[Any, NDArray[Any]], FloatArray]] = {
     PlanarLaplace: _planar_laplace,
     Rappor: _rappor,
     OptimizedUnary: _optimized_unary,
+    SubsetSelection: _subset_selection,
+    LocalHashing: _local_hashing,
     Unary: _bits,
     TwoRounds: _bits,
 }

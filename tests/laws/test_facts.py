@@ -16,7 +16,7 @@ from tests.laws.examples import ALL_EXAMPLES, all_mechanisms, label
 from tests.theory.dense import matrix_of, some_reports
 
 import confide as cf
-from confide.mechanisms.base import Bound, Facts, Premise, Proof
+from confide.mechanisms.base import Bound, Facts, Premise, Proof, SupportSets
 from confide.mechanisms.finite import is_positive_definite
 from confide.theory.identification import consistency, inversion_error, is_positive, log_smallest
 from confide.theory.verdicts import Verdict
@@ -84,13 +84,50 @@ def check_by_weights(mechanism: cf.Mechanism, rows: list[Sequence[int]]) -> None
     assert facts.is_positive in (None, all(all(column) for column in columns))
     if facts.independence is not None:
         assert rank_modulo(rows) == len(rows)
+    if facts.only_mean is not None:
+        check_only_mean(mechanism, rows)
     if facts.log_smallest is not None:
         least = min(Fraction(weight, sum(row)) for row in rows for weight in row if weight)
         # Logarithms of fractions of any size; the declared formula has epsilon where weights have its rounding.
         exact = math.log(least.numerator) - math.log(least.denominator)
         assert facts.log_smallest == pytest.approx(exact, rel=1e-9, abs=1e-9)
+    if facts.dependence is not None:
+        assert facts.independence is None
+        assert rank_modulo(rows) < len(rows)
     if facts.bits is not None:
         check_bits(mechanism, rows, *facts.bits)
+    if facts.supports is not None:
+        check_supports(mechanism, rows, facts.supports)
+
+
+def check_supports(mechanism: cf.Mechanism, rows: list[Sequence[int]], supports: SupportSets) -> None:
+    """Add up the weights of the reports whose sets have a value, another value, and both."""
+    possible = np.flatnonzero(np.array([any(column) for column in zip(*rows, strict=True)]))
+    reports = mechanism.report_alphabet.decode(possible)
+    held = np.array([supports.holds(reports, np.full(possible.size, value)) for value in range(len(rows))])
+    for value, row in enumerate(rows):
+        weights = np.array(row, dtype=object)[possible]
+        inside, outside = (set(weights[held[value] == side]) for side in (True, False))
+        assert Fraction(outside.pop(), inside.pop()) == supports.ratio
+        assert not inside | outside
+        for other in range(len(rows)):
+            both, alone = (Fraction(sum(weights[one]), sum(row)) for one in (held[value] & held[other], held[other]))
+            if other == value:
+                assert both == alone == supports.keep
+            elif mechanism.facts.independence is not None:  # of a pool of hashes, these are means over all pools
+                assert (both, alone) == (supports.both, supports.flip)
+
+
+def check_only_mean(mechanism: cf.Mechanism, rows: list[Sequence[int]]) -> None:
+    """The probability of each report is linear in the position, exactly, and there is no second direction."""
+    places = mechanism.alphabet.positions or tuple(map(Fraction, range(len(rows))))
+    shares = [[Fraction(weight, sum(row)) for weight in row] for row in rows]
+    slopes = [
+        [(one - other) / (places[place + 1] - places[place]) for one, other in zip(shares[place + 1], own, strict=True)]
+        for place, own in enumerate(shares[:-1])
+    ]
+    assert all(slope == slopes[0] for slope in slopes)
+    assert any(slopes[0])
 
 
 def check_bits(mechanism: cf.Mechanism, rows: list[Sequence[int]], keep: Fraction, flip: Fraction) -> None:
@@ -111,7 +148,7 @@ def check_by_columns(mechanism: cf.Mechanism) -> None:
     matrix = matrix_of(mechanism, counts)
     if facts.is_positive and facts.decay is None:  # e^(-decay distance) is positive, and may underflow
         assert (matrix > 0).all()
-    if facts.independence is not None and not facts.bits:
+    if facts.independence is not None and not (facts.bits or facts.supports):
         values = cf.tally(mechanism.alphabet.decode(np.arange(mechanism.alphabet.size)))
         at_values = matrix_of(mechanism, values)
         singular = np.linalg.svd(at_values / np.linalg.norm(at_values, axis=0), compute_uv=False)
@@ -223,6 +260,7 @@ LIES = {
     "bound": Liar(
         LINE.alphabet, 0.7, None, Facts(inversion_bound=Bound("at most", 0.1, "none", holds=True, condition=""))
     ),
+    "only the mean": Liar(LINE.alphabet, 0.7, None, Facts(only_mean=Proof("It is linear.", "nothing"))),
     "parts": Liar(LINE.alphabet, 0.7, None, Facts(parts={"one": LINE, "other": LINE})),
     "origin": Liar(LINE.alphabet, 0.7, None, Facts(origin=(OTHER, np.arange(6)))),
     "rounds": Liar(LINE.alphabet, 0.7, None, Facts(rounds=(LINE, OTHER))),

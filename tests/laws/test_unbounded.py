@@ -24,11 +24,13 @@ from confide import (
     Grid,
     Integers,
     Laplace,
+    LocalHashing,
     Mechanism,
     OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
     Rappor,
+    SubsetSelection,
     Taxicab,
     Unary,
     estimate,
@@ -51,8 +53,12 @@ def drawn(mechanism: Mechanism, people: int = 60, seed: int = 0) -> NDArray[Any]
 def beyond(mechanism: Mechanism, steps: int) -> NDArray[Any]:
     """Return reports that lie this many steps outside the alphabet, on every side; for bits, the extreme vectors."""
     if isinstance(mechanism.report_alphabet, BitVectors):
-        size = mechanism.alphabet.size
+        size, ones = mechanism.alphabet.size, mechanism.report_alphabet.ones
+        if ones is not None:  # the first so many, and the last
+            return mechanism.report_alphabet.pack(np.array([np.arange(size) < ones, np.arange(size) >= size - ones]))
         return mechanism.report_alphabet.pack(np.array([[False] * size, [True] * size]))
+    if isinstance(mechanism, LocalHashing):
+        return mechanism.report_alphabet.decode(np.array([0, mechanism.report_alphabet.size - 1]))
     points = mechanism.alphabet.coordinates.astype(np.int64)
     low, high = points.min(axis=0) - steps, points.max(axis=0) + steps
     if points.shape[1] == 1:
@@ -197,8 +203,8 @@ def test_weights_of_rappor_are_the_lemma() -> None:
 @pytest.mark.parametrize("kind", [kind for kind, family in FAMILIES.items() if is_unbounded(family.faithful)])
 def test_there_is_no_matrix_and_the_message_says_what_there_is(kind: str) -> None:
     many = Integers(0, 20)
-    long = {"rappor": Rappor(many, 1.0), "optimized-unary": OptimizedUnary(many, 1.0), "unary": Unary(many, 0.75, 0.25)}
-    mechanism = long.get(kind) or FAMILIES[kind].sampled[-1][0]
+    unaries = (Rappor(many, 1.0), OptimizedUnary(many, 1.0), SubsetSelection(many, 1.0), Unary(many, 0.75, 0.25))
+    mechanism = {one.kind: one for one in unaries}.get(kind) or FAMILIES[kind].sampled[-1][0]
     with pytest.raises(InvalidParameterError, match=r"(unbounded|2\^21 outputs).*mechanism.observe\(counts\)"):
         _ = mechanism.channel
     with pytest.raises(InvalidParameterError, match=r"unbounded|2\^21 vectors .* too many to list"):
@@ -218,6 +224,9 @@ def test_there_is_no_matrix_and_the_message_says_what_there_is(kind: str) -> Non
         (Rappor(Categories(["a", "b", "c"]), 1.0), 8),
         (Rappor(Categories(["a", "b", "c"]), 1.0), -1),
         (Rappor(Integers(0, 99), 1.0), (1, 2**40)),
+        (SubsetSelection(Integers(0, 9), 1.0, 3), 0b11),
+        (LocalHashing(Integers(0, 9), 1.0), (2**53, 0)),
+        (LocalHashing(Integers(0, 9), 1.0, buckets=3), (5, 3)),
     ],
     ids=repr,
 )
@@ -234,6 +243,8 @@ TINY: list[Mechanism] = [
     PlanarLaplace(Grid(2, 2), 1e-9),
     PlanarLaplace(Grid(2, 2), 1e-5),
     Rappor(Integers(0, 9), 1e-9),
+    SubsetSelection(Integers(0, 9), 1e-9),
+    LocalHashing(Integers(0, 9), 1e-9),
 ]
 
 

@@ -111,13 +111,28 @@ def test_singular_matrices_are_not_inverted(matrix: list[list[float]]) -> None:
 
 @pytest.mark.parametrize("repair", ["clip", "", None, 3])
 def test_an_unknown_repair_is_refused(repair: object) -> None:
-    with pytest.raises(InvalidParameterError, match=r"repair must be one of none, normalize, project; got "):
+    with pytest.raises(InvalidParameterError, match=r"repair must be one of none, normalize, project, norm-sub; got "):
         Inversion(repair)  # type: ignore[arg-type]
 
 
 def test_names_are_the_papers() -> None:
     repairs: list[Repair] = ["none", "normalize", "project"]
     assert [Inversion(repair).name for repair in repairs] == ["INV", "INV-N", "INV-P"]
+
+
+def test_norm_sub_is_the_projection() -> None:
+    # Wang et al., NDSS 2020: zero what is negative, then move all others by one amount; again until none is negative.
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        raw = generator.normal(0.1, 0.3, 12)
+        left, kept = raw.copy(), np.ones(12, dtype=bool)
+        while True:
+            left = np.where(kept, raw + (1 - raw[kept].sum()) / kept.sum(), 0.0)
+            if (left >= 0).all():
+                break
+            kept &= left > 0
+        np.testing.assert_allclose(project(raw), left, atol=1e-14)
+    assert Inversion("norm-sub") == Inversion("project")
 
 
 entries = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=12).map(np.array)

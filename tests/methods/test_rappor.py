@@ -57,12 +57,18 @@ def test_only_rappors_reports_have_bits() -> None:
     mechanism = RandomizedResponse(Integers(0, 3), 1.0)
     with pytest.raises(NotInvertibleError, match=r"bit vectors, such as RAPPOR's. Use IBU\(\) or Inversion\(\) for"):
         estimate(tally([0, 1, 2]), mechanism, BitInversion())
-    with pytest.raises(NotInvertibleError):
-        estimate(tally(some_reports(4, 1.0)[1]), Rappor(Integers(0, 3), 1.0), Inversion())
+
+
+def test_inversion_of_bits_is_that_of_each_bit() -> None:
+    counts, rappor = tally(some_reports(4, 1.0)[1]), Rappor(Integers(0, 3), 1.0)
+    inverted = estimate(counts, rappor, Inversion("none")).distribution
+    np.testing.assert_array_equal(inverted, estimate(counts, rappor, BitInversion("none")).distribution)
 
 
 def test_a_repair_that_is_not_known_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="repair must be one of none, normalize, project; got 'clip'"):
+    with pytest.raises(
+        InvalidParameterError, match="repair must be one of none, normalize, project, norm-sub; got 'clip'"
+    ):
         BitInversion("clip")  # type: ignore[arg-type]  # the point of the test
 
 

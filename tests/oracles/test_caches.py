@@ -18,7 +18,7 @@ from confide.collector.wire import Wire
 from confide.evidence.shapes import Shape
 from confide.mechanisms.audits import _with_larger_epsilon
 from confide.plans.guesses import Guess
-from confide.plans.simulations import Distance, QueryWidth, Simulation
+from confide.plans.simulations import Distance, Simulation, choose_measure
 from confide.studio import looks
 from confide.studio.looks import look
 from confide.studio.serving import _key
@@ -152,8 +152,8 @@ def test_the_key_of_a_simulation_has_everything_that_its_numbers_depend_on() -> 
     changed = [
         usual,
         replace(usual, guess=Guess("peaked", line, [0.7, 0.3])),
-        replace(usual, measure=QueryWidth.of("x >= 1", line, "x")),
-        replace(usual, measure=QueryWidth.of("x >= 0", line, "x")),
+        replace(usual, measure=choose_measure(line, "x >= 1", "x")),
+        replace(usual, measure=choose_measure(line, "x >= 0", "x")),
         replace(usual, method=cf.IBU()),
         replace(usual, method=cf.IBU(delta=1e-9)),
         replace(usual, repeats=9),

@@ -391,6 +391,12 @@ def test_whoever_watches_a_survey_sees_every_report_and_its_end(tmp_path: Path) 
     assert sorted(set(seen)) == seen[::2]
 
 
+def test_the_start_page_has_the_shared_styles_and_its_own() -> None:
+    page = home([])
+    assert "--font:" in page
+    assert "min-height: 44px" in page  # buttons that a finger finds
+
+
 def test_a_batch_that_comes_again_is_no_report_of_the_metrics(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "store.db"))
     with serving(store) as served:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import confide as cf
-from confide.plans.planning import Curve, Obstacle, fit_slope
+from confide.plans.planning import Curve, Halving, Obstacle, fit_slope
 from confide.plans.records import headline
 from confide.plans.simulations import Prediction, student
 
@@ -22,25 +22,25 @@ def curve(*errors: float, relative: float = 0.01, repeats: int = 9) -> Curve:
 
 
 def test_half_the_error_is_found_among_the_points() -> None:
-    found = curve(0.8, 0.4, 0.2).halving(1.0)
-    assert found is not None
+    found = curve(0.8, 0.4, 0.2).halve(1.0)
+    assert isinstance(found, Halving)
     assert found.factor == pytest.approx(4)
     assert not found.is_extrapolated
-    barely = curve(1.0, 0.501, 0.499).halving(1.0)  # flat where it crosses, but it crosses
-    assert barely is not None
+    barely = curve(1.0, 0.501, 0.499).halve(1.0)  # flat where it crosses, but it crosses
+    assert isinstance(barely, Halving)
     assert 4 < barely.factor < 16
 
 
 def test_the_slope_goes_on_beyond_the_points() -> None:
-    found = curve(0.8, 0.6).halving(1.0)
-    assert found is not None
+    found = curve(0.8, 0.6).halve(1.0)
+    assert isinstance(found, Halving)
     assert found.is_extrapolated
     assert found.factor == pytest.approx(2 ** (math.log(4) / math.log(4 / 3)))
 
 
 def test_where_nothing_above_was_simulated_the_slope_below_goes_on() -> None:
-    found = curve(0.8, 0.4, 0.2).halving(16.0)
-    assert found is not None
+    found = curve(0.8, 0.4, 0.2).halve(16.0)
+    assert isinstance(found, Halving)
     assert found.is_extrapolated
     assert found.factor == pytest.approx(4)
     assert found.low < 4 < found.high
@@ -60,13 +60,12 @@ def test_where_nothing_above_was_simulated_the_slope_below_goes_on() -> None:
     ],
 )
 def test_why_there_is_no_factor(errors: tuple[float, ...], place: float, obstacle: Obstacle) -> None:
-    assert curve(*errors).halving(place) is None
-    assert curve(*errors).obstacle(place) is obstacle
+    assert curve(*errors).halve(place) is obstacle
 
 
 def test_an_error_that_vanishes_is_halved_by_then() -> None:
-    found = curve(0.8, 0.6, 0.0).halving(1.0)
-    assert found is not None
+    found = curve(0.8, 0.6, 0.0).halve(1.0)
+    assert isinstance(found, Halving)
     assert (found.low, found.factor, found.high) == (4.0, 16.0, 16.0)
 
 
@@ -101,10 +100,10 @@ def test_ranges_hold_95_percent_and_are_not_far_too_wide(places: tuple[float, ..
     for _ in range(600):
         drawn = [place**-0.5 * (1 + 0.1 * generator.standard_normal(repeats)) for place in places]
         points = tuple(Prediction(one.mean(), one.std(ddof=1) / math.sqrt(repeats), repeats) for one in drawn)
-        found = Curve("people", places, points).halving(1.0)
-        inside += found is not None and found.low <= 4 <= found.high
+        found = Curve("people", places, points).halve(1.0)
+        inside += isinstance(found, Halving) and found.low <= 4 <= found.high
         near += (
-            found is not None
+            isinstance(found, Halving)
             and found.factor * (found.low / found.factor) ** 0.3
             <= 4
             <= found.factor * (found.high / found.factor) ** 0.3
@@ -116,8 +115,8 @@ def test_ranges_hold_95_percent_and_are_not_far_too_wide(places: tuple[float, ..
 @pytest.mark.parametrize("relative", [0.01, 0.03])
 def test_the_range_of_an_extrapolation_is_by_the_slope(relative: float) -> None:
     """How far off the last point is, and how far off the slope that goes on from there; both over the slope."""
-    found = curve(0.8, 0.6, relative=relative).halving(1.0)
-    assert found is not None
+    found = curve(0.8, 0.6, relative=relative).halve(1.0)
+    assert isinstance(found, Halving)
     exponent = math.log(0.6 / 0.8) / math.log(4)
     both = math.hypot(*[student(9) * relative] * 2)
     ahead = math.log(2 * 0.6 / 0.8) / -exponent

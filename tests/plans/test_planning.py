@@ -15,7 +15,7 @@ import confide as cf
 from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.plans import METHOD, Cache, Plan, Simulation, as_guess, usual_cache
 from confide.plans.records import headline, remarks
-from confide.plans.simulations import Distance, QueryWidth, epsilon_bounds, fingerprint
+from confide.plans.simulations import Distance, choose_measure, epsilon_bounds, fingerprint
 
 LINE = cf.Integers(0, 9, unit="year")
 SHARES = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02])
@@ -75,7 +75,7 @@ def test_the_stated_error_is_neither_too_small_nor_too_large() -> None:
 
 @pytest.mark.slow
 def test_the_width_of_a_query_holds_its_answer_in_95_of_100() -> None:
-    measure = QueryWidth.of("age >= 5", LINE, "age")
+    measure = choose_measure(LINE, "age >= 5", "age")
     simulation = Simulation(as_guess(SHARES, MECHANISM), measure, cf.IBU(), 150, seed=1)
     width = simulation.predict(MECHANISM, 2000)
     generator, inside = np.random.default_rng(5), []
@@ -210,8 +210,8 @@ def test_everything_that_matters_is_in_the_fingerprint() -> None:
         (cf.TruncatedGeometric(LINE, 0.51), 100, SHARES, Distance(LINE), cf.IBU(), 8, 0),
         (cf.TruncatedLaplace(LINE, 0.5), 100, SHARES, Distance(LINE), cf.IBU(), 8, 0),
         (MECHANISM, 100, SHARES[::-1].copy(), Distance(LINE), cf.IBU(), 8, 0),
-        (MECHANISM, 100, SHARES, QueryWidth.of("age > 3", LINE), cf.IBU(), 8, 0),
-        (MECHANISM, 100, SHARES, QueryWidth.of("age > 4", LINE), cf.IBU(), 8, 0),
+        (MECHANISM, 100, SHARES, choose_measure(LINE, "age > 3"), cf.IBU(), 8, 0),
+        (MECHANISM, 100, SHARES, choose_measure(LINE, "age > 4"), cf.IBU(), 8, 0),
         (MECHANISM, 100, SHARES, Distance(LINE), cf.IBU(delta=0.02), 8, 0),
         (MECHANISM, 100, SHARES, Distance(LINE), cf.IBU(start=SHARES), 8, 0),
         (MECHANISM, 100, SHARES, Distance(LINE), cf.MLE(), 8, 0),

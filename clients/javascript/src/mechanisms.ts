@@ -174,6 +174,88 @@ function encodingEpsilon(keep: Fraction, flip: Fraction): number {
   return logAbove(toDouble(fraction(keep.n * (flip.d - flip.n), flip.n * (keep.d - keep.n))));
 }
 
+/** The first `reach` outputs, as numbered from a value, are 1 / ratio times as likely as each of the others. */
+function nearOrFar(
+  { alphabet }: Parts,
+  epsilon: number,
+  reach: number,
+  reports: Alphabet,
+  output: (index: number, number: number) => number,
+): Mechanism {
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const others = reports.size - reach;
+  const isFar = drawingFrom(() => [BigInt(reach) * d, BigInt(others) * n]);
+  const draw = (index: number, bits: Bits): number => {
+    const far = isFar(bits);
+    const [near, other] = [below(reach, bits), below(others, bits)]; // both, so that time does not tell which
+    return output(index, far ? reach + other : near);
+  };
+  const weights = (index: number): bigint[] => {
+    const row = listOf(reports.size, () => n);
+    for (let number = 0; number < reach; number++) row[output(index, number)] = d;
+    return row;
+  };
+  return { ...finite(alphabet, local(epsilon), draw, reports), weights };
+}
+
+/** Whether the number of set bits is odd. */
+function parity(number: number): boolean {
+  for (let shift = 16; shift; shift >>= 1) number ^= number >> shift;
+  return (number & 1) === 1;
+}
+
+/** Near are the outputs of the value's block that have an even number of bits in common with its row. */
+function hadamardResponse(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, 2 ** 28);
+  const epsilon = epsilonIn(parts);
+  const blocks = table.whole("blocks", 1);
+  if (!(blocks < 2 * alphabet.size) || blocks & (blocks - 1)) table.bad("blocks");
+  const width = 2 ** bitLength(Math.ceil(alphabet.size / blocks));
+  const half = width / 2;
+  return nearOrFar(parts, epsilon, half, lineOf({ low: 0, high: blocks * width - 1 }), (index, number) => {
+    const row = (index % (width - 1)) + 1;
+    const beyond = Math.floor(number / width);
+    let column = number % width;
+    if (!beyond) {
+      const lowest = row & -row; // the bit of the column that settles the parity; the others are those of the number
+      const low = number % half & (lowest - 1);
+      column = 2 * ((number % half) - low) + low;
+      if (parity(column & row) !== number >= half) column += lowest;
+    }
+    return ((Math.floor(index / (width - 1)) + beyond) % blocks) * width + column;
+  });
+}
+
+/** Points up to which a geometry is listed. */
+const MOST_POINTS = 2 ** 20;
+
+/** Near are the outputs a place of the difference set after the value: where a sequence with a recurrence is zero. */
+function projectiveGeometry(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, MOST_POINTS - 1);
+  const epsilon = epsilonIn(parts);
+  const order = table.whole("order", 2);
+  if (order >= MOST_POINTS) table.bad("order");
+  for (let divisor = 2; divisor * divisor <= order; divisor++) if (order % divisor === 0) table.bad("order");
+  const factors = table.list<number>("recurrence", (one) => isCount(one) && (one as number) < order);
+  const count = factors.slice(1).reduce((points) => points * order + 1, 1);
+  if (factors.length < 2 || !factors[0] || count < alphabet.size || !(count <= MOST_POINTS)) table.bad("recurrence");
+  const zeros = factors.length - 1; // as many begin the sequence, and begin it anew after all points, not before
+  const sequence = new Int32Array(count + factors.length);
+  sequence[zeros] = 1;
+  for (let next = zeros + 1, run = 0; next < sequence.length; next++) {
+    sequence[next] = factors.reduce((sum, one, at) => sum + one * sequence[next - zeros - 1 + at], 0) % order;
+    run = sequence[next] ? 0 : run + 1;
+    if ((run === zeros) !== (next === count + zeros - 1)) table.bad("recurrence");
+  }
+  const isZero = (place: number): boolean => !sequence[place];
+  const inside = listOf(count, Number).filter(isZero);
+  const places = [...inside, ...listOf(count, Number).filter((place) => !isZero(place))];
+  const reports = lineOf({ low: 0, high: count - 1 });
+  return nearOrFar(parts, epsilon, inside.length, reports, (index, number) => (index + places[number]) % count);
+}
+
 /** One bit for each value: set with probability `keep` for the value itself, `flip` for any other. */
 function encoding(alphabet: Alphabet, epsilon: number, keep: Fraction, flip: Fraction): Mechanism {
   // Under a symmetric pair the same toss serves a bit that is set: it is kept unless it is flipped.
@@ -201,6 +283,69 @@ function tossRarer(p: Fraction, count: number, bits: Bits): boolean[] {
   const isLikely = 2n * p.n > p.d;
   const coin = coinOf(digitsOf(isLikely ? minus(fraction(1n), p) : p));
   return toss(new Array<Coin>(count).fill(coin), bits).map((head) => head !== isLikely);
+}
+
+/** A set of `members` values, each with the value itself 1 / ratio times as likely as each without it. */
+function subsetSelection(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, MOST_BITS);
+  const epsilon = epsilonIn(parts);
+  const members = table.whole("members", 1);
+  const others = alphabet.size - 1;
+  if (members > others) table.bad("members");
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const isWithout = drawingFrom(() => [BigInt(members) * d, BigInt(alphabet.size - members) * n]);
+  const report = (value: Value, bits: Bits): string => {
+    const own = indexOf(alphabet, value);
+    const without = isWithout(bits);
+    const chosen = new Set<number>();
+    for (let last = others - members; last < others; last++) {
+      const drawn = below(last + 1, bits);
+      chosen.add(chosen.has(drawn) ? last : drawn);
+    }
+    const place = below(members, bits); // in any case, so that time does not tell which one was reported
+    const named = [...chosen].sort((a, b) => a - b).map((one) => one + Number(one >= own));
+    if (!without) named[place] = own;
+    const set = new Set(named);
+    return listOf(alphabet.size, (one) => Number(set.has(one))).join("");
+  };
+  return { guarantee: local(epsilon), report };
+}
+
+/** The largest prime below 2^26, and the number of hashes ((a x + b) mod PRIME) mod buckets with a other than 0. */
+const PRIME = 2 ** 26 - 5;
+const HASHES = PRIME * (PRIME - 1);
+
+/** The number of the hash of a seed of a pool: SplitMix64 from 0. */
+function pooledHash(seed: number): number {
+  const mix = (one: bigint, shift: bigint, factor: bigint): bigint =>
+    BigInt.asUintN(64, (one ^ (one >> shift)) * factor);
+  const start = BigInt.asUintN(64, BigInt(seed + 1) * 0x9e3779b97f4a7c15n);
+  const mixed = mix(mix(start, 30n, 0xbf58476d1ce4e5b9n), 27n, 0x94d049bb133111ebn);
+  return Number((mixed ^ (mixed >> 31n)) % BigInt(HASHES));
+}
+
+/** A seed, and the bucket of the value under its hash, 1 / ratio times as likely as each other bucket. */
+function localHashing(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  requireFinite(parts, PRIME);
+  const epsilon = epsilonIn(parts);
+  const buckets = table.whole("buckets", 2);
+  const isPool = table.states("seeds");
+  const seeds = isPool ? table.whole("seeds", 2) : HASHES;
+  if (buckets > 1024) table.bad("buckets");
+  if (isPool && seeds > 2 ** 20) table.bad("seeds");
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const isOther = drawingFrom(() => [d, BigInt(buckets - 1) * n]);
+  const draw = (index: number, bits: Bits): [number, number] => {
+    const other = isOther(bits);
+    const seed = below(seeds, bits);
+    const steps = 1 + below(buckets - 1, bits); // in any case, so that time does not tell which one was reported
+    const hash = isPool ? pooledHash(seed) : seed;
+    const own = (((Math.floor(hash / PRIME) + 1) * index + (hash % PRIME)) % PRIME) % buckets;
+    return [seed, (own + (other ? steps : 0)) % buckets];
+  };
+  return { guarantee: local(epsilon), report: (value, bits) => draw(indexOf(alphabet, value), bits) };
 }
 
 /** Whether this is a list of numbers that are not negative. */
@@ -252,18 +397,32 @@ function squareWave(parts: Parts): Mechanism {
   const reach = 2 * width + 1;
   if (isCircle ? reach >= alphabet.size : width >= alphabet.size) table.bad("width");
   const reports = isCircle ? alphabet : lineOf({ low: low - width, high: high + width, unit: alphabet.unit });
+  const start = (index: number): number => (isCircle ? index - width + alphabet.size : index);
+  return nearOrFar(parts, epsilon, reach, reports, (index, number) => (start(index) + number) % reports.size);
+}
+
+/** One bit, linear in the value: it is rounded to an end at random, and the end reported by randomized response. */
+function oneBitMean(parts: Parts): Mechanism {
+  const { table } = parts;
+  const alphabet = shaped<Line>(parts, "line");
+  requireFinite(parts);
+  const epsilon = epsilonIn(parts);
   const { n, d } = ratioAbove(ofDouble(epsilon));
-  const { size } = reports;
-  const isFar = drawingFrom(() => [BigInt(reach) * d, BigInt(size - reach) * n]);
-  const start = (index: number): number => (isCircle ? index - width + size : index);
+  const places = alphabet.positions && latticeOf(alphabet.positions).places;
+  const place = (index: number): bigint => (places ? places[index] : BigInt(index));
+  const steps = place(alphabet.size - 1);
+  if (steps > Number.MAX_SAFE_INTEGER) table.bad("alphabet");
+  const turns = drawingFrom(() => [d, n]);
   const draw = (index: number, bits: Bits): number => {
-    const far = isFar(bits);
-    const [inside, outside] = [below(reach, bits), below(size - reach, bits)]; // both, so that time does not tell which
-    return (start(index) + (far ? reach + outside : inside)) % size;
+    const isTurned = turns(bits);
+    return Number(below(Number(steps), bits) < Number(place(index))) ^ isTurned;
   };
   return {
-    ...finite(alphabet, local(epsilon), draw, reports),
-    weights: (index) => listOf(size, (z) => ((z - start(index) + 2 * size) % size < reach ? d : n)),
+    ...finite(alphabet, local(epsilon), draw, lineOf({ low: 0, high: 1 })),
+    weights: (index) => {
+      const [above, beyond] = [place(index), steps - place(index)];
+      return [d * beyond + n * above, n * beyond + d * above];
+    },
   };
 }
 
@@ -720,8 +879,13 @@ const KINDS: Record<string, (parts: Parts) => Mechanism> = {
   "randomized-response": randomizedResponse,
   rappor,
   "optimized-unary": optimizedUnary,
+  "subset-selection": subsetSelection,
+  "local-hashing": localHashing,
   unary,
   "square-wave": squareWave,
+  "hadamard-response": hadamardResponse,
+  "projective-geometry": projectiveGeometry,
+  "one-bit-mean": oneBitMean,
   "truncated-geometric": (parts) => truncatedLine(parts, false),
   geometric: (parts) => unboundedLine(parts, 1),
   "truncated-laplace": (parts) => truncatedLine(parts, true),

@@ -110,6 +110,7 @@ export class Survey {
     this.groups = groupsIn(document.optional("groups"));
     document.get("shape"); // the curator's, not the device's
     document.get("simulated"); // likewise: of a survey that made-up people answer
+    document.get("shuffler"); // likewise: who mixes the reports
     document.finish();
     this.pin = pin;
     if (bits === device && pinned === null) this.#checkPin(pin as Bound | null, weights);

@@ -202,7 +202,7 @@ class Fit(Shown):
         for is_seen, verb in ((True, "would have caught"), (False, "cannot see")):
             named = [one.alternative for one in self.sights if one.is_seen is is_seen]
             if named:
-                yield f"{subject} {verb} {listed(named, ', or ')}."
+                yield f"{subject} {verb} {', or '.join(filter(None, [', '.join(named[:-1]), named[-1]]))}."
                 subject = "It"
 
 
@@ -255,8 +255,3 @@ def rarity(p_value: float) -> str:
     if p_value < 1e-9:
         return "less than one in a billion"
     return f"one in {1 / p_value:,.0f}" if p_value < 0.01 else f"{100 * p_value:.2g} of 100"
-
-
-def listed(names: Sequence[str], last: str = " and ") -> str:
-    """Return names as a sentence lists them."""
-    return last.join(filter(None, [", ".join(names[:-1]), names[-1]]))

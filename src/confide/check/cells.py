@@ -21,12 +21,6 @@ from confide.solve.methods import MLE
 from confide.theory.likely_subsets import likely_subset_of
 from confide.values import Alphabet, Grid, LineGeometry, PlaneGeometry
 
-STEP = 0.05
-"""The relative change of epsilon by which the score is differenced."""
-
-FEWEST_CELLS = 16
-"""Cells that are kept apart however few reports there are."""
-
 LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
 """Values times cells: outputs are merged down to the first (well under a second); past the second nothing is tested."""
 
@@ -76,20 +70,12 @@ class CellLayout:
         """Number of outputs in each cell."""
         return np.bincount(self.cells[self.cells >= 0], minlength=self.size).astype(np.float64)
 
-    def closed_form(self, rows: FloatArray) -> FloatArray | None:
-        """Return the maximum for each row under randomized response, else `None`."""
-        from confide.solve.maximum import fill_water  # scipy's linear algebra takes a while to import
-
-        response = self.mechanism.channel.keep_and_other if self.has_blocks else None
-        if response is None:
-            return None
-        return np.array([fill_water(row / row.sum(), *response, self.members) for row in rows])
-
     @cached_property
     def neighbours(self) -> tuple[Channel, Channel] | None:
         """The channels at a slightly larger and smaller epsilon, if any."""
-        # Each is asked for one product, so that nothing is gained by storing a matrix.
-        larger, smaller = self.at(1 + STEP, is_stored=False), self.at(1 - STEP, is_stored=False)
+        # The score is differenced over 5 % of epsilon on each side. Each channel is asked for one product, so that
+        # nothing is gained by storing a matrix.
+        larger, smaller = self.at(1.05, is_stored=False), self.at(0.95, is_stored=False)
         return None if larger is None or smaller is None else (larger, smaller)
 
     def at(self, factor: float, *, is_stored: bool = True) -> Channel | None:
@@ -113,7 +99,8 @@ def _layout(mechanism: Mechanism, most: int, *, is_alone: bool) -> CellLayout:
     """List the reachable outputs, and merge neighbours into few enough cells."""
     size = mechanism.alphabet.size
     has_blocks = is_alone and mechanism.channel.keep_and_other is not None
-    most = most if has_blocks else max(FEWEST_CELLS, min(most, LARGEST_QUICK // size))
+    # 16 cells are kept apart however few reports there are.
+    most = most if has_blocks else max(16, min(most, LARGEST_QUICK // size))
     cells = _merge_neighbours(mechanism.report_alphabet, most, is_ordered=not has_blocks)
     if mechanism.facts.is_positive and not has_blocks:
         # Every cell is reachable, so that no channel need be made for nothing.
@@ -140,13 +127,20 @@ class CellTable:
         total = counts.total
         if not total > 0:
             raise InvalidCountsError("There are no reports to test; give at least one.")
+        if mechanism.facts.supports is not None and not mechanism.has_channel:
+            raise InvalidParameterError("Too many different reports are possible, and each is rare.")
         if not mechanism.has_channel:
             counts, mechanism = _round_to_cells(counts, mechanism, values)
         if mechanism.report_alphabet.size > LARGEST_TESTED:  # before any array over all of them is made
             raise InvalidParameterError(f"{mechanism.report_alphabet.size:,} outputs are too many to test.")
         if mechanism.facts.is_positive:
             mechanism.refuse_strays(counts)
-        layout = _layout(mechanism, _most_cells(mechanism, total, is_alone=is_alone), is_alone=is_alone)
+        most = min(1000, int(total // 2))  # with a thousand cells a maximum takes milliseconds
+        if is_alone and (response := mechanism.channel.keep_and_other) is not None:
+            # A cell whose value nobody has gets 20 reports; with 10, the size of the test may reach 15 %. Values are
+            # merged with their outputs, and lose nothing.
+            most = max(1, min(256, int(total * response[1] * mechanism.alphabet.size / 20)))
+        layout = _layout(mechanism, most, is_alone=is_alone)
         per_output, reachable = mechanism.observe(counts).counts, layout.cells >= 0
         summed = np.bincount(layout.cells[reachable], per_output[reachable], layout.size).astype(np.float64)
         return cls(layout, summed, per_output[reachable])
@@ -155,17 +149,6 @@ class CellTable:
     def total(self) -> float:
         """Number of reports."""
         return float(self.counts.sum())
-
-
-def _most_cells(mechanism: Mechanism, total: float, *, is_alone: bool) -> int:
-    """Return the largest number of cells for so many reports."""
-    response = mechanism.channel.keep_and_other if is_alone else None
-    if response is None:
-        # With at most 1,000 cells a maximum takes milliseconds.
-        return max(FEWEST_CELLS, min(1000, int(total // 2)))
-    # A cell whose value nobody has gets 20 reports; with 10, the size of the test may reach 15 %. Values are merged
-    # with their outputs, and lose nothing.
-    return max(1, min(256, int(total * response[1] * mechanism.alphabet.size / 20)))
 
 
 def _refuse_too_many(size: int, cells: int) -> None:
@@ -357,10 +340,15 @@ class Tables:
 
     def statistics_of(self, rows: FloatArray) -> list[Statistics]:
         """Fit each row of counts; the rows are solved side by side."""
-        found = self.parts[0].layout.closed_form(rows) if len(self.parts) == 1 else None
-        if found is None:
+        from confide.solve.maximum import fill_water  # scipy's linear algebra takes a while to import
+
+        layout = self.parts[0].layout
+        response = layout.mechanism.channel.keep_and_other if layout.has_blocks else None
+        if response is not None:  # blocks are those of one mechanism alone
+            found = [fill_water(row / row.sum(), *response, layout.members) for row in rows]
+        else:
             solutions = MLE(TOLERANCE, time_limit=60.0).solve_many(Evidence(self.channel, rows[0]), rows)
-            found = np.array([one.distribution for one in solutions])
+            found = [one.distribution for one in solutions]
         return [Statistics(self, row, theta, self.channel) for row, theta in zip(rows, found, strict=True)]
 
     def generator(self, seed: int) -> np.random.Generator:
@@ -373,11 +361,7 @@ class Tables:
 
     def replicates(self, expected: FloatArray, number: int, generator: np.random.Generator) -> FloatArray:
         """Draw the reports of every part from expected counts, several times."""
-        drawn = []
-        for start, end, part in self.spans:
-            shares = expected[start:end] / expected[start:end].sum()
-            drawn.append(generator.multinomial(max(1, round(part.total)), shares, size=number))
-        return np.concatenate(drawn, axis=1).astype(np.float64)
+        return draw_again([(part.total, expected[start:end]) for start, end, part in self.spans], number, generator)
 
     def label(self, cell: int) -> str:
         """Return the label of a cell of any part."""
@@ -499,6 +483,14 @@ class Statistics:
     def row(self) -> FloatArray:
         """All statistics: p-value of G2, largest residuals up and down, scores."""
         return np.array([self.p_value, self.residuals.max(), -self.residuals.min(), *self.scores])
+
+
+def draw_again(parts: Sequence[tuple[float, FloatArray]], number: int, generator: np.random.Generator) -> FloatArray:
+    """Draw as many reports of every part as there were, several times, from the weights of its outputs."""
+    drawn = [
+        generator.multinomial(max(1, round(total)), weights / weights.sum(), size=number) for total, weights in parts
+    ]
+    return np.concatenate(drawn, axis=1).astype(np.float64)
 
 
 def bounds_of(rows: FloatArray, among: FloatArray, room: float = 1.0) -> FloatArray:

@@ -121,18 +121,6 @@ MOST_DRAWN, ALL_DRAWN, CHUNK = 10_000_000, 120_000_000, 300_000
 LARGE = 20_000
 """Reports past which means of scores, all of them bounded, are normal as far as anyone can tell."""
 
-FEW = 20
-"""Reports up to which each size is simulated by itself; beyond, sizes that differ by less than RATIO together."""
-
-RATIO = 1.15
-
-TAIL = 50
-"""Simulated groups beyond which the tail is taken for exponential; that of a sum of squares falls faster."""
-
-LARGE_PART = 0.02
-"""The part of all reports from which on a group that differs is set aside before the others are compared."""
-
-
 NUMBERED, MOST_EXACT = 32, 10**9
 """Cells, and reports, up to which groups are drawn without replacement, each size by itself."""
 
@@ -215,6 +203,7 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
         nothing = Difference(is_different=False, p_value=1.0, statistic=0.0, scores=np.zeros(0))
         return Differences(dict.fromkeys(pools, nothing), level)
     total = sum(counts.total for pool in pools.values() for counts, _ in pool)
+    large = 0.02 * total  # reports from which on a group that differs is set aside before the others are compared
     left, found = dict(pools), dict[GroupKey, Difference]()
     while True:
         found |= _judge_all(left, len(pools), level, seed)
@@ -222,7 +211,7 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
         # A large group that differs makes all others differ from what it is part of: it is set aside, and they are
         # compared once more. Small ones move the others by nothing that could be seen.
         sizes = {key: sum(counts.total for counts, _ in pool) for key, pool in left.items()}
-        heavy = [key for key in left if judged[key].is_different and sizes[key] >= LARGE_PART * total]
+        heavy = [key for key in left if judged[key].is_different and sizes[key] >= large]
         if len(left) <= 2 or not heavy:
             break
         del left[max(heavy, key=lambda key: judged[key].statistic)]
@@ -231,7 +220,7 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
     small = sorted((key for key in left if judged[key].is_different), key=lambda key: -judged[key].statistic)
     together = np.cumsum([sizes[key] for key in small])
     small = small[: int(np.searchsorted(together, total / 4))]
-    if small and together[len(small) - 1] >= LARGE_PART * total and len(left) - len(small) > 2:
+    if small and together[len(small) - 1] >= large and len(left) - len(small) > 2:
         judged = _reject(found | _judge_all(left, len(pools), level, seed, apart=set(small)), level)
     return Differences({key: judged[key] for key in pools}, level)
 
@@ -419,9 +408,11 @@ class _Comparison:
         ranked = (1 + beyond) / (1 + drawn.size)
         if beyond or drawn.size >= self._enough:
             return ranked
-        start = float(drawn[-TAIL])
-        excess = float((drawn[-TAIL:] - start).mean())
-        return min(ranked, TAIL / drawn.size * math.exp(-(statistic - start) / excess)) if excess > 0 else ranked
+        # Beyond 50 simulated groups the tail is taken for exponential; that of a sum of squares falls faster.
+        tail = drawn[-50:]
+        excess = float((tail - tail[0]).mean())
+        beyond_tail = tail.size / drawn.size * math.exp(-(statistic - float(tail[0])) / excess) if excess > 0 else 1.0
+        return min(ranked, beyond_tail)
 
     @property
     def _enough(self) -> int:
@@ -453,9 +444,11 @@ def _rounded(size: int) -> int:
     >>> _rounded(7), _rounded(300), _rounded(310)
     (7, 284, 284)
     """
-    if size <= FEW:
+    # Up to 20 reports each size is simulated by itself; beyond, sizes that differ by less than the ratio together.
+    few, ratio = 20, 1.15
+    if size <= few:
         return size
-    return min(size, LARGE, math.floor(FEW * RATIO ** math.floor(math.log(size / FEW, RATIO))))
+    return min(size, LARGE, math.floor(few * ratio ** math.floor(math.log(size / few, ratio))))
 
 
 def _whitening(covariance: FloatArray) -> FloatArray:

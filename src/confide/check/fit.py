@@ -110,12 +110,7 @@ def fit_groups(groups: Mapping[GroupKey, Counts], mechanism: Mechanism, *, seed:
     first screened side by side; only those with a doubt get the whole test.
     """
     require_kinds(fit_groups, locals())
-    return fit_pools({key: [(one, mechanism)] for key, one in groups.items()}, seed=seed)
-
-
-def fit_pools(pools: Mapping[GroupKey, Sequence[Group]], *, seed: int = 0) -> GroupFits:
-    """Do as :func:`fit_groups`, for groups that used several mechanisms."""
-    return _lay_out(pools).test(seed)
+    return examine_groups({key: [(one, mechanism)] for key, one in groups.items()}).test(seed)
 
 
 def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
@@ -134,14 +129,15 @@ def holm(chances: Mapping[GroupKey, float], level: float) -> set[GroupKey]:
 
 def misfits(groups: Mapping[GroupKey, Counts], mechanism: Mechanism) -> GroupFits | None:
     """Do as :func:`fit_groups`, but return `None` if screening finds nothing."""
-    exam = _lay_out({key: [(one, mechanism)] for key, one in groups.items()})
+    exam = examine_groups({key: [(one, mechanism)] for key, one in groups.items()})
     if not exam.is_loud:
         return None
     found = exam.test()
     return found if found.is_bad else None
 
 
-def _lay_out(pools: Mapping[GroupKey, Sequence[Group]]) -> GroupExamination[GroupKey]:
+def examine_groups(pools: Mapping[GroupKey, Sequence[Group]]) -> GroupExamination[GroupKey]:
+    """Prepare groups, each of which may have used several mechanisms."""
     if not pools:
         raise InvalidCountsError("There are no groups to test; give at least one.")
     parts: dict[Mechanism, list[Counts]] = {}
@@ -359,16 +355,6 @@ def _bare_fit(tables: Tables) -> Fit:
 STANDS_OUT = 3.0
 """A bad fit names outputs whose residual exceeds this."""
 
-SMOOTH_STEPS = 400
-"""EM steps from uniform to a plausible population.
-
-The maximum itself is a few spikes, whose reports reveal more than those of real people. Ages, geometric 0.05: with the
-maximum as the true distribution the test would catch 5 % of devices sending true values; in fact it does not.
-"""
-
-NEARLY_NONE = 8.0
-"""Multiples of epsilon at which nearly no noise is left."""
-
 AT_EASE = 0.3
 """The p-value at which another epsilon counts as fitting; the first one not rejected would be too near."""
 
@@ -449,6 +435,8 @@ def _powers_of_factors(tables: Tables, stats: Statistics, rows: FloatArray, seed
     counts leave that number open, so surveys are drawn.
     """
     powers, generator = {}, tables.generator(seed)
+    # The test rejects a survey whose bound is lower than those of all but 5 % of the replicates.
+    limit = np.quantile(bounds_of(rows, rows), LEVEL) if len(rows) else None
     for factor in FACTORS_TRIED:
         changed = channel_at(tables, factor)
         if changed is not None:
@@ -456,7 +444,10 @@ def _powers_of_factors(tables: Tables, stats: Statistics, rows: FloatArray, seed
             # Other people mostly explain reports with more noise, so drawing surveys there would show nothing.
             number = 39 if factor > 1 else 0
             first, *drawn = tables.statistics_of(np.vstack([expected, tables.replicates(expected, number, generator)]))
-            powers[f"a wrong epsilon ({factor:g}x)"] = max(_power(first, stats), _share_seen(drawn, rows))
+            seen = sum(one.p_value <= LEVEL for one in drawn) / max(1, len(drawn))
+            if limit is not None and drawn:
+                seen = float(np.mean(bounds_of(np.array([one.row for one in drawn]), rows) < limit))
+            powers[f"a wrong epsilon ({factor:g}x)"] = max(_power(first, stats), seen)
     return powers
 
 
@@ -506,7 +497,10 @@ def _smooth(tables: Tables) -> FloatArray:
     is_small = channel.shape[0] * max(part.layout.cells.size for part in tables.parts) <= LARGEST_TESTED
     if is_small:
         channel = Dense(channel.dense())
-    steps = SMOOTH_STEPS if is_small else SMOOTH_STEPS // 10
+    # The maximum itself is a few spikes, whose reports reveal more than those of real people. Ages, geometric 0.05:
+    # with the maximum as the true distribution the test would catch 5 % of devices sending true values; in fact it does
+    # not.
+    steps = 400 if is_small else 40
     return take_steps(RowStack.of(Evidence(channel, counts)), uniform(channel.shape[0]), steps, normalised).theta
 
 
@@ -519,14 +513,6 @@ def _power(found: Statistics, null: Statistics) -> float:
     by_ratio = noncentral_power(LEVEL * WEIGHTS[0], null.degrees, found.statistic)
     # The largest of 100 to 1,000 residuals is below 4.2 in 99% of surveys.
     return max(by_ratio, float(ndtr(np.abs(found.residuals).max() - 4.2)))
-
-
-def _share_seen(found: Sequence[Statistics], rows: FloatArray) -> float:
-    """Return the share of faulty surveys that the test rejects."""
-    if rows.shape[0] == 0 or not found:
-        return sum(one.p_value <= LEVEL for one in found) / max(1, len(found))
-    bounds = bounds_of(np.array([one.row for one in found]), rows)
-    return float(np.mean(bounds < np.quantile(bounds_of(rows, rows), LEVEL)))
 
 
 def _bots_or_losses(tables: Tables, stats: Statistics) -> Iterable[str]:
@@ -593,12 +579,13 @@ def _other_epsilon(tables: Tables, stats: Statistics) -> Iterable[str]:
         if channel is None:
             return
         chances.append(_chance_at(tables, channel))
-    # At many times the epsilon nearly anything fits, because hardly any noise is left to test.
-    if factors[len(chances) - 1] >= NEARLY_NONE:
+    # At eight times the epsilon nearly anything fits, because hardly any noise is left to test.
+    is_noiseless = factors[len(chances) - 1] >= 8.0
+    if is_noiseless:
         yield (
             "Likely causes: devices adding hardly any noise, or none; lost or duplicate reports; or another mechanism."
         )
-    if chances[-1] < AT_EASE or factors[len(chances) - 1] >= NEARLY_NONE:
+    if chances[-1] < AT_EASE or is_noiseless:
         return
     right = _between(tables, factors[len(chances) - 2], factors[len(chances) - 1])
     epsilon = getattr(tables.parts[0].layout.mechanism, "epsilon", math.nan)
@@ -631,9 +618,6 @@ REPLICATES = 999
 
 ONES = 0.9
 """The part of the level that the number of ones gets, whose law is exact; the other bounds are far from sharp."""
-
-FEWEST = 5
-"""Reports expected in each class of ones; the tails are pooled."""
 
 BitArray = NDArray[np.bool_]
 
@@ -719,7 +703,8 @@ def ones_law(size: int, keep: float, flip: float) -> FloatArray:
 
 def _pooled(expected: FloatArray) -> Indices:
     """Return the class of each number of ones: itself, or a tail."""
-    common = np.flatnonzero((np.cumsum(expected) >= FEWEST) & (np.cumsum(expected[::-1])[::-1] >= FEWEST))
+    # Each tail is as long as it takes to expect five reports in it.
+    common = np.flatnonzero(np.minimum(np.cumsum(expected), np.cumsum(expected[::-1])[::-1]) >= 5)
     if not common.size:
         return np.zeros(expected.size, dtype=np.int64)
     classes: Indices = np.clip(np.arange(expected.size), common[0], common[-1]) - common[0]

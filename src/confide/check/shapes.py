@@ -18,18 +18,19 @@ from numpy.typing import ArrayLike
 
 from confide.channels import Dense, Mixture
 from confide.channels.base import FloatArray
-from confide.check.answers import CHANCE, LEVEL, SURE, FitVerdict, Power, listed, rarity
-from confide.check.cells import CellTable
-from confide.check.fit import has_bits
+from confide.check.answers import CHANCE, LEVEL, SURE, FitVerdict, Power, rarity
+from confide.check.cells import CellTable, draw_again
+from confide.check.fit import ROUNDS, has_bits
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
 from confide.solve.methods import MLE
+from confide.solve.methods.shaped import in_mixture
 from confide.values import Alphabet, LineGeometry
 from confide.values.checks import as_floats, require_kinds
-from confide.values.wording import label_value
+from confide.values.wording import label_value, listed
 
 SHAPE_IN_DOUBT = "These answers hold only as far as the distribution has the shape, and the reports speak against it."
 """Remark beside intervals under a shape that the reports speak against."""
@@ -38,10 +39,6 @@ AFTERWARDS = (
     "chosen afterwards, for no survey declares it: intervals hold as stated only if nobody looked at the reports first"
 )
 """Remark beside a shape that comes from an option."""
-
-ROUNDS = (19, 39, 99)
-"""Replicates after which it is asked whether more are needed (Besag and Clifford, 1991)."""
-
 
 DRAWN, FEW_DRAWN = 19, 5
 """Surveys with a break that its power is measured on; fewer where each is solved by itself."""
@@ -126,40 +123,29 @@ class ShapeFit:
         return " ".join([self.headline, *self.details])
 
 
-def fit_shape(
-    groups: Sequence[tuple[Counts, Mechanism]], shape: Shape, mixtures: Sequence[Mixture], seed: int = 0
-) -> ShapeFit:
-    """Test whether the reports of a pool speak against a shape, which is one of some sets of mixtures.
+def examine_shape(
+    groups: Sequence[tuple[Counts, Mechanism]], shape: Shape, mixtures: Sequence[Mixture]
+) -> ShapeExamination:
+    """Lay the reports of a pool out for the test of a shape, which is one of some sets of mixtures.
 
     >>> import confide as cf
     >>> mechanism, shape = cf.TruncatedGeometric(cf.Integers(0, 19), epsilon=1.0), Shape.of("falling")
     >>> counts = cf.tally(mechanism.privatize([15] * 2000, rng=1))
-    >>> fit_shape([(counts, mechanism)], shape, shape.mixtures(mechanism.alphabet)).is_bad
+    >>> examine_shape([(counts, mechanism)], shape, shape.mixtures(mechanism.alphabet)).test().is_bad
     True
     """
-    return examine_shape(groups, shape, mixtures).test(seed)
-
-
-def examine_shape(
-    groups: Sequence[tuple[Counts, Mechanism]], shape: Shape, mixtures: Sequence[Mixture]
-) -> ShapeExamination:
-    """Lay the reports of a pool out for the test of a shape; maxima of their likelihood are found when asked for."""
-    alphabet = groups[0][1].alphabet
+    alphabet, parts, obstacle = groups[0][1].alphabet, list[Evidence](), ""
+    if any(has_bits(mechanism) for _, mechanism in groups):
+        obstacle = "Reports that are bit vectors are too many to list, so that none are drawn anew."
+        return ShapeExamination(alphabet, shape, (), tuple(mixtures), obstacle)
     try:
-        parts = [_listed_part(*group) for group in groups]
+        # The channels have all outputs, so that reports can be drawn anew.
+        for group in groups:
+            table = CellTable.of(*group, None, is_alone=False)
+            parts.append(Evidence(table.layout.channel, table.counts))
     except InvalidParameterError as error:
-        return ShapeExamination(alphabet, shape, (), tuple(mixtures), str(error))
-    return ShapeExamination(alphabet, shape, tuple(parts), tuple(mixtures))
-
-
-def _listed_part(counts: Counts, mechanism: Mechanism) -> Evidence:
-    """Return the reports over a channel that has all outputs, from which they can be drawn anew."""
-    if has_bits(mechanism):
-        raise InvalidParameterError("Reports that are bit vectors are too many to list, so that none are drawn anew.")
-    table = CellTable.of(counts, mechanism, None, is_alone=False)
-    if table.layout.has_blocks:
-        return mechanism.observe(counts)
-    return Evidence(table.layout.channel, table.counts)
+        parts, obstacle = [], str(error)
+    return ShapeExamination(alphabet, shape, tuple(parts), tuple(mixtures), obstacle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,15 +162,12 @@ class ShapeExamination:
     def _free(self) -> Evidence:
         return Evidence.pool(self.parts)
 
-    def _within(self, mixture: Mixture) -> Evidence:
-        return Evidence.pool([one.mixed(mixture) for one in self.parts])
-
     @cached_property
     def _best(self) -> tuple[FloatArray, list[Mixture]]:
         """The best distribution of the shape, and the sets of mixtures that come near it."""
         found = []
         for mixture in self.mixtures:
-            evidence = self._within(mixture)
+            evidence = in_mixture(self.parts, mixture)
             shares = ROUGHLY.solve(evidence).distribution
             found.append((evidence.log_likelihood(shares), mixture, shares))
         highest = max(one[0] for one in found)
@@ -194,17 +177,14 @@ class ShapeExamination:
 
     def falls(self, rows: FloatArray) -> FloatArray:
         """Return by how many nats the best of the shape is below the best of all, for each row of counts."""
-        shaped = np.max([_highest(self._within(mixture), rows) for mixture in self._best[1]], axis=0)
+        shaped = np.max([_highest(in_mixture(self.parts, mixture), rows) for mixture in self._best[1]], axis=0)
         falls: FloatArray = np.maximum(_highest(self._free, rows) - shaped, 0.0)
         return falls
 
     def draw(self, theta: FloatArray, number: int, generator: np.random.Generator) -> FloatArray:
         """Draw the reports of every part anew from a distribution, as many as there were."""
-        drawn = []
-        for part in self.parts:
-            shares = np.maximum(part.channel.push(theta), 0.0)
-            drawn.append(generator.multinomial(max(1, round(part.total)), shares / shares.sum(), size=number))
-        return np.concatenate(drawn, axis=1).astype(np.float64)
+        weights = [(part.total, np.maximum(part.channel.push(theta), 0.0)) for part in self.parts]
+        return draw_again(weights, number, generator)
 
     @cached_property
     def fall(self) -> float:

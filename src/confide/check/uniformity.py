@@ -30,15 +30,6 @@ from confide.values.checks import read_only
 LEVEL = 0.01
 """Significance level of the uniformity test."""
 
-WAVES = (1, 2, 4, 8)
-"""Half waves along a line that are tested together: the first, the first two, ..."""
-
-SURELY = 1.2816
-"""Normal quantile of the power (90%) at which a population counts as distinguishable."""
-
-ENOUGH = 20
-"""Reports per wave at which the chi-squared law is good enough: with five, 8 waves rejected ten times too often."""
-
 
 @dataclass(frozen=True)
 class UniformityTest:
@@ -92,11 +83,13 @@ def _both(one: UniformityTest, other: UniformityTest) -> UniformityTest:
 @lru_cache(maxsize=4)
 def _waves(shape: tuple[int, ...]) -> tuple[tuple[int, ...], FloatArray]:
     """Return how many waves each test takes, and the waves over a box."""
-    most = WAVES[-1] if len(shape) == 1 else 3  # half waves along all axes together
+    # Half waves along a line that are tested together: the first, the first two, and so on. In a box, three in all.
+    of_line = (1, 2, 4, 8)
+    most = of_line[-1] if len(shape) == 1 else 3
     boxes = product(*(range(min(most + 1, side)) for side in shape))
     numbers = sorted((one for one in boxes if 1 <= sum(one) <= most), key=sum)
     sums = [sum(one) for one in numbers]
-    steps = WAVES if len(shape) == 1 else [sums.index(one) for one in sorted(set(sums))[1:]]
+    steps = of_line if len(shape) == 1 else [sums.index(one) for one in sorted(set(sums))[1:]]
     axes = [np.cos(np.pi * np.outer(np.arange(most + 1), np.arange(side) + 0.5) / side) for side in shape]
     parts = [[axis[wave] for axis, wave in zip(axes, one, strict=True)] for one in numbers]
     waves = np.array([reduce(np.multiply.outer, part).reshape(-1) for part in parts])
@@ -126,9 +119,11 @@ def _test_waves(evidence: Evidence, levels: tuple[int, ...], waves: FloatArray, 
     for one in levels:
         last = min(one, ranks.size) - 1
         rank, (length, told) = int(ranks[last]), lengths[last]
+        # Reports per wave at which the chi-squared law is good enough: with five, 8 waves rejected ten times too often.
+        enough = 20 * rank
         if rank > 0 and told > 0:
-            p_value = float(chdtrc(rank, n * length)) if n >= ENOUGH * rank else 1.0
-            found = _both(found, UniformityTest(p_value, max(ENOUGH * rank, _needed(rank, level) / float(told))))
+            p_value = float(chdtrc(rank, n * length)) if n >= enough else 1.0
+            found = _both(found, UniformityTest(p_value, max(enough, _needed(rank, level) / float(told))))
     return found
 
 
@@ -145,8 +140,8 @@ def _needed(freedom: float, level: float) -> float:
     """
     from scipy.special import chdtri
 
-    above = float(chdtri(freedom, level)) - freedom
-    return above + 2 * SURELY**2 + SURELY * math.sqrt(4 * SURELY**2 + 2 * freedom + 4 * above)
+    above, surely = float(chdtri(freedom, level)) - freedom, 1.2816  # the normal quantile of that power
+    return above + 2 * surely**2 + surely * math.sqrt(4 * surely**2 + 2 * freedom + 4 * above)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,9 +277,20 @@ class Uniformity:
         alphabet = mechanisms[0].alphabet
         if not alphabet.is_finite or alphabet.size != evidence.channel.shape[0] or alphabet.size < 2:
             return None
-        found = _test_parts(mechanisms, evidence)
         alone = mechanisms[0] if len(mechanisms) == 1 else None
-        return cls(found.p_value, found.is_seen, evidence.total, found.people, alone)
+        parts = (alone.facts.parts if alone is not None else None) or {}
+        tests = len(parts) + 1
+        found = [uniformity_test(evidence, tests)]
+        # Each attribute is tested alone too: among a thousand combinations a peak of one attribute drowns.
+        table = evidence.counts.reshape([part.report_alphabet.size for part in parts.values()] or -1)
+        for place, part in enumerate(parts.values()):
+            own = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis != place))
+            if part.alphabet.size > 1:
+                layout = Layout.of(part.alphabet)
+                found.append(uniformity_test(Evidence(part.channel, own, layout=layout), tests))
+        # The first half of all combinations is the first half of the first attribute's values, whose test sees it.
+        p_value, people = min(one.p_value for one in found), min(one.people for one in found[:2])
+        return cls(p_value, p_value < LEVEL, evidence.total, people, alone)
 
     @property
     def is_weak(self) -> bool:
@@ -295,7 +301,11 @@ class Uniformity:
     def epsilon(self) -> float | None:
         """The epsilon that would suffice with as many people; `None` if unknown."""
         mechanism = self.mechanism
-        if mechanism is None or not self.is_weak or not _can_vary(mechanism):
+        if mechanism is None or not self.is_weak or not mechanism.has_channel:
+            return None
+        is_made_so = is_dataclass(mechanism) and any(one.name == "epsilon" for one in fields(mechanism))
+        # 2000: values up to which it is looked for which epsilon would do: a second on a plane.
+        if not is_made_so or mechanism.alphabet.size > 2000:
             return None
         # At the largest epsilon tried hardly any noise is left.
         # A local promise knows no distance, so the spacing does not scale it.
@@ -312,7 +322,7 @@ class Uniformity:
 
     def _needed_at(self, epsilon: float) -> float:
         """Return how many people another epsilon would need."""
-        other = self.mechanism.at(epsilon)  # type: ignore[union-attr]  # see _can_vary
+        other = self.mechanism.at(epsilon)  # type: ignore[union-attr]  # see epsilon
         channel = other.channel
         size = channel.shape[0]
         expected = np.maximum(channel.push(np.full(size, 1 / size)), 0.0)
@@ -343,32 +353,6 @@ class Uniformity:
     @property
     def _odds(self) -> str:
         return f" (p = {self.p_value:.2g})" if self.p_value >= 1e-4 else " (p < 0.0001)"
-
-
-def _test_parts(mechanisms: tuple[Mechanism, ...], evidence: Evidence) -> UniformityTest:
-    """Test all attributes together, and each alone.
-
-    Among a thousand combinations a peak of one attribute drowns.
-    """
-    parts = mechanisms[0].facts.parts if len(mechanisms) == 1 else None
-    if parts is None:
-        return uniformity_test(evidence)
-    table = evidence.counts.reshape([part.report_alphabet.size for part in parts.values()])
-    found = [uniformity_test(evidence, len(parts) + 1)]
-    for place, part in enumerate(parts.values()):
-        own = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis != place))
-        if part.alphabet.size > 1:
-            layout = Layout.of(part.alphabet)
-            found.append(uniformity_test(Evidence(part.channel, own, layout=layout), len(parts) + 1))
-    # The first half of all combinations is the first half of the first attribute's values, which its own test sees.
-    return UniformityTest(min(one.p_value for one in found), min(one.people for one in found[:2]))
-
-
-def _can_vary(mechanism: Mechanism) -> bool:
-    """Whether the mechanism takes another epsilon, and its outputs can be listed."""
-    is_made_so = is_dataclass(mechanism) and any(one.name == "epsilon" for one in fields(mechanism))
-    # 2000: values up to which it is looked for which epsilon would do: a second on a plane.
-    return is_made_so and mechanism.alphabet.size <= 2000 and mechanism.has_channel
 
 
 def _up(amount: float) -> float:

@@ -44,7 +44,6 @@ WENT = {
     "plan": {
         "--target-emd": "Write --target 0.5.",
         "--target-width": "Write --target 0.01 beside --query.",
-        "--mechanisms": "Plan for each mechanism, and compare.",
         "--method": "In Python, plan(method=...).",
         "--repeats": "In Python, plan(repeats=...).",
         "--seed": "In Python, plan(seed=...).",

@@ -27,9 +27,10 @@ from confide.errors import InvalidParameterError
 from confide.plans import SHAPES, Plan
 from confide.plans.planning import expected_surveys
 from confide.plans.planning import plan as make_plan
+from confide.plans.ranking import rank_like
 from confide.plans.records import plan_csv, plan_record
 from confide.plans.simulations import within
-from confide.present.surveys import summarise_plan
+from confide.present.surveys import summarise_plan, summarise_ranking
 from confide.present.terminal import show_summary
 from confide.surveys.survey import Survey, load_survey
 
@@ -41,6 +42,7 @@ EXAMPLES = (
     "confide plan survey.toml --people 50,000 --guess adult_ages",
     "confide plan survey.toml --people 50,000 --target 0.5    # which epsilon?",
     "confide plan survey.toml --epsilon 0.05 --target 0.5     # how many people?",
+    "confide plan survey.toml --people 50,000 --mechanisms all",
     'confide plan survey.toml --people 9k --query "age >= 65" -o plan.html',
 )
 
@@ -82,6 +84,13 @@ def plan(  # noqa: PLR0913 - one argument an option
             "LOW..HIGH|ROWSxCOLUMNS",
         ),
     ] = None,
+    mechanisms: Annotated[
+        str | None,
+        option(
+            "Rank mechanisms with the survey's promise instead: all that suit its values, or those that you name.",
+            "all|KIND,KIND",
+        ),
+    ] = None,
     shape: ShapeWords = None,
     output: Annotated[list[Path] | None, outputs_option("a .html page, .csv, .json or .png")] = None,
     as_json: AsJson = False,
@@ -97,6 +106,18 @@ def plan(  # noqa: PLR0913 - one argument an option
     check_formats(outputs, (".html", ".csv", ".json", ".png"))
     check_outputs(outputs, [survey, *files])
     contract = load_survey(survey)
+    if mechanisms is not None:
+        if people is None or target is not None or outputs:
+            raise InvalidParameterError("--mechanisms needs --people, and takes neither --target nor -o.")
+        with ticker("Ranking"):
+            ranking = rank_like(
+                contract.mechanism, people=people, epsilon=epsilon, only=mechanisms, guess=guess, query=query
+            )
+        if as_json:
+            show_json(ranking.record())
+        else:
+            show_summary(summarise_ranking(contract, ranking), console())
+        return
     limits = None if span is None else as_span(span)
     with ticker("Simulating") as tell:
         mechanism = within(contract.mechanism, limits)

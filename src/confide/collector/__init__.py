@@ -6,5 +6,3 @@ Client(url='http://127.0.0.1:8000', patience=60.0)
 """
 
 from confide.collector.client import Client, CollectorError, Receipt, to_counts_file, write_message
-
-__all__ = ["Client", "CollectorError", "Receipt", "to_counts_file", "write_message"]

@@ -27,8 +27,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from threading import Lock, local
-from typing import Any, TypeVar
+from threading import local
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -45,8 +45,6 @@ from confide.surveys.ledgers import lock_file
 from confide.surveys.survey import Survey
 from confide.values import Integers, Values
 from confide.values.wording import counted
-
-AGAIN = (408, 425, 429, 500, 502, 503, 504)
 
 STRANGE = "strange"
 """Code of an answer that is not a collector's, or not about the request."""
@@ -107,6 +105,8 @@ class Client(contextlib.AbstractContextManager["Client"]):
     token: str | None = field(default=None, repr=False)
     patience: float = LIMITS.patience
     tell: Callable[[str], None] | None = field(default=None, repr=False)
+    # Statuses of a collector or a proxy that is busy or away for now: the same request may succeed later.
+    _passing: ClassVar[tuple[int, ...]] = (408, 425, 429, 500, 502, 503, 504)
     _connection: http.client.HTTPConnection | None = field(default=None, init=False, repr=False)
     _admission: str = field(default="", init=False, repr=False)
     _was_answered: bool = field(default=False, init=False, repr=False)
@@ -242,7 +242,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
                 self._is_told = False
                 return found
             # A proxy may report in its own words that the collector is down: wait for that.
-            strange += found.code == STRANGE and found.status not in AGAIN
+            strange += found.code == STRANGE and found.status not in self._passing
             tries, now = tries + 1, time.monotonic()
             end = start + (self.patience if self._was_answered else min(self.patience, LIMITS.first_patience))
             if wait is None or strange == LIMITS.most_strange or now + wait > end:
@@ -297,7 +297,7 @@ class Client(contextlib.AbstractContextManager["Client"]):
         failure = CollectorError(message, answer.status, code)
         if answer.getheader("connection") == "close" or failure.code == STRANGE:
             self.hang_up()
-        if answer.status not in AGAIN:
+        if answer.status not in self._passing:
             return failure, pause if failure.code == STRANGE else None
         stated = answer.getheader("retry-after", "")
         return failure, max(pause, min(float(stated), LIMITS.longest_wait)) if stated.isdigit() else pause
@@ -432,24 +432,22 @@ def simulated_values(survey: Survey, people: int) -> Values:
 def simulate(url: str, survey: Survey, people: int, tell: Callable[[int], None] | None = None) -> Receipt:
     """Simulate people whose devices each send one report, many at a time."""
     reports = Wire.of(survey).to_lists(survey.privatize(simulated_values(survey, people), taken=True))
-    generator, done, lock, own = np.random.default_rng(), Receipt(0), Lock(), local()
+    generator, done, own = np.random.default_rng(), Receipt(0), local()
     clients: list[Client] = []
 
-    def send(report: object) -> None:
-        nonlocal done
+    def send(report: object) -> Receipt:
         if not hasattr(own, "client"):
             own.client = Client(url)
             clients.append(own.client)
         groups = {name: str(generator.choice(values)) for name, values in survey.groups.items()}
-        found = own.client.post(write_message(survey, [report], groups=groups))
-        with lock:
-            done += found
-            if tell is not None:
-                tell(done.accepted)
+        receipt: Receipt = own.client.post(write_message(survey, [report], groups=groups))
+        return receipt
 
     with ThreadPoolExecutor(32) as pool:
-        for _ in pool.map(send, reports):
-            pass
+        for receipt in pool.map(send, reports):
+            done += receipt
+            if tell is not None:
+                tell(done.accepted)
     for client in clients:
         client.hang_up()
     return done

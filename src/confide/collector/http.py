@@ -127,25 +127,8 @@ def require_method(method: str, *known: str) -> None:
 @cache
 def _design() -> str:
     """Return the shared styles, plus those of the start page."""
-    shared = (files("confide.present.pages") / "design.css").read_text(encoding="utf-8")
-    return f"""{shared}
-body {{ margin: 0 auto; max-width: 44rem; padding: var(--space-6) var(--space-4) var(--space-12);
-  background: var(--page); color: var(--ink); font: var(--text)/var(--leading) var(--font); overflow-wrap: anywhere; }}
-h1 {{ font-size: var(--text-title); line-height: 1.2; margin: 0 0 var(--space-3); }}
-h2 {{ font-size: var(--text-heading); margin: var(--space-8) 0 var(--space-3); }}
-ul {{ list-style: none; margin: 0; padding: 0; display: grid; gap: var(--space-3); }}
-li {{ background: var(--card); border: 1px solid var(--rule); border-radius: var(--radius); padding: var(--space-4); }}
-li h3 {{ font-size: var(--text-lead); margin: 0; }}
-p {{ margin: var(--space-2) 0; }}
-p.note, label {{ color: var(--faint); font-size: var(--text-small); }}
-a {{ color: var(--stacked); display: inline-block; padding: var(--space-2) 0; }}
-form {{ display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: end; }}
-label {{ flex: 1 1 12em; display: grid; gap: var(--space-1); }}
-input, button {{ font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--truth);
-  border-radius: var(--radius-small); padding: var(--space-2) var(--space-3);
-  min-height: 44px; box-sizing: border-box; }}
-button {{ font-weight: 600; cursor: pointer; }}
-"""
+    styles = files("confide.present.pages") / "design.css", files("confide.collector") / "home.css"
+    return "\n".join(one.read_text(encoding="utf-8") for one in styles)
 
 
 def home(entries: Iterable[Entry], *, has_studio: bool = False) -> str:
@@ -423,8 +406,22 @@ class Application:
         """Receive a message; `_watch` cancels the task if it takes too long."""
         task = asyncio.current_task()
         self._receiving[task] = time.monotonic()
+        parts, size = [], 0
         try:
-            return await self._parts(call, most, task)
+            while True:
+                message = await call.receive()
+                if message["type"] == "http.disconnect":
+                    raise Refusal(400, "malformed", "The message ended before it was whole.")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > most:
+                    raise _too_large(most)
+                if not message.get("more_body", False):
+                    return parts[0] if len(parts) == 1 else b"".join(parts)
+                if size > LIMITS.free and not call.held:  # the client did not state the length
+                    del self._receiving[task]  # the wait for room does not count against the client
+                    await self._hold(call, 2 * most)
+                    self._receiving[task] = time.monotonic()
         except asyncio.CancelledError:
             if task is None or task not in self._late:
                 raise
@@ -433,23 +430,6 @@ class Application:
             raise Refusal(408, "slow", f"The message took longer than {seconds:g} seconds.") from None
         finally:
             self._receiving.pop(task, None)
-
-    async def _parts(self, call: Call, most: int, task: asyncio.Task[Any] | None) -> bytes:
-        parts, size = [], 0
-        while True:
-            message = await call.receive()
-            if message["type"] == "http.disconnect":
-                raise Refusal(400, "malformed", "The message ended before it was whole.")
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > most:
-                raise _too_large(most)
-            if not message.get("more_body", False):
-                return parts[0] if len(parts) == 1 else b"".join(parts)
-            if size > LIMITS.free and not call.held:  # the client did not state the length
-                del self._receiving[task]  # the wait for room does not count against the client
-                await self._hold(call, 2 * most)
-                self._receiving[task] = time.monotonic()
 
     # Web sites.
 

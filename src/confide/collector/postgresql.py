@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
-from confide.collector.stores import Batch, Fate, Store, explained
+from confide.collector.stores import Batch, Fate, Store
 from confide.collector.wire import LIMITS
 from confide.errors import InvalidParameterError, MissingExtraError
 
@@ -56,6 +56,9 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
 class PostgresStore(Store):
     """Store in PostgreSQL."""
 
+    failures = (psycopg.Error,)
+    called = "The database"
+
     def __init__(self, url: str) -> None:
         self._url = url
         self._counting: Connection | None = None
@@ -75,18 +78,14 @@ class PostgresStore(Store):
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
+        with self.explained(), contextlib.closing(self._connect()) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             with connection.transaction():
                 yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        with (
-            explained((psycopg.Error,), "The database"),
-            contextlib.closing(self._connect()) as connection,
-            connection.transaction(),
-        ):
+        with self.explained(), contextlib.closing(self._connect()) as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
             yield connection
 
@@ -125,7 +124,7 @@ class PostgresStore(Store):
 
     def commit(self, batches: Sequence[Batch]) -> list[Fate]:
         # Up to five times: PostgreSQL may roll a transaction back in favour of another process.
-        with explained((psycopg.Error,), "The database"):
+        with self.explained():
             for _ in range(4):
                 with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
                     return super().commit(batches)
@@ -155,7 +154,7 @@ class PostgresStore(Store):
 
     def sort(self) -> None:
         # Rows lie in the order of writing, and carry the number of their transaction.
-        with explained((psycopg.Error,), "The database"), contextlib.closing(self._connect()) as connection:
+        with self.explained(), contextlib.closing(self._connect()) as connection:
             self.take_time(connection)
             for table in ("batches", "counts", "accounts"):
                 connection.execute(f"CLUSTER {table} USING {table}_pkey".encode())

@@ -26,7 +26,7 @@ import orjson
 from confide.check.fit import fit
 from confide.collector import stores
 from confide.collector.client import to_counts_file
-from confide.collector.stores import ACCEPTED, split_cell
+from confide.collector.stores import ACCEPTED
 from confide.collector.wire import LIMITS, Wire, today
 from confide.data.files import diagnosis_record, estimate_record, to_json
 from confide.data.files.records import plain
@@ -87,10 +87,8 @@ class Room:
 
     def _fits(self, address: str, size: int) -> bool:
         # Something larger than the room may still enter alone.
-        return (
-            self._inside.total() + size <= max(self.most, size)
-            and self._inside[address] + size <= max(self.most_each, size)
-        )  # fmt: skip
+        fits_its_own = self._inside[address] + size <= max(self.most_each, size)
+        return fits_its_own and self._inside.total() + size <= max(self.most, size)
 
     def _admit(self) -> None:
         self._waiting = {address: line for address, line in self._waiting.items() if line}
@@ -180,11 +178,8 @@ class GroupCommit:
         try:
             fates = self.store.commit([batch for batch, _ in now])
         except Exception as error:  # any error must reach those who wait
-            failure = (
-                error
-                if isinstance(error, stores.StoreError)
-                else stores.UnavailableError(f"{type(error).__name__}: {error}")
-            )
+            is_known = isinstance(error, stores.StoreError)
+            failure = error if is_known else stores.UnavailableError(f"{type(error).__name__}: {error}")
         self.fault = "" if failure is None else str(failure)
         self.tallies.commits += failure is None
         self.tallies.failures += failure is not None
@@ -564,7 +559,7 @@ class Collector:
         for name, value in groups.items():
             if value not in declared[name]:
                 raise Refusal(422, "groups", f"{name} is none of those that the survey declares; got {shown(value)}.")
-        return stores.name_cell(groups[name] for name in declared)
+        return json.dumps([groups[name] for name in declared], ensure_ascii=False, separators=(",", ":"))
 
     def add(self, document: str, admission: str = "open") -> str:
         """Add a survey, and return its fingerprint."""
@@ -720,25 +715,25 @@ class Readings:
     def metrics(self) -> str:
         """Return the totals of this process for Prometheus, over all surveys."""
         done, commits = self.collector.commits.tallies, self.collector.commits
-        lines: list[str] = []
-
-        def tell(name: str, kind: str, meaning: str, values: Mapping[str, float]) -> None:
-            lines.extend([f"# HELP confide_{name} {meaning}", f"# TYPE confide_{name} {kind}"])
-            lines.extend(f"confide_{name}{label} {value:.16g}" for label, value in values.items())
-
         fates = {f'{{outcome="{name}"}}': number for name, number in sorted(done.batches.items())}
-        tell("batches_total", "counter", "Batches, by what became of them.", fates)
         reports = {'{outcome="accepted"}': done.accepted, '{outcome="rejected"}': done.rejected}
-        tell("reports_total", "counter", "Reports that were counted, and reports that were rejected.", reports)
-        tell("commits_total", "counter", "Transactions.", {"": done.commits})
-        tell("commit_failures_total", "counter", "Transactions that failed.", {"": done.failures})
-        tell("commit_seconds_total", "counter", "Seconds in transactions.", {"": done.commit_seconds})
-        tell("batches_waiting", "gauge", "Batches that wait to be counted.", {"": len(commits.waiting)})
-        tell("surveys", "gauge", "Surveys.", {"": len(self.collector.entries)})
         strange = {f'{{survey="{name}"}}': 1 for name in sorted(self.collector.unreadable)}
-        tell("surveys_unreadable", "gauge", "Surveys of the store that cannot be read.", strange)
-        tell("store_up", "gauge", "Whether the last transaction succeeded.", {"": float(not commits.fault)})
-        tell("up_seconds", "gauge", "Seconds since the start.", {"": time.time() - self.collector.began})
+        measures: list[tuple[str, str, str, Mapping[str, float]]] = [
+            ("batches_total", "counter", "Batches, by what became of them.", fates),
+            ("reports_total", "counter", "Reports that were counted, and reports that were rejected.", reports),
+            ("commits_total", "counter", "Transactions.", {"": done.commits}),
+            ("commit_failures_total", "counter", "Transactions that failed.", {"": done.failures}),
+            ("commit_seconds_total", "counter", "Seconds in transactions.", {"": done.commit_seconds}),
+            ("batches_waiting", "gauge", "Batches that wait to be counted.", {"": len(commits.waiting)}),
+            ("surveys", "gauge", "Surveys.", {"": len(self.collector.entries)}),
+            ("surveys_unreadable", "gauge", "Surveys of the store that cannot be read.", strange),
+            ("store_up", "gauge", "Whether the last transaction succeeded.", {"": float(not commits.fault)}),
+            ("up_seconds", "gauge", "Seconds since the start.", {"": time.time() - self.collector.began}),
+        ]
+        lines: list[str] = []
+        for name, kind, meaning, values in measures:
+            lines += [f"# HELP confide_{name} {meaning}", f"# TYPE confide_{name} {kind}"]
+            lines += [f"confide_{name}{label} {value:.16g}" for label, value in values.items()]
         return "\n".join(lines) + "\n"
 
 
@@ -759,7 +754,7 @@ def counts_json(collector: Collector, entry: Entry) -> bytes:
     for row in rows:
         groups.setdefault((row.day, row.cell), []).append([orjson.Fragment(row.report), row.number])
     listed = [
-        {"day": date.fromordinal(day).isoformat(), "groups": list(split_cell(cell)), "counts": own}
+        {"day": date.fromordinal(day).isoformat(), "groups": json.loads(cell or "[]"), "counts": own}
         for (day, cell), own in groups.items()
     ]
     record = {

@@ -23,8 +23,6 @@ from confide.collector.stores import Store, StoreError, open_store
 from confide.collector.wire import LIMITS
 from confide.errors import InvalidParameterError
 
-TOO_LARGE = Refusal(431, "too-large", f"Headers have at most {LIMITS.most_header_bytes:,} bytes together.")
-NO_HTTP = Refusal(400, "malformed", "This is no request of HTTP/1.1.")
 FULL = Refusal(503, "unavailable", "Too many connections. Send the same again later: it is counted once.", 2)
 
 
@@ -44,6 +42,8 @@ class GuardedProtocol(HttpToolsProtocol):
     """
 
     most_connections = Settings.most_connections
+    _too_large = Refusal(431, "too-large", f"Headers have at most {LIMITS.most_header_bytes:,} bytes together.")
+    _no_http = Refusal(400, "malformed", "This is no request of HTTP/1.1.")
     _is_ending = False
     _size = _chunk = _first = _beside = 0
     _is_inside = False
@@ -87,18 +87,17 @@ class GuardedProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade as upgrade:
             self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError:
-            self._refuse(NO_HTTP)
-        if (
-            self._beside if self._is_inside else self._size if self._since is not None else 0
-        ) > LIMITS.most_header_bytes:
-            self._refuse(TOO_LARGE)
+            self._refuse(self._no_http)
+        came = self._beside if self._is_inside else self._size
+        if (self._is_inside or self._since is not None) and came > LIMITS.most_header_bytes:
+            self._refuse(self._too_large)
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """Parse an upgrade request again as a plain one."""
         if self._refused is not None:
             return
         if self.scope["method"] == "CONNECT":
-            self._refuse(NO_HTTP)
+            self._refuse(self._no_http)
             return
         lines = [b"%b %b HTTP/1.1" % (self.scope["method"].encode(), self.url)]
         for name, value in self.headers:
@@ -126,7 +125,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._first + self._size > most
             and sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > most
         ):
-            self._refuse(TOO_LARGE)
+            self._refuse(self._too_large)
         elif len(self.pipeline) >= LIMITS.most_pipelined:
             said = f"At most {LIMITS.most_pipelined} requests wait on one connection."
             self._refuse(Refusal(429, "busy", said, retry_after=1))
@@ -163,13 +162,12 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def check(self, now: float) -> None:
         """End the connection if the client took too long."""
+        patience = LIMITS.ending_seconds if self._is_ending else LIMITS.answer_seconds
         if self.transport.is_closing():  # closing waits until the client has read all
             self._closing = self._closing or now
             if now - self._closing > 5.0:
                 self.transport.abort()
-        elif self._unread is not None and now - self._unread > (
-            LIMITS.ending_seconds if self._is_ending else LIMITS.answer_seconds
-        ):
+        elif self._unread is not None and now - self._unread > patience:
             self.transport.abort()
         elif self._since is not None and now - self._since > LIMITS.header_seconds and self._is_answered:
             self.transport.close()

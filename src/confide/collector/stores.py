@@ -12,12 +12,12 @@ import base64
 import contextlib
 import hashlib
 import hmac
-import json
 import os
 import secrets
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -105,7 +105,7 @@ class StoredToken:
 
 
 class CountRow(NamedTuple):
-    """Count of one report of one group on one day."""
+    """Count of one report of one group on one day; a cell is the groups of a batch as a list in JSON, empty without."""
 
     day: int
     cell: str
@@ -116,12 +116,11 @@ class CountRow(NamedTuple):
 def add_up_batches(batches: Sequence[Batch]) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return rows of counts and of accounts, sorted, each key once."""
     parts: dict[tuple[int, int, str], list[Batch]] = {}
-    accounts: dict[tuple[int, int, str], int] = {}
+    accounts = Counter[tuple[int, int, str]]()
     for batch in batches:
         parts.setdefault((batch.survey, batch.day, batch.cell), []).append(batch)
         for reason, number in ((ACCEPTED, batch.accepted), *batch.rejected.items()):
-            key = (batch.survey, batch.day, reason)
-            accounts[key] = accounts.get(key, 0) + number
+            accounts[batch.survey, batch.day, reason] += number
     counts: list[list[Any]] = []
     for key, own in sorted(parts.items()):
         sums = own[0].wire.add_up(batch.counts for batch in own)
@@ -191,6 +190,12 @@ class Store(ABC):
 
     # What differs between databases.
 
+    failures: ClassVar[tuple[type[Exception], ...]]
+    """Errors of the database, which clients get as `UnavailableError`."""
+
+    called: ClassVar[str]
+    """What the database is called in that error."""
+
     @abstractmethod
     def reading(self) -> contextlib.AbstractContextManager[Any]:
         """Open a connection for a few reads of one consistent state."""
@@ -245,6 +250,15 @@ class Store(ABC):
         """Close all connections."""
 
     # The same for all databases.
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn errors of the database into `UnavailableError`, without the data written."""
+        try:
+            yield
+        except self.failures as error:
+            said = str(error).splitlines()[0] or type(error).__name__
+            raise UnavailableError(f"{self.called} cannot be used now: {said}") from error
 
     def commit(self, batches: Sequence[Batch]) -> list[Fate]:
         """Count batches durably in one transaction, each exactly once; return their fates."""
@@ -521,34 +535,6 @@ def open_store(url: str) -> Store:
     return store
 
 
-def name_cell(values: Iterable[str]) -> str:
-    """Return the groups of a batch as one text.
-
-    Empty if there are none.
-    """
-    listed = list(values)
-    return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) if listed else ""
-
-
-def split_cell(cell: str) -> tuple[str, ...]:
-    """Return the groups that :func:`name_cell` wrote.
-
-    >>> split_cell(name_cell(["Oslo", "north"])), split_cell(name_cell([]))
-    (('Oslo', 'north'), ())
-    """
-    return tuple(json.loads(cell)) if cell else ()
-
-
-@contextlib.contextmanager
-def explained(kinds: tuple[type[Exception], ...], what: str) -> Iterator[None]:
-    """Turn errors of a database into `UnavailableError`, without the data written."""
-    try:
-        yield
-    except kinds as error:
-        said = str(error).splitlines()[0] or type(error).__name__
-        raise UnavailableError(f"{what} cannot be used now: {said}") from error
-
-
 ROLES = {"upload": ("upload",), "read": ("read",), "administer": ("upload", "read", "administer")}
 """Rights of each role."""
 
@@ -610,15 +596,13 @@ def is_allowed(secret: str, role: str, tokens: Iterable[StoredToken], survey: st
     return found
 
 
-FAILURES = (sqlite3.Error, OSError)
-
-
-COUNTED = 1
-"""`user_version` of a file with batches that it has not yet rewritten in the order of its keys."""
-
-
 class SqliteStore(Store):
     """Store in one SQLite file, with a log synchronised at every commit."""
+
+    failures = (sqlite3.Error, OSError)
+    called = "The store"
+    _counted = 1
+    """`user_version` of a file with batches that it has not yet rewritten in the order of its keys."""
 
     # Rows lie in the order of their keys, and marks are random: the order of arrival is not kept.
     STEPS = tuple(
@@ -682,24 +666,24 @@ class SqliteStore(Store):
         if self._held is not None:
             return
         beside = self.path.absolute().with_name(self.path.name + "-serving")
-        with explained(FAILURES, "The store"):
-            beside.touch(0o600)
-            # Not on the store itself, because `confide curate` writes to it. Wait 2 seconds for another to end.
-            held = sqlite3.connect(beside, 2.0, isolation_level=None, check_same_thread=False)
-        try:
-            with explained(FAILURES, "The store"):
-                held.execute("BEGIN EXCLUSIVE")
-        except UnavailableError as error:
-            held.close()
-            if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
-                raise  # such as a full disk
-            raise StoreError(
-                f"Another process serves {self.path} already, and a SQLite file is served by one alone. Stop that one, "
-                f"or let several processes share a database: --store postgresql://..."
-            ) from None
-        # Refuse a damaged file before we answer from it or write to it.
-        try:
-            with self._lock, explained(FAILURES, "The store"):
+        with contextlib.ExitStack() as undoing:
+            with self.explained():
+                beside.touch(0o600)
+                # Not on the store itself, because `confide curate` writes to it. Wait 2 seconds for another to end.
+                lock = sqlite3.connect(beside, 2.0, isolation_level=None, check_same_thread=False)
+            held = undoing.enter_context(contextlib.closing(lock))
+            try:
+                with self.explained():
+                    held.execute("BEGIN EXCLUSIVE")
+            except UnavailableError as error:
+                if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise  # such as a full disk
+                raise StoreError(
+                    f"Another process serves {self.path} already, and a SQLite file is served by one alone. Stop that "
+                    f"one, or let several processes share a database: --store postgresql://..."
+                ) from None
+            # Refuse a damaged file before we answer from it or write to it.
+            with self._lock, self.explained():
                 try:
                     with contextlib.closing(self._connect()) as connection:
                         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -707,15 +691,12 @@ class SqliteStore(Store):
                     raise
                 except sqlite3.DatabaseError as error:
                     found = str(error)
-        except StoreError:
-            held.close()
-            raise
-        if found != "ok":
-            held.close()
-            raise StoreError(
-                f"The store {self.path} is damaged: {found.splitlines()[-1]}. Put back a copy of it, or save what is "
-                f"left: sqlite3 {self.path} .recover"
-            )
+            if found != "ok":
+                raise StoreError(
+                    f"The store {self.path} is damaged: {found.splitlines()[-1]}. Put back a copy of it, or save what "
+                    f"is left: sqlite3 {self.path} .recover"
+                )
+            undoing.pop_all()  # sound: the lock is kept
         self._held = held
         # The last process may have been killed. If there is no room now, close() does it.
         with contextlib.suppress(StoreError):
@@ -723,8 +704,9 @@ class SqliteStore(Store):
 
     def _restore_order(self) -> None:
         """Rewrite the file in key order if any process counted since."""
-        with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
-            if connection.execute("PRAGMA user_version").fetchone()[0] == COUNTED:
+        with self._lock, self.explained(), contextlib.closing(self._connect()) as connection:
+            if connection.execute("PRAGMA user_version").fetchone()[0] == self._counted:
+                # Before the file says that it is in order: a kill in between must not leave a log that shows another.
                 _rewrite(connection)
                 connection.execute("PRAGMA user_version = 0")
                 _empty_log(connection)
@@ -755,14 +737,14 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        with explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+        with self.explained(), contextlib.closing(self._connect()) as connection:
             connection.execute("BEGIN")
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         with (
-            explained(FAILURES, "The store"),
+            self.explained(),
             contextlib.closing(self._connect()) as connection,
             self._transaction(connection),
         ):
@@ -770,14 +752,14 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, explained(FAILURES, "The store"):
+        with self._lock, self.explained():
             self._save_log()
             if self._counting is None:
                 self._counting = self._connect()
                 self._log = None
             try:
                 if self._log is None:
-                    self._counting.execute(f"PRAGMA user_version = {COUNTED}")
+                    self._counting.execute(f"PRAGMA user_version = {self._counted}")
                     self._log, self._has_counted = self._look("-wal"), True
                 with self._transaction(self._counting):
                     yield self._counting
@@ -846,12 +828,12 @@ class SqliteStore(Store):
 
     def tidy(self) -> None:
         # The pages in the log show the order of arrival.
-        with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+        with self._lock, self.explained(), contextlib.closing(self._connect()) as connection:
             _empty_log(connection)
 
     def sort(self) -> None:
         # Rewrite all pages: within a page, rows lie in the order of arrival.
-        with self._lock, explained(FAILURES, "The store"), contextlib.closing(self._connect()) as connection:
+        with self._lock, self.explained(), contextlib.closing(self._connect()) as connection:
             _rewrite(connection)
 
     def close(self) -> None:

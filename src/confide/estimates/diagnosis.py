@@ -494,8 +494,10 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
         Verdict.TOO_CLOSE: f"Whether this mechanism can reveal the distribution {open_for}.",
     }
     uncovered = "Whether this mechanism can reveal the distribution is not covered by theory."
+    only_mean = diagnosis.mechanism.facts.only_mean
     words = [
         reveals.get(diagnosis.identification.verdict, uncovered),
+        *([] if only_mean is None else [f"The mean alone is identifiable. {only_mean.reason}"]),
         *_joined(diagnosis.partition),
         _converges(diagnosis),
     ]

@@ -896,15 +896,9 @@ def assess_pool(
     known = None if truth is None else as_distribution(truth, answer.alphabet.size, "truth")
     if known is None or not answer.is_distribution:
         return Outcome(answer, tuple(path), None, None)
-    moved, left_out = _measure(answer, known)
-    return Outcome(answer, tuple(path), moved, total_variation(answer.distribution, known), left_out)
-
-
-def _measure(answer: Estimate, truth: FloatArray) -> tuple[float | None, str]:
-    """Return the EMD from the truth, or why it is missing."""
-    if not has_emd(answer.alphabet):
-        return None, ""
+    moved, left_out = None, ""
     try:
-        return emd(answer.distribution, truth, answer.alphabet), ""
+        moved = emd(answer.distribution, known, answer.alphabet) if has_emd(answer.alphabet) else None
     except MissingExtraError as error:
-        return None, f"It is left out. {error}"
+        left_out = f"It is left out. {error}"
+    return Outcome(answer, tuple(path), moved, total_variation(answer.distribution, known), left_out)

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.errors import ConfideError
 from confide.mechanisms import Mechanism
 from confide.mechanisms.guarantees import LocalDP
 from confide.solve.methods import Choice, Status
@@ -141,6 +142,26 @@ def describe_repetition(survey: Survey, files: int = 1) -> str:
         return f"one report: {once}; the survey allows no second one of the same person, which would make it {twice}"
     several = guarantee.times(most).terms
     return f"one report: {once}; {most:,} reports of one person, the most that the survey allows: {several}"
+
+
+def describe_shuffled(survey: Survey, people: int) -> str:
+    """Describe the central promise if somebody mixes the reports, and whom it takes trust in.
+
+    >>> import confide as cf
+    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no", "unsure"]), epsilon=1.0)
+    >>> print(describe_shuffled(cf.Survey(mechanism, shuffler="the clinic"), 10_000).partition(". ")[0])
+    of 10,000 reports, one each, only the clinic can say whose is whose: central epsilon at most 0.038 (delta 1e-06)
+    """
+    delta = min(1e-6, 0.1 / people)
+    try:
+        known = survey.mechanism.shuffled(people, delta)
+    except ConfideError as error:
+        return f"no bound is known. {error}"
+    return (
+        f"of {people:,} reports, one each, only {survey.shuffler} can say whose is whose: central epsilon at most "
+        f"{known.upper:.3g} (delta {delta:g}). A known attack reaches {known.lower:.3g}. You and the people must trust "
+        f"{survey.shuffler}, who could see who sent which report."
+    )
 
 
 def _describe_permanent(survey: Survey) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from confide.channels.base import FloatArray
 from confide.check.answers import GroupFits
 from confide.check.differences import Difference, Differences, differences
-from confide.check.fit import fit_pools, misfits
+from confide.check.fit import examine_groups, misfits
 from confide.errors import InvalidParameterError, PoorFitWarning, UniformReportsWarning
 from confide.estimates.estimate import (
     Estimate,
@@ -66,7 +66,7 @@ class GroupReports:
     @cached_property
     def fits(self) -> GroupFits:
         """Goodness-of-fit test of each group."""
-        return fit_pools(self.pools)
+        return examine_groups(self.pools).test()
 
     @cached_property
     def differences(self) -> Differences:

@@ -2,5 +2,3 @@
 
 from confide.evidence.counts import Noise, Origin
 from confide.evidence.evidence import Evidence
-
-__all__ = ["Evidence", "Noise", "Origin"]

@@ -27,30 +27,13 @@ from confide.values.checks import as_items, check_positive
 from confide.values.queries import as_weights
 from confide.values.wording import counted, listed
 
-LARGEST = 2000
-"""Values up to which a shape is more than a choice of values: G has their square of entries, 32 MB."""
-
-NUMBER = r"(-?\d[\d_,]*)"
-
-PATTERNS: dict[str, str] = {
-    "falling": rf"falling(?: from {NUMBER})?",
-    "rising": rf"rising(?: to {NUMBER})?",
-    "one peak": rf"one peak(?: at {NUMBER})?",
-    "convex": rf"convex(?: from {NUMBER})?",
-    "nobody below": rf"nobody below {NUMBER}",
-    "nobody above": rf"nobody above {NUMBER}",
-    "nobody where": r"nobody where (\S.*)",
-    "smooth": r"smooth ?= ?(\d*\.?\d+(?:e[+-]?\d+)?)",
-}
-"""Texts of a shape's terms, by their kind."""
-
 KNOWN = (
     '"falling from 50", "rising to 50", "one peak", "one peak at 40", "convex", "nobody below 17", "nobody above 90", '
     '"nobody where QUERY" and "smooth = 3"'
 )
 
-ORDERED = ("falling", "rising", "one peak", "convex")
-"""Terms that say how shares go along the line."""
+LINKS = {"falling": "from", "rising": "to", "one peak": "at", "convex": "from"}
+"""Terms that say how shares go along the line, with the word before the value that they may name."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +43,7 @@ class Term:
     Attributes
     ----------
     kind
-        What it says, one of :data:`PATTERNS`.
+        What it says, such as "falling" or "nobody below".
     where
         The value that it names; None if none.
     width
@@ -82,7 +65,11 @@ class Term:
         Term(kind='falling', where=50, width=0.0, query='')
         """
         plain = " ".join(text.split()) if isinstance(text, str) else ""
-        for kind, pattern in PATTERNS.items():
+        number = r"(-?\d[\d_,]*)"
+        patterns = {kind: rf"{kind}(?: {link} {number})?" for kind, link in LINKS.items()}
+        patterns |= {kind: rf"{kind} {number}" for kind in ("nobody below", "nobody above")}
+        patterns |= {"nobody where": r"nobody where (\S.*)", "smooth": r"smooth ?= ?(\d*\.?\d+(?:e[+-]?\d+)?)"}
+        for kind, pattern in patterns.items():
             found = re.fullmatch(pattern, plain, re.IGNORECASE)
             if found is None:
                 continue
@@ -95,10 +82,9 @@ class Term:
         import difflib  # only where something is refused
 
         meant = "; of several terms, give each as a text of its own" if "," in plain or " and " in plain else ""
-        number = next(iter(re.findall(r"\d[\d.]*", plain)), "50")
-        alone = ("falling", "rising", "one peak", "convex")
-        named = ("falling from", "rising to", "one peak at", "convex from", "nobody below", "nobody above", "smooth =")
-        near = difflib.get_close_matches(plain.lower(), [*(f"{one} {number}" for one in named), *alone], 1)
+        place = next(iter(re.findall(r"\d[\d.]*", plain)), "50")
+        named = [*map(" ".join, LINKS.items()), "nobody below", "nobody above", "smooth ="]
+        near = difflib.get_close_matches(plain.lower(), [*(f"{one} {place}" for one in named), *LINKS], 1)
         if not meant and near and near[0] != plain.lower():
             meant = f" (did you mean {near[0]!r}?)"
         raise InvalidParameterError(f"{text!r} is no shape that is known here{meant}. Known: {KNOWN}.")
@@ -110,8 +96,8 @@ class Term:
             return f"smooth = {_number(self.width)}"
         if self.kind == "nobody where":
             return f"nobody where {self.query}"
-        link = {"falling": " from", "rising": " to", "one peak": " at", "convex": " from"}.get(self.kind, "")
-        return self.kind if self.where is None else f"{self.kind}{link} {self.where}"
+        parts = [self.kind] if self.where is None else [self.kind, LINKS.get(self.kind), str(self.where)]
+        return " ".join(part for part in parts if part)
 
     @property
     def condition(self) -> str:
@@ -156,7 +142,38 @@ class Shape:
         object.__setattr__(self, "terms", as_items("terms", self.terms))
         if not all(isinstance(term, Term) for term in self.terms):
             raise InvalidParameterError(f"A shape has terms; got {self.terms!r}. Read one with Shape.of('falling').")
-        _check_terms(self.terms)
+        # Terms that come twice, and combinations that are no mixtures.
+        kinds = [term.kind for term in self.terms]
+        for kind in set(kinds) - {"nobody where"}:
+            if kinds.count(kind) > 1:
+                raise InvalidParameterError(f"A shape says {kind!r} once; got {kinds.count(kind)} times.")
+        ordered = [term for term in self.terms if term.kind in LINKS]
+        if "smooth" in kinds and ordered:
+            raise InvalidParameterError(
+                f"{ordered[0].text!r} and smooth do not go together: not every falling mixture of bumps is a mixture "
+                f"of falling bumps. Declare the one that you know."
+            )
+        if "nobody where" in kinds and ordered:
+            raise InvalidParameterError(
+                f"{ordered[0].text!r} goes along all values; cut them with nobody below and nobody above, not where."
+            )
+        if "one peak" in kinds and len(ordered) > 1:
+            raise InvalidParameterError(
+                "'one peak' says already that shares rise and then fall. Leave out the other part."
+            )
+        places = {term.kind: term.where for term in ordered}
+        is_convex_fall = "falling" in places and "rising" not in places and places["falling"] == places.get("convex")
+        if "convex" in places and len(ordered) > 1 and not is_convex_fall:
+            raise InvalidParameterError(
+                '"convex" goes with "falling" from the same value on, and with no other: "falling from 50" with '
+                '"convex from 50".'
+            )
+        up, down = (next((one.where for one in ordered if one.kind == kind), None) for kind in ("rising", "falling"))
+        if len(ordered) > 1 and "rising" in kinds and (up is None or down is None or up > down):
+            raise InvalidParameterError(
+                "Shares that rise to one value and fall from another need both, the first not above the second: "
+                '"rising to 30" with "falling from 50".'
+            )
 
     @classmethod
     def of(cls, words: str | Sequence[str] | Shape) -> Shape:
@@ -198,7 +215,7 @@ class Shape:
     @property
     def is_order(self) -> bool:
         """Whether it says how shares go along the line."""
-        return any(term.kind in ORDERED for term in self.terms)
+        return any(term.kind in LINKS for term in self.terms)
 
     def check(self, alphabet: Alphabet, name: str | None = None) -> None:
         """Reject an alphabet or query name that the shape does not fit."""
@@ -223,8 +240,11 @@ class Shape:
             return [Mixture(alphabet.size, (Table(values, rows),), _layout(alphabet, values))]
         if not self.is_order:
             return [self.support(alphabet)]
-        if peak is not None and peak.where is None:
-            return [self._along(alphabet, values, place, place + 1) for place in range(-1, values.size)]
+        if peak is not None:
+            # Shares rise to a peak and fall from the next value, a simplex of as many distributions as values. That the
+            # peak is at the value and not at the next one would take thousands.
+            peaks = range(-1, values.size) if peak.where is None else [self._place(peak, alphabet, values, -1)]
+            return [self._along(alphabet, values, place, place + 1) for place in peaks]
         convex = self.term("convex")
         if convex is not None:
             # Convex from a place on are the mixtures of a constant and of hinges, to either side.
@@ -235,27 +255,16 @@ class Shape:
             up = np.zeros((0, length)) if self.term("falling") else np.maximum(steps - steps[:-1, None], 0.0)
             hinges = Table(values[start:], np.vstack([np.ones((1, length)), down, up]))
             return [Mixture(alphabet.size, (Points(values[:start]), hinges) if start else (hinges,))]
-        return [self._along(alphabet, values, *self._turns(alphabet, values))]
+        rising, falling = self.term("rising"), self.term("falling")
+        rise = -1 if rising is None else self._place(rising, alphabet, values, values.size - 1)
+        fall = values.size if falling is None else self._place(falling, alphabet, values, 0)
+        # Where rising ends and falling begins at one value, that value belongs to the rise.
+        return [self._along(alphabet, values, rise, fall + (rise == fall))]
 
     def support(self, alphabet: Alphabet) -> Mixture:
         """Return the allowed values as point masses, ignoring the shape's form."""
         values = self._values(alphabet)
         return Mixture(alphabet.size, (Points(values),), _layout(alphabet, values))
-
-    def _turns(self, alphabet: Alphabet, values: Indices) -> tuple[int, int]:
-        """Return where shares stop rising and start falling; -1, size if not.
-
-        A peak at a value: shares rise to it and fall from the next one, which is a simplex of as many distributions as
-        values; that the peak is at the value and not at the next one would take thousands.
-        """
-        peak, rising, falling = (self.term(kind) for kind in ("one peak", "rising", "falling"))
-        if peak is not None:
-            place = self._place(peak, alphabet, values, -1)
-            return place, place + 1
-        # Where rising ends and falling begins at one value, that value belongs to the rise.
-        up = -1 if rising is None else self._place(rising, alphabet, values, values.size - 1)
-        down = values.size if falling is None else self._place(falling, alphabet, values, 0)
-        return up, down + (up == down)
 
     def _place(self, term: Term, alphabet: Alphabet, values: Indices, unnamed: int) -> int:
         """Return the index of a term's value among the remaining values."""
@@ -267,7 +276,7 @@ class Shape:
         return int(np.searchsorted(values, number))
 
     def _along(self, alphabet: Alphabet, values: Indices, up: int, down: int) -> Mixture:
-        """Return mixtures that rise to `up` and fall from `down`."""
+        """Return mixtures that rise to `up` and fall from `down`; -1 and the number of values where they do not."""
         first = int(values[0])
         blocks: list[Block] = []
         if up >= 0:
@@ -311,47 +320,15 @@ class Shape:
             )
         if self.term("smooth") and not isinstance(alphabet.geometry, LineGeometry | PlaneGeometry):
             raise InvalidParameterError(f"Neighbours mean nothing on {alphabet!r}, so that no shape is smooth on it.")
-        if (self.is_order or self.term("smooth")) and alphabet.size > LARGEST:
+        most = 2000  # G has the square of entries, 32 MB
+        if (self.is_order or self.term("smooth")) and alphabet.size > most:
             raise InvalidParameterError(
-                f"The shape {self} takes at most {LARGEST:,} values; {alphabet!r} has {alphabet.size:,}. "
+                f"The shape {self} takes at most {most:,} values; {alphabet!r} has {alphabet.size:,}. "
                 f"Use coarser values."
             )
         for term in self.terms:
             if term.where is not None and not alphabet.contains(np.array([term.where]))[0]:
                 raise InvalidParameterError(f"{term.text!r} names {term.where}, which is not in {alphabet!r}.")
-
-
-def _check_terms(terms: Sequence[Term]) -> None:
-    """Reject repeated terms and combinations that are no mixtures."""
-    kinds = [term.kind for term in terms]
-    for kind in set(kinds) - {"nobody where"}:
-        if kinds.count(kind) > 1:
-            raise InvalidParameterError(f"A shape says {kind!r} once; got {kinds.count(kind)} times.")
-    ordered = [term for term in terms if term.kind in ORDERED]
-    if "smooth" in kinds and ordered:
-        raise InvalidParameterError(
-            f"{ordered[0].text!r} and smooth do not go together: not every falling mixture of bumps is a mixture of "
-            f"falling bumps. Declare the one that you know."
-        )
-    if "nobody where" in kinds and ordered:
-        raise InvalidParameterError(
-            f"{ordered[0].text!r} goes along all values; cut them with nobody below and nobody above, not where."
-        )
-    if "one peak" in kinds and len(ordered) > 1:
-        raise InvalidParameterError("'one peak' says already that shares rise and then fall. Leave out the other part.")
-    places = {term.kind: term.where for term in ordered}
-    is_convex_fall = "falling" in places and "rising" not in places and places["falling"] == places.get("convex")
-    if "convex" in places and len(ordered) > 1 and not is_convex_fall:
-        raise InvalidParameterError(
-            '"convex" goes with "falling" from the same value on, and with no other: "falling from 50" with '
-            '"convex from 50".'
-        )
-    up, down = (next((one.where for one in ordered if one.kind == kind), None) for kind in ("rising", "falling"))
-    if len(ordered) > 1 and "rising" in kinds and (up is None or down is None or up > down):
-        raise InvalidParameterError(
-            "Shares that rise to one value and fall from another need both, the first not above the second: "
-            '"rising to 30" with "falling from 50".'
-        )
 
 
 def _layout(alphabet: Alphabet, values: Indices) -> Layout | None:

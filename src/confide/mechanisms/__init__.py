@@ -6,7 +6,9 @@ Add one of your own with ``confide.register``.
 from confide.mechanisms.base import Bound, Facts, LatticeNoise, Mechanism, Premise, Proof, truncated
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.finite import Exponential, FromMatrix
+from confide.mechanisms.hadamard_response import HadamardResponse
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
+from confide.mechanisms.one_bit import OneBitMean
 from confide.mechanisms.planar_noise import (
     PlanarGeometric,
     PlanarLaplace,
@@ -15,9 +17,11 @@ from confide.mechanisms.planar_noise import (
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
+from confide.mechanisms.projective_geometry import ProjectiveGeometryResponse
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.square_wave import SquareWave
+from confide.mechanisms.support_sets import LocalHashing, SubsetSelection
 from confide.values.base import Kinds
 
 MECHANISMS: Kinds[type[Mechanism]] = Kinds(
@@ -25,7 +29,8 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, OptimizedUnary, Unary, SquareWave),
+            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary, SquareWave, OneBitMean),
+            *(HadamardResponse, ProjectiveGeometryResponse),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
             *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
@@ -41,19 +46,24 @@ __all__ = [
     "Facts",
     "FromMatrix",
     "Geometric",
+    "HadamardResponse",
     "Laplace",
     "LatticeNoise",
+    "LocalHashing",
     "Mechanism",
+    "OneBitMean",
     "OptimizedUnary",
     "PlanarGeometric",
     "PlanarLaplace",
     "Premise",
     "Product",
+    "ProjectiveGeometryResponse",
     "Proof",
     "RandomizedResponse",
     "Rappor",
     "Remapped",
     "SquareWave",
+    "SubsetSelection",
     "Taxicab",
     "TruncatedGeometric",
     "TruncatedLaplace",

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from confide.channels.kernels import planar_geometric_kernel
 from confide.errors import ConfideError, InvalidParameterError
-from confide.mechanisms.base import LatticeNoise, Mechanism, Premise, require_mechanism
+from confide.mechanisms.base import Facts, LatticeNoise, Mechanism, Premise, SupportSets, require_mechanism
 from confide.mechanisms.guarantees import MOST_BITS, LocalDP, MetricPrivacy, WorstRatio, power_exceeds, worst_of_rows
 from confide.mechanisms.rounds import rounded_rows
 from confide.mechanisms.sampling import Permanent, SecureBits, log_of
@@ -323,6 +323,8 @@ def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) 
     facts, outputs = mechanism.facts, mechanism.report_alphabet
     if facts.bits is not None and outputs.bits is not None:
         yield _count_bits(part, outputs.bits.unpack(reports), value, *map(float, facts.bits))
+    elif facts.supports is not None and not outputs.is_listable:
+        yield _count_supports(part, facts.supports, reports, value, mechanism.alphabet.size)
     elif facts.parts is not None and mechanism.alphabet.attributes is not None and outputs.attributes is not None:
         numbers, columns = mechanism.alphabet.attributes.split(value), outputs.attributes.columns(reports)
         each = zip(facts.parts.items(), numbers, columns, strict=True)
@@ -478,6 +480,22 @@ def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip
     both /= both.sum()
     scores = np.add.outer([0.0, math.log(keep / (1 - keep))], counts * math.log(flip / (1 - flip))).reshape(-1)
     return Cells(part, seen, both, scores, (int(seen[length]), float(both[length])), (single,))
+
+
+def _count_supports(part: Part, supports: SupportSets, reports: Reports, own: int, size: int) -> Cells:
+    """Count the reports whose sets have the value, another value, both or neither.
+
+    The other values take turns, so that all of them are looked at.
+    """
+    others = (own + 1 + np.arange(len(reports)) % (size - 1)) % size
+    has_own = supports.holds(reports, np.full(len(reports), own))
+    counts = np.bincount(2 * has_own + supports.holds(reports, others), minlength=4)
+    keep, flip, both = supports.keep, supports.flip, supports.both
+    chances = np.array([float(one) for one in (1 - keep - flip + both, flip - both, keep - both, both)])
+    kept = float(keep)
+    # Epsilon moves the share of sets with the own value, and nothing else.
+    scores = np.array([-kept, -kept, 1 - kept, 1 - kept])
+    return Cells(part, counts, chances, scores, (int(has_own.sum()), kept))
 
 
 def _count_noise(part: Part, noise: LatticeNoise, moves: FloatArray) -> Cells:
@@ -720,18 +738,8 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
     metric = getattr(mechanism.guarantee, "metric", None)
     if facts.noise is not None and isinstance(metric, Euclidean | Manhattan | Uneven):
         return _compare_noise(mechanism, facts.noise)  # these metrics add up along straight lines
-    if facts.bits is not None and is_local:
-        keep, flip = facts.bits
-        odds = keep * (1 - flip) / (flip * (1 - keep))
-        ratio, epsilon = min(odds, 1 / odds), Fraction(mechanism.guarantee.epsilon)  # type: ignore[attr-defined]
-        exceeds, log_ratio = power_exceeds(ratio, 1, lambda _: (epsilon, epsilon)), -log_of(ratio)
-        excess = log_ratio - float(epsilon) if exceeds else 0.0
-        why = (
-            "Bits are independent, and two values differ in the probabilities of two bits only. So the odds of a kept "
-            "bit divided by those of a flipped one, in integers, are the largest ratio of any two values under any "
-            "bit vector."
-        )
-        return WorstRatio(0, 1, 1, log_ratio, float(epsilon), exceeds, excess), Extent.STRUCTURE, why, {}
+    if (facts.bits or facts.supports) and is_local:
+        return _compare_two_chances(facts, Fraction(mechanism.guarantee.epsilon))  # type: ignore[attr-defined]
     if facts.parts is not None:
         return _compare_parts(facts.parts)
     if facts.origin is not None:
@@ -748,6 +756,29 @@ def _compare_structure(mechanism: Mechanism) -> Comparison | None:
         return _compare_rounds(mechanism, *facts.rounds)
     is_listed = mechanism.report_alphabet.is_listable
     return _compare_own_values(mechanism) if facts.premise is Premise.OWN_VALUE and is_local and is_listed else None
+
+
+def _compare_two_chances(facts: Facts, epsilon: Fraction) -> Comparison:
+    """Compare reports that have only two probabilities, up to a factor each."""
+    if facts.bits is not None:
+        keep, flip = facts.bits
+        odds = keep * (1 - flip) / (flip * (1 - keep))
+        ratio = min(odds, 1 / odds)
+        why = (
+            "Bits are independent, and two values differ in the probabilities of two bits only. So the odds of a kept "
+            "bit divided by those of a flipped one, in integers, are the largest ratio of any two values under any "
+            "bit vector."
+        )
+    else:
+        assert facts.supports is not None  # noqa: S101 (for the type checker; whoever calls has asked)
+        ratio = facts.supports.ratio
+        why = (
+            "A report has one probability from every value of the set that it supports, and another from every other "
+            "value. Their ratio, in integers, is the largest of any two values under any report."
+        )
+    exceeds, log_ratio = power_exceeds(ratio, 1, lambda _: (epsilon, epsilon)), -log_of(ratio)
+    excess = log_ratio - float(epsilon) if exceeds else 0.0
+    return WorstRatio(0, 1, 1, log_ratio, float(epsilon), exceeds, excess), Extent.STRUCTURE, why, {}
 
 
 def _can_list_rows(mechanism: Mechanism) -> bool:

@@ -8,7 +8,7 @@ answers. ``tests/laws/test_facts.py`` checks every declaration of every register
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -22,7 +22,7 @@ from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
 from confide.evidence.counts import Counts, Noise, Origin, add_up, as_histogram, mark, tally
 from confide.evidence.evidence import Evidence
-from confide.mechanisms.guarantees import Guarantee, MetricPrivacy, check_epsilon
+from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (
     Bits,
     Permanent,
@@ -35,6 +35,7 @@ from confide.mechanisms.sampling import (
     log_of,
     ratio_above,
 )
+from confide.mechanisms.shuffling import Shuffled, shuffle_channel, shuffle_promise
 from confide.values import Alphabet, Indices
 from confide.values.checks import MOST_STORED, require_kinds
 from confide.values.wording import Shown
@@ -160,6 +161,30 @@ class LatticeNoise:
 
 
 @dataclass(frozen=True, eq=False)
+class SupportSets:
+    """Reports that support a set of values: each has one probability from all of them, and one from all others.
+
+    Attributes
+    ----------
+    ratio
+        Probability of a report from a value outside its set, divided by that from a value inside, exactly.
+    keep, flip
+        P(x in the set | x) and P(x in the set | another value).
+    both
+        P(x and another value in the set | x). This and `flip` are means over all hashes if a mechanism has a pool of
+        some; otherwise they are the same for any two values.
+    holds
+        Whether the set of each report has the value with this number.
+    """
+
+    ratio: Fraction
+    keep: Fraction
+    flip: Fraction
+    both: Fraction
+    holds: Callable[[NDArray[Any], Indices], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
 class Facts:
     """Declared facts of a mechanism over its alphabet; defaults mean unknown.
 
@@ -170,6 +195,10 @@ class Facts:
         underflow: e^-1000 is positive, but 0.0 in float64.
     independence
         Why the rows P(. | value) are linearly independent, so that the distribution is identifiable.
+    dependence
+        Why they are not, whatever the numbers.
+    only_mean
+        Why the mean is identifiable, for a mechanism on a line that identifies nothing else.
     premise
         The shape of P(report | value) in the value.
     decay
@@ -190,6 +219,8 @@ class Facts:
         The noise added to the value. Audits of unbounded and of large mechanisms use it.
     bits
         P(bit x is 1 | x) and P(bit x is 1 | another value), if a report has one independent bit for each value.
+    supports
+        The sets of values that reports support, if each has only two probabilities.
     parts
         Mechanisms by attribute, if each attribute goes through its own, independently.
     origin
@@ -200,6 +231,8 @@ class Facts:
 
     is_positive: bool | None = None
     independence: Proof | None = None
+    dependence: Proof | None = None
+    only_mean: Proof | None = None
     premise: Premise = Premise.NOTHING
     decay: float | None = None
     log_smallest: float | None = None
@@ -209,9 +242,17 @@ class Facts:
     is_rounded: bool = False
     noise: LatticeNoise | None = None
     bits: tuple[Fraction, Fraction] | None = None
+    supports: SupportSets | None = None
     parts: Mapping[str, Mechanism] | None = None
     origin: tuple[Mechanism, Indices] | None = None
     rounds: tuple[Mechanism, Mechanism] | None = None
+
+    @property
+    def rates(self) -> tuple[float, float] | None:
+        """P(a report supports x | x) and P(it supports x | another value); `None` if reports support no values."""
+        if self.supports is not None:
+            return float(self.supports.keep), float(self.supports.flip)
+        return None if self.bits is None else (float(self.bits[0]), float(self.bits[1]))
 
 
 class Mechanism(Shown, ABC):
@@ -325,6 +366,36 @@ class Mechanism(Shown, ABC):
         Empty if exact arithmetic is enough. docs/device.md specifies each name.
         """
         return {}
+
+    def shuffled(self, people: int, delta: float, between: tuple[Any, Any] | None = None) -> Shuffled:
+        """Bound the central epsilon if nobody knows which report is whose.
+
+        It takes trust in whoever shuffles: they see each report with its sender. Nobody else may learn the order.
+
+        Parameters
+        ----------
+        people
+            How many people send one report each.
+        delta
+            Failure probability of the central promise, such as 1e-6.
+        between
+            Two values that are compared. Optional. Default: the two that are easiest to distinguish.
+
+        >>> from confide import Categories, RandomizedResponse
+        >>> colours = RandomizedResponse(Categories([f"colour {number}" for number in range(10)]), epsilon=4.0)
+        >>> print(colours.shuffled(100_000, delta=1e-6))
+        central epsilon 0.1099 (delta 1e-06) among 100,000 shuffled reports
+        """
+        promise = self.guarantee
+        widest = promise.epsilon if isinstance(promise, LocalDP) else float(promise.bounds(self.alphabet).max())
+        own = widest if between is None else promise.bound(*between)
+        known = shuffle_promise(people, delta, own, widest)
+        # All pairs of a thousand values take a few seconds.
+        if not self.has_channel or max(self.channel.shape) > 1_000:
+            return known
+        pair = None if between is None else tuple(self.alphabet.encode(list(between)).tolist())
+        found = shuffle_channel(people, delta, self.channel, own, pair)
+        return replace(found, upper=min(found.upper, known.upper))
 
     def at(self, epsilon: float) -> Mechanism:
         """Return the same mechanism with another epsilon.

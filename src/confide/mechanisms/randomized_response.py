@@ -164,24 +164,17 @@ def krr_bound(size: int, epsilon: float) -> Bound:
 CHUNK = 2**22
 """Bits tossed at a time, so that memory does not grow with the number of people."""
 
+BY_ITS_BIT = "The bit of a value is set with probability {}: each probability can be read off its bit."
+"""Why bit reports make the distribution identifiable."""
 
-class UnaryEncoding(LocalMechanism):
-    """One bit per value: set with probability `keep` or `flip`.
 
-    The true value's bit is 1 with probability `keep`, any other bit with probability `flip`. A mechanism of this family
-    is a frozen dataclass with an `alphabet`, an `epsilon` and the two probabilities as exact fractions, checked when it
-    is made. Reports are bit vectors, packed into words of 63 bits. P(bits | x) depends on x only through bit x, by a
-    factor of at most keep (1 - flip) / (flip (1 - keep)) = e^epsilon.
+class BitReports(LocalMechanism):
+    """Reports of one bit per value, in which the value's own bit is likelier to be set.
 
-    >>> from confide import Categories, Rappor
-    >>> rappor = Rappor(Categories(["red", "green", "blue"]), epsilon=2.0)
-    >>> isinstance(rappor, UnaryEncoding), round(float(rappor.keep), 3), round(float(rappor.flip), 3)
-    (True, 0.731, 0.269)
+    P(bits | x) depends on x only through bit x. Reports are packed into words of 63 bits.
     """
 
     has_channel = False  # of the 2^k columns only those of reports seen are needed
-    _shares: ClassVar[str] = ""
-    """Probability of a set bit, in words. Optional. Default: made from both probabilities."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -190,11 +183,6 @@ class UnaryEncoding(LocalMechanism):
             settle_epsilon(self)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"{name} needs at least two values; got {self.alphabet!r}.")
-        if not 0 < self.flip < self.keep < 1:
-            raise InvalidParameterError(
-                f"{name} needs 0 < flip < keep < 1; got flip {float(self.flip):g} and keep {float(self.keep):g}."
-            )
-        check_epsilon(self.epsilon)
 
     @property
     @abstractmethod
@@ -211,21 +199,6 @@ class UnaryEncoding(LocalMechanism):
         return BitVectors(self.alphabet.size)
 
     @property
-    def facts(self) -> Facts:
-        keep, flip = self.keep, self.flip
-        # In the least likely vector every bit has its rarer value.
-        log_smallest = log_of(min(keep, 1 - keep)) + (self.alphabet.size - 1) * log_of(min(flip, 1 - flip))
-        shares = self._shares or f"{float(flip):.4g} + {float(keep - flip):.4g} theta"
-        reason = f"The bit of a value is set with probability {shares}: each probability can be read off its bit."
-        return Facts(
-            is_positive=True,
-            independence=Proof(reason, "proposition strictlyConcaverappor"),
-            log_smallest=log_smallest,
-            corollary="corollary consistency1",
-            bits=(keep, flip),
-        )
-
-    @property
     def channel(self) -> Channel:
         """Always raises: there is a column for each of 2^k bit vectors.
 
@@ -239,19 +212,73 @@ class UnaryEncoding(LocalMechanism):
     def observe(self, counts: Counts) -> Evidence:
         # Columns are 1 + (e^epsilon - 1) bit_x; the offset contains the rest.
         self.refuse_strays(counts)
-        size, reports = self.alphabet.size, counts.reports
+        reports = counts.reports
         chunks = (self.report_alphabet.unpack(reports[rows]) for rows in self._slices(len(reports)))
         parts = [(np.packbits(bits, axis=1, bitorder="little"), bits.sum(axis=1)) for bits in chunks]
         packed, ones = (np.concatenate(part) for part in zip(*parts, strict=True))
-        # P(vector with S ones | value whose own bit is 0) = (1 - keep) flip^S (1 - flip)^(k - 1 - S).
-        log_rest = log_of(1 - self.keep) + ones * log_of(self.flip) + (size - 1 - ones) * log_of(1 - self.flip)
-        channel = BitChannel(size, self.keep, self.flip, packed)
-        return Evidence(channel, counts.counts, float(counts.counts @ log_rest))
+        return Evidence(self._observed(packed), counts.counts, float(counts.counts @ self._log_rest(ones)))
+
+    def _observed(self, packed: NDArray[np.uint8]) -> BitChannel:
+        """Return the channel over these bit vectors."""
+        return BitChannel(self.alphabet.size, self.keep, self.flip, packed)
+
+    @abstractmethod
+    def _log_rest(self, ones: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return log P(vector | a value whose own bit is 0), by the number of its set bits."""
 
     def _slices(self, count: int) -> list[slice]:
         """Cut vectors into slices of bounded memory."""
         step = max(1, CHUNK // self.alphabet.size)
         return [slice(start, start + step) for start in range(0, max(1, count), step)]
+
+
+class UnaryEncoding(BitReports):
+    """One bit per value: set with probability `keep` or `flip`.
+
+    The true value's bit is 1 with probability `keep`, any other bit with probability `flip`. A mechanism of this family
+    is a frozen dataclass with an `alphabet`, an `epsilon` and the two probabilities as exact fractions, checked when it
+    is made. Bits are independent, so P(bits | x) depends on bit x by a factor of at most keep (1 - flip) / (flip (1 -
+    keep)) = e^epsilon.
+
+    >>> from confide import Categories, Rappor
+    >>> rappor = Rappor(Categories(["red", "green", "blue"]), epsilon=2.0)
+    >>> isinstance(rappor, UnaryEncoding), round(float(rappor.keep), 3), round(float(rappor.flip), 3)
+    (True, 0.731, 0.269)
+    """
+
+    _shares: ClassVar[str] = ""
+    """Probability of a set bit, in words. Optional. Default: made from both probabilities."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.flip < self.keep < 1:
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs 0 < flip < keep < 1; got flip {float(self.flip):g} and keep "
+                f"{float(self.keep):g}."
+            )
+        check_epsilon(self.epsilon)
+
+    @property
+    def facts(self) -> Facts:
+        keep, flip = self.keep, self.flip
+        # In the least likely vector every bit has its rarer value.
+        log_smallest = log_of(min(keep, 1 - keep)) + (self.alphabet.size - 1) * log_of(min(flip, 1 - flip))
+        shares = self._shares or f"{float(flip):.4g} + {float(keep - flip):.4g} theta"
+        return Facts(
+            is_positive=True,
+            independence=Proof(BY_ITS_BIT.format(shares), "proposition strictlyConcaverappor"),
+            log_smallest=log_smallest,
+            corollary="corollary consistency1",
+            bits=(keep, flip),
+        )
+
+    def _log_rest(self, ones: NDArray[np.int64]) -> NDArray[np.float64]:
+        # P(vector with S ones | value whose own bit is 0) = (1 - keep) flip^S (1 - flip)^(k - 1 - S).
+        others = self.alphabet.size - 1 - ones
+        log_rest: NDArray[np.float64] = (
+            log_of(1 - self.keep) + ones * log_of(self.flip) + others * log_of(1 - self.flip)
+        )
+        return log_rest
 
     def weights(self, index: int) -> list[int]:
         # For bit vectors few enough to list.

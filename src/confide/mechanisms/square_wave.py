@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -18,14 +17,13 @@ from confide.channels.windows import SquareWaveChannel
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.mechanisms.base import Facts, Premise, Proof, require_alphabet, require_finite, settle_epsilon
-from confide.mechanisms.randomized_response import LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, log_of, ratio_above, uniform_below
+from confide.mechanisms.near_or_far import NearOrFar
 from confide.values import Alphabet, Indices, LineGeometry, RingGeometry
 from confide.values.checks import check_count, settle
 
 
 @dataclass(frozen=True, repr=False)
-class SquareWave(LocalMechanism):
+class SquareWave(NearOrFar):
     """Report a value near the true one, or, less likely, any other.
 
     Each report within `width` steps of the value is e^epsilon times as likely as each report farther away (Li et al.,
@@ -118,21 +116,13 @@ class SquareWave(LocalMechanism):
             is_positive=True,
             independence=independence,
             premise=Premise.NOTHING if self._is_ring else Premise.LINE,
-            log_smallest=-log_of(self._total),
+            log_smallest=self._log_smallest,
         )
 
     @cached_property
     def channel(self) -> SquareWaveChannel:
         near, far = float(self._ratio / self._total), float(1 / self._total)
         return SquareWaveChannel(self.alphabet.size, self._width, near, far, self._is_ring)
-
-    def weights(self, index: int) -> list[int]:
-        self.report_alphabet.require_listable()
-        near, far, size = self._ratio.numerator, self._ratio.denominator, self.report_alphabet.size
-        row = [far] * size
-        for step in range(self._reach):
-            row[self._output(index, step)] = near
-        return row
 
     def at(self, epsilon: float) -> SquareWave:
         """Return the square wave with another epsilon, and with its own width unless one was chosen."""
@@ -145,40 +135,10 @@ class SquareWave(LocalMechanism):
         low, high = self.alphabet.span if not self._is_ring else (0, self.alphabet.size - 1)
         return np.clip(counts.reports.astype(np.float64), low, high)[:, None]
 
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
-
-    @property
-    def _total(self) -> Fraction:
-        """Sum of a row, if each report outside the window counts 1."""
-        return self._reach * self._ratio + self._others
-
-    @property
-    def _others(self) -> int:
-        """Number of reports outside the window."""
-        return self.report_alphabet.size - self._reach
-
-    def _output(self, index: int, step: int) -> int:
-        """Return the number of the report `step` places after the window's first."""
-        return (index + step - self._width) % self.alphabet.size if self._is_ring else index + step
-
-    @cached_property
-    def _near_or_far(self) -> WeightRows:
-        return WeightRows.of([[self._reach * self._ratio.numerator, self._others * self._ratio.denominator]])
-
-    def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from the window or from outside, with the same weights as rows.
-
-        Both are drawn for everyone, so that timing does not reveal which one was reported.
-        """
-        is_far = self._near_or_far.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
-        inside = uniform_below(self._reach, indices.size, bits)
-        # Steps from the window's first report, past the window's last, around the outputs.
-        outside = uniform_below(self._others, indices.size, bits) + self._reach
+    def _outputs(self, indices: Indices, numbers: Indices) -> Indices:
+        # From the window's first report upwards, past its last, and around.
         start = indices - self._width if self._is_ring else indices
-        return (start + np.where(is_far, outside, inside)) % self.report_alphabet.size
+        return (start + numbers) % self.report_alphabet.size
 
 
 def _widest(size: int, epsilon: float, *, is_ring: bool) -> int:

@@ -22,6 +22,7 @@ from confide.plans.planning import (
     Slope,
     plan,
 )
+from confide.plans.ranking import Candidate, Ranking, rank
 from confide.plans.simulations import Cache, Distance, Measure, Prediction, QueryWidth, Simulation, usual_cache
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "SHAPE_REPEATS",
     "Answer",
     "Cache",
+    "Candidate",
     "Curve",
     "Distance",
     "Flattery",
@@ -42,9 +44,11 @@ __all__ = [
     "Plan",
     "Prediction",
     "QueryWidth",
+    "Ranking",
     "Simulation",
     "Slope",
     "as_guess",
     "plan",
+    "rank",
     "usual_cache",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,15 +23,11 @@ from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, LineGeometry, RingGeometry, unbounded
 from confide.values.checks import as_distribution, read_only
+from confide.values.metrics import Discrete
 from confide.values.wording import counted
 
 if TYPE_CHECKING:
     from confide.data.files import Account
-
-
-import math
-
-from confide.values.metrics import Discrete
 
 PEAKED, TWO_HUMPS, FALLING, SPIKY, ROUGH, UNIFORM = "peaked", "two humps", "falling", "spiky", "rough", "uniform"
 
@@ -46,10 +43,10 @@ ALIKE = 1e-6
 """Shapes closer than this in total variation are duplicates: two humps on two values are uniform."""
 
 
-def family(alphabet: Alphabet) -> dict[str, FloatArray]:
+def family(alphabet: Alphabet, declared: Shape | None = None) -> dict[str, FloatArray]:
     """Return distributions of different shapes over an alphabet, by name.
 
-    Duplicates are left out.
+    If the survey declares a shape, each is the nearest distribution of that shape. Duplicates are left out.
 
     >>> from confide import Categories, Integers
     >>> list(family(Integers(0, 99)))
@@ -60,8 +57,9 @@ def family(alphabet: Alphabet) -> dict[str, FloatArray]:
     found: dict[str, FloatArray] = {}
     for name in SHAPES:
         shape = draw_shape(name, alphabet)
-        if all(np.abs(shape - other).sum() / 2 > ALIKE for other in found.values()):
-            found[name] = shape
+        near = shape if declared is None else bring(shape, declared, alphabet)
+        if all(np.abs(near - other).sum() / 2 > ALIKE for other in found.values()):
+            found[name] = near
     return found
 
 
@@ -218,17 +216,9 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
 
 
 def family_of(mechanism: Mechanism, declared: Shape | None = None) -> tuple[Guess, ...]:
-    """Return guesses of different shapes, for a plan without a guess.
-
-    If the survey declares a shape, each guess is the nearest distribution of that shape. Duplicates are left out.
-    """
+    """Return guesses of different shapes, for a plan without a guess; see :func:`family`."""
     alphabet = _listable(mechanism)
-    found: dict[str, FloatArray] = {}
-    for name, shares in family(alphabet).items():
-        near = shares if declared is None else bring(shares, declared, alphabet)
-        if all(np.abs(near - other).sum() / 2 > ALIKE for other in found.values()):
-            found[name] = near
-    return tuple(Guess(name, alphabet, shares) for name, shares in found.items())
+    return tuple(Guess(name, alphabet, shares) for name, shares in family(alphabet, declared).items())
 
 
 def _listable(mechanism: Mechanism) -> Alphabet:

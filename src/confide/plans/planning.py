@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,6 +18,7 @@ from confide.errors import InvalidParameterError, UnreachableTargetError
 from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
 from confide.plans.guesses import ALIKE, UNIFORM, Guess, as_guess, family_of
+from confide.plans.ranking import usual_mechanism
 from confide.plans.simulations import (
     FEWEST_REPEATS,
     Cache,
@@ -32,7 +34,6 @@ from confide.plans.simulations import (
     most_people,
     student,
     usual_cache,
-    usual_mechanism,
     within,
 )
 from confide.solve.methods import Method, Stacked
@@ -41,9 +42,6 @@ from confide.values.checks import MOST_PEOPLE, check_count, check_positive
 from confide.values.distances import has_emd
 from confide.values.queries import Query
 from confide.values.wording import Shown, with_unit
-
-NEAR = 8.0
-"""A slope is fitted to the points within this factor of a place."""
 
 FLAT = 0.03
 """An error that falls more slowly than x^-0.03 counts as flat: halving it takes a factor of 10^10."""
@@ -128,66 +126,43 @@ class Curve:
 
         None if there are fewer than two points with an error.
         """
-        return fit_slope(near(self.points, place))
+        return fit_slope(self.points, place)
 
-    def halving(self, place: float) -> Halving | None:
-        """Return the factor that halves the error at a place.
+    def halve(self, place: float) -> Halving | Obstacle:
+        """Return the factor that halves the error at a place, or why there is none.
 
-        None if there is an :meth:`obstacle`.
+        It is found between two points. Beyond them the slope of the last two is extrapolated, which may lie below the
+        place.
         """
-        found = self._halve(place)
-        return found if isinstance(found, Halving) else None
-
-    def obstacle(self, place: float) -> Obstacle | None:
-        """Return why :meth:`halving` gives no factor; `None` if it does."""
-        found = self._halve(place)
-        return found if isinstance(found, Obstacle) else None
-
-    def _halve(self, place: float) -> Halving | Obstacle:
-        """Find half the error between points, or extrapolate beyond them."""
-        here, pairs = self.points[place], list(itertools.pairwise(self.points))
+        points, pairs = self.points, list(itertools.pairwise(self.points))
+        here = points[place]
         if here.mean <= 0:
             return Obstacle.NO_ERROR
         if not pairs:
             return Obstacle.NOT_SIMULATED
-        crossed = next((one for one in pairs if one[0] >= place and self.points[one[1]].mean <= here.mean / 2), None)
-        if crossed is not None:
-            return self._halve_between(place, *crossed)
-        return self._halve_beyond(place, *pairs[-1])
-
-    def _halve_between(self, place: float, left: float, right: float) -> Halving:
-        """Return where the error is half, between two points.
-
-        The error is more than half at `left`, and at most half at `right`.
-        """
-        here, above, below = (self.points[one] for one in (place, left, right))
+        crossed = next((one for one in pairs if one[0] >= place and points[one[1]].mean <= here.mean / 2), None)
+        left, right = crossed or pairs[-1]
+        above, below = points[left], points[right]
         if below.mean <= 0:
             return Halving(right / place, left / place, right / place, is_extrapolated=False)
-        exponent = _chord(left, above, right, below)
-        factor = left / place * math.exp(math.log(2 * above.mean / here.mean) / -exponent)
-        # Treat the two errors as independent. They share random numbers, so this is conservative.
-        width = math.hypot(here.relative_margin, below.relative_margin) / -exponent
-        return Halving(factor, max(1.0, factor * math.exp(-width)), factor * math.exp(width), is_extrapolated=False)
-
-    def _halve_beyond(self, place: float, left: float, right: float) -> Halving | Obstacle:
-        """Extrapolate the slope of the last two points to half the error.
-
-        These points may lie below the place.
-        """
-        here, above, below = (self.points[one] for one in (place, left, right))
-        exponent = _chord(left, above, right, below)
-        if exponent > -FLAT:
+        exponent = math.log(below.mean / above.mean) / math.log(right / left) if above.mean > 0 else 0.0
+        if crossed is None and exponent > -FLAT:
             return Obstacle.FLAT
-        ahead = math.log(2 * below.mean / here.mean) / -exponent
-        factor = right / place * math.exp(ahead)
-        if factor > FARTHEST:
-            return Obstacle.TOO_FAR
-        # Add the error of the last point, relative to this place, and the error of the extrapolated slope. They are
-        # correlated: a last point that is too low makes the slope too steep.
-        level = 0.0 if right == place else math.hypot(here.relative_margin, below.relative_margin)
-        trend = ahead * math.hypot(above.relative_margin, below.relative_margin) / math.log(right / left)
-        width = (level + trend) / -exponent
-        return Halving(factor, max(1.0, factor * math.exp(-width)), factor * math.exp(width), is_extrapolated=True)
+        start, there = (left, above) if crossed else (right, below)
+        ahead = math.log(2 * there.mean / here.mean) / -exponent
+        factor = start / place * math.exp(ahead)
+        # Treat the two errors as independent. They share random numbers, so this is conservative.
+        width = math.hypot(here.relative_margin, below.relative_margin)
+        if crossed is None:
+            if factor > FARTHEST:
+                return Obstacle.TOO_FAR
+            # Add the error of the last point, relative to this place, and the error of the extrapolated slope. They are
+            # correlated: a last point that is too low makes the slope too steep.
+            level = 0.0 if right == place else width
+            width = level + ahead * math.hypot(above.relative_margin, below.relative_margin) / math.log(right / left)
+        width = width / -exponent
+        low, high = max(1.0, factor * math.exp(-width)), factor * math.exp(width)
+        return Halving(factor, low, high, is_extrapolated=crossed is None)
 
     @property
     def points(self) -> dict[float, Prediction]:
@@ -195,21 +170,17 @@ class Curve:
         return dict(zip(self.places, self.predictions, strict=True))
 
 
-def near(points: dict[float, Prediction], place: float) -> dict[float, Prediction]:
-    """Return the points that determine the slope around a place."""
-    return {x: one for x, one in points.items() if 1 / NEAR <= x / place <= NEAR}
+def fit_slope(points: dict[float, Prediction], place: float | None = None) -> Slope | None:
+    """Fit log error = constant + exponent log x, around a place if one is given.
 
-
-def fit_slope(points: dict[float, Prediction]) -> Slope | None:
-    """Fit log error = constant + exponent log x.
-
-    Points are weighed by their inverse relative variances.
+    Points are weighed by their inverse relative variances. None if there are fewer than two with an error.
 
     >>> root = {float(n): Prediction(n**-0.5, 0.01 * n**-0.5, 20) for n in (100, 400, 1600)}
     >>> round(fit_slope(root).exponent, 6)
     -0.5
     """
-    usable = {x: one for x, one in points.items() if one.mean > 0}
+    # Points more than a factor of 8 away say little of the slope at a place.
+    usable = {x: one for x, one in points.items() if one.mean > 0 and (place is None or 1 / 8 <= x / place <= 8)}
     if len(usable) < 2:
         return None
     x = np.log(list(usable))
@@ -219,20 +190,6 @@ def fit_slope(points: dict[float, Prediction]) -> Slope | None:
     spread = float(weights @ centred**2)
     repeats = min(one.repeats for one in usable.values())
     return Slope(float((weights * centred) @ y / spread), spread**-0.5, repeats)
-
-
-def _chord(x: float, left: Prediction, y: float, right: Prediction) -> float:
-    """Return the exponent between two points; 0 if the first is zero.
-
-    The second must have a positive error.
-    """
-    if left.mean <= 0:
-        return 0.0
-    return math.log(right.mean / left.mean) / math.log(y / x)
-
-
-CLOSE = 0.005
-"""Relative tolerance on the target; a quarter of the simulated error's own standard error is also enough."""
 
 
 @dataclass(frozen=True)
@@ -303,25 +260,17 @@ class Search:
             place = self._tidy(self._next(visited))
             if place in visited:  # three digits cannot get closer
                 break
-        found = self._choose(visited)
+        # Where the target is met. Across a jump, this is the first place behind it; the one before is not enough.
+        met, crossings = [place for place, there in visited.items() if self._is_met(there)], self._crossings(visited)
+        found = min(met or visited, key=lambda one: abs(self._gap(visited[one])))
+        found = crossings[-1][1] if crossings and not met else found
         if len(visited) == 1:  # met at once: the interval still needs a slope
             beside = self._tidy(4 * found) if self._tidy(4 * found) != found else self._tidy(found / 4)
             visited[beside] = self.evaluate(beside)
         return self._answer(found, visited)
 
-    def _choose(self, visited: dict[float, Prediction]) -> float:
-        """Return where the target is met.
-
-        Across a jump, this is the first place behind it; the one before is not enough.
-        """
-        met = [place for place, there in visited.items() if self._is_met(there)]
-        crossings = self._crossings(visited)
-        if not met and crossings:
-            return crossings[-1][1]
-        return min(met or visited, key=lambda one: abs(self._gap(visited[one])))
-
     def _answer(self, place: float, visited: dict[float, Prediction]) -> Answer:
-        slope = fit_slope(near(visited, place)) or fit_slope(visited)
+        slope = fit_slope(visited, place) or fit_slope(visited)
         # A relative error e of the prediction moves the crossing by e / slope, on the logarithmic scale.
         steepness = FLAT if slope is None else max(FLAT, -slope.exponent)
         # If the error is 0 in every repeat, its precision is unknown; use the last place with a positive error.
@@ -382,7 +331,8 @@ class Search:
         )
 
     def _is_met(self, there: Prediction) -> bool:
-        return there.mean > 0 and abs(self._gap(there)) <= max(CLOSE, there.relative / 4)
+        # Half a percent is close enough, and so is a quarter of the simulated error's own standard error.
+        return there.mean > 0 and abs(self._gap(there)) <= max(0.005, there.relative / 4)
 
     def _gap(self, there: Prediction) -> float:
         """Return the log-ratio of an error to the target.
@@ -442,17 +392,8 @@ class Goal:
 
     def search(self, simulation: Simulation, start: float) -> Answer:
         """Return what the target needs if the guess is true."""
-
-        def predict(place: float) -> Prediction:
-            return self.predict(simulation, place)
-
-        unit, is_whole = simulation.measure.unit, self.people is None
-        return Search(self.unknown, predict, self.target, self.bounds, unit, whole=is_whole).run(start)
-
-    def least(self) -> Answer:
-        """Return the answer at the lower bound of the search."""
-        least = self.bounds[0]
-        return Answer(self.unknown, self.target, least, least, least, is_least=True)
+        predict, unit = partial(self.predict, simulation), simulation.measure.unit
+        return Search(self.unknown, predict, self.target, self.bounds, unit, whole=self.people is None).run(start)
 
 
 def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer]:
@@ -494,16 +435,12 @@ def _find_end(simulations: Sequence[Simulation], question: Goal, start: float, *
         except UnreachableTargetError as refusal:
             if refusal.floor > question.target:
                 raise UnreachableTargetError(f"If the truth is {name}: {refusal}", refusal.floor) from None
-            found[name] = question.least()
+            least = question.bounds[0]
+            found[name] = Answer(question.unknown, question.target, least, least, least, is_least=True)
         start = found[name].value
 
 
-LOW = 0.5
-"""A guess flatters if its error is below this share of the family's median; docs/planning.md has measurements."""
-
-
-RISE = 1.05
-USUAL_RISE = 1.2
+RISE, USUAL_RISE = 1.05, 1.2
 """A guess also flatters if a smaller epsilon raises its error by less than 5 %, and the family's by over 20 %."""
 
 
@@ -533,7 +470,8 @@ class Flattery:
     @property
     def is_low(self) -> bool:
         """Whether the error is well below that of other shapes."""
-        return self.low is not None and self.low < LOW
+        # Half of the family's median; docs/planning.md has measurements.
+        return self.low is not None and self.low < 0.5
 
     @property
     def is_backward(self) -> bool:
@@ -593,14 +531,10 @@ def _rises(
 METHOD: Method = Stacked()
 """Default method of a plan: the default of ``estimate``."""
 
-REPEATS = 24
-"""Simulated surveys at each setting, for a guess."""
+REPEATS, SHAPE_REPEATS = 24, 6
+"""Simulated surveys at each setting, for a guess and for each shape of the family, which takes 1.5 times as long."""
 
-SHAPE_REPEATS = 6
-"""Simulated surveys at each setting, for each shape: six shapes take 1.5 times as long as one guess."""
-
-PEOPLE_FACTORS = (0.25, 1.0, 4.0, 16.0)
-EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+PEOPLE_FACTORS, EPSILON_FACTORS = (0.25, 1.0, 4.0, 16.0), (0.25, 0.5, 1.0, 2.0, 4.0)
 """Settings of the trade-off around the plan; mostly more people, because halving an error needs more."""
 
 
@@ -694,7 +628,8 @@ class Plan(Shown):
 
         None if there is an :attr:`obstacle`.
         """
-        return self.by_people.halving(float(self.people))
+        found = self.by_people.halve(float(self.people))
+        return found if isinstance(found, Halving) else None
 
     @property
     def obstacle(self) -> Obstacle | None:
@@ -702,7 +637,8 @@ class Plan(Shown):
 
         None if :attr:`halving` gives one.
         """
-        return self.by_people.obstacle(float(self.people))
+        found = self.by_people.halve(float(self.people))
+        return found if isinstance(found, Obstacle) else None
 
     def __str__(self) -> str:
         from confide.plans.records import headline
@@ -969,7 +905,7 @@ def _look_out(
     """
     # The expected error of each guess around this number of people.
     most = max(people, most_people(mechanism))
-    wanted = [people if factor == 1 else _rounded(factor * people) for factor in PEOPLE_FACTORS]
+    wanted = [people if factor == 1 else round(float(f"{factor * people:.3g}")) for factor in PEOPLE_FACTORS]
     places = sorted({many for many in wanted if 1 <= many <= most})
     table = [[one.predict(mechanism, many) for many in places] for one in simulations]
     curves = zip(
@@ -990,7 +926,3 @@ def _look_out(
         return end, one.prediction.mean
 
     return tuple(sorted(found, key=rank))
-
-
-def _rounded(people: float) -> int:
-    return round(float(f"{people:.3g}"))

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
 from confide.check.shapes import bring
 from confide.data.files import alphabet_record, csv_text
-from confide.plans.planning import FARTHEST, Answer, Curve, Halving, Obstacle, Outlook, Plan
+from confide.plans.planning import FARTHEST, Answer, Halving, Obstacle, Outlook, Plan
 from confide.plans.simulations import Measure, Prediction, QueryWidth, promise
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import remark_on
 from confide.values.wording import counted, listed, plural, with_unit
-
-OBSTACLES = {
-    Obstacle.NO_ERROR: "nothing is left to halve",
-    Obstacle.NOT_SIMULATED: "what it takes to halve it was not simulated",
-    Obstacle.FLAT: "more people do not lower it, as far as was simulated",
-    Obstacle.TOO_FAR: f"halving it takes more than {FARTHEST:,.0f} times the people, extrapolated",
-}
-
-COLUMNS = (
-    "part",
-    "guess",
-    "mechanism",
-    "people",
-    "epsilon",
-    "measure",
-    "unit",
-    "expected",
-    "standard_error",
-    "margin",
-    "repeats",
-)
 
 
 def headline(plan: Plan) -> str:
@@ -94,15 +74,6 @@ def expected(measure: Measure, prediction: Prediction) -> str:
     return f"{amount} {plural(measure.unit)}".rstrip()
 
 
-def people_in_words(people: float) -> str:
-    """Return a number of people, rounded to three digits.
-
-    >>> people_in_words(49823.2), people_in_words(312)
-    ('49,800', '312')
-    """
-    return f"{float(f'{people:.3g}'):,.0f}"
-
-
 def answer_in_words(plan: Plan) -> str:
     """Return the expected error, or what the target needs."""
     said, what = promise(plan.mechanism), plan.measure.name
@@ -121,10 +92,12 @@ def _range(plan: Plan) -> str:
     said, what = promise(plan.mechanism), plan.measure.name
     best, worst = plan.outlooks[0], plan.outlooks[-1]
     if plan.answer is None:
+        ends = f"{best.prediction.mean:.3g} ({best.guess.name}) and {worst.prediction.mean:.3g} ({worst.guess.name})"
+        between = f"{ends} {plural(plan.measure.unit)}".rstrip()
         return (
             f"With {counted(plan.people, 'person')} and {said} you can expect {_article(what)} {what} between "
-            f"{range_of(plan, plan.outlooks)}, by the shape of the truth. Unless you know the shape, expect no better "
-            f"than {expected(plan.measure, worst.prediction)}"
+            f"{between}, by the shape of the truth. Unless you know the shape, expect no better than "
+            f"{expected(plan.measure, worst.prediction)}"
         )
     needs = answer_in_words(plan)
     if best.answer is None:
@@ -137,14 +110,8 @@ def _range(plan: Plan) -> str:
 
 
 def _amount(answer: Answer, value: float) -> str:
-    return people_in_words(value) if answer.unknown == "people" else f"{value:.3g}"
-
-
-def range_of(plan: Plan, outlooks: Sequence[Outlook]) -> str:
-    """Return the smallest and the largest expected error, with their shapes."""
-    low, high = outlooks[0], outlooks[-1]
-    ends = f"{low.prediction.mean:.3g} ({low.guess.name}) and {high.prediction.mean:.3g} ({high.guess.name})"
-    return f"{ends} {plural(plan.measure.unit)}".rstrip()
+    # People are rounded to three digits.
+    return f"{float(f'{value:.3g}'):,.0f}" if answer.unknown == "people" else f"{value:.3g}"
 
 
 def range_cell(plan: Plan, along: str, place: float) -> tuple[str, str]:
@@ -176,11 +143,18 @@ def _article(name: str) -> str:
 
 
 def _halving(plan: Plan) -> str:
-    halving, obstacle = plan.halving, plan.obstacle
-    if obstacle is not None:
-        return OBSTACLES[obstacle]
-    it = "that" if plan.outlooks else "it"
-    return "" if halving is None else f"halving {it} needs {_times(halving)} the people"
+    found = plan.by_people.halve(float(plan.people))
+    match found:
+        case Obstacle.NO_ERROR:
+            return "nothing is left to halve"
+        case Obstacle.NOT_SIMULATED:
+            return "what it takes to halve it was not simulated"
+        case Obstacle.FLAT:
+            return "more people do not lower it, as far as was simulated"
+        case Obstacle.TOO_FAR:
+            return f"halving it takes more than {FARTHEST:,.0f} times the people, extrapolated"
+        case halving:
+            return f"halving {'that' if plan.outlooks else 'it'} needs {_times(halving)} the people"
 
 
 def _times(halving: Halving) -> str:
@@ -248,7 +222,7 @@ def flattery_in_words(plan: Plan) -> str:
     elif found.is_uniform:
         signs.append("it is uniform, or nearly so, which is what methods start from and are drawn to")
     if found.is_low:
-        low, high = min(found.shapes.values(), key=_mean), max(found.shapes.values(), key=_mean)
+        low, high = (end(found.shapes.values(), key=attrgetter("mean")) for end in (min, max))
         names = {id(one): name for name, one in found.shapes.items()}
         unit = plural(plan.measure.unit)
         ends = f"{low.mean:.3g} ({names[id(low)]}) to {high.mean:.3g} ({names[id(high)]}) {unit}".rstrip()
@@ -257,10 +231,6 @@ def flattery_in_words(plan: Plan) -> str:
         f"But the guess {plan.guess.name!r} flatters: {'; '.join(signs)}. Plan without a guess, or with one that looks "
         f"like what you expect."
     )
-
-
-def _mean(prediction: Prediction) -> float:
-    return prediction.mean
 
 
 def _span(plan: Plan) -> str:
@@ -302,7 +272,17 @@ def width_meaning(plan: Plan) -> str:
 
 def plan_record(plan: Plan) -> dict[str, Any]:
     """Return the whole plan, ready for :func:`confide.data.files.to_json`."""
-    slope, halving = plan.by_people.slope(float(plan.people)), plan.halving
+    slope, halving, found = plan.by_people.slope(float(plan.people)), plan.halving, plan.flattery
+    flattery = None
+    if found is not None:
+        flattery = {
+            "sentence": flattery_in_words(plan),
+            "is_uniform": found.is_uniform,
+            "part_of_usual_error": found.low,
+            "rise": found.rise,
+            "usual_rise": found.usual_rise,
+            "shapes": {name: prediction_record(one) for name, one in found.shapes.items()},
+        }
     return {
         "sentence": headline(plan),
         "remarks": remarks(plan),
@@ -313,10 +293,18 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "shape": None if plan.shape is None else list(plan.shape.words),
         "interval_widths": plan.interval_widths,
         "rows": None if plan.guess.account is None else plan.guess.account.record,
-        "flattery": None if plan.flattery is None else _flattery_record(plan),
+        "flattery": flattery,
         "best": plan.outlooks[0].guess.name if plan.outlooks else None,
         "worst": plan.outlooks[-1].guess.name if plan.outlooks else None,
-        "shapes": [_outlook_record(one) for one in plan.outlooks],
+        "shapes": [
+            {
+                "shape": one.guess.name,
+                "expected": prediction_record(one.prediction),
+                "solved": None if one.answer is None else asdict(one.answer),
+                **_curves_record(one),
+            }
+            for one in plan.outlooks
+        ],
         "method": plan.method.name,
         "settings": repr(plan.method),
         "seed": plan.seed,
@@ -329,32 +317,7 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "halving": None if halving is None else asdict(halving),
         "obstacle": plan.obstacle,
         "ignorance": plan.ignorance,
-        "by_people": _curve_record(plan.by_people),
-        "by_epsilon": None if plan.by_epsilon is None else _curve_record(plan.by_epsilon),
-    }
-
-
-def _outlook_record(outlook: Outlook) -> dict[str, Any]:
-    return {
-        "shape": outlook.guess.name,
-        "expected": prediction_record(outlook.prediction),
-        "solved": None if outlook.answer is None else asdict(outlook.answer),
-        "by_people": _curve_record(outlook.by_people),
-        "by_epsilon": None if outlook.by_epsilon is None else _curve_record(outlook.by_epsilon),
-    }
-
-
-def _flattery_record(plan: Plan) -> dict[str, Any]:
-    found = plan.flattery
-    if found is None:
-        return {}
-    return {
-        "sentence": flattery_in_words(plan),
-        "is_uniform": found.is_uniform,
-        "part_of_usual_error": found.low,
-        "rise": found.rise,
-        "usual_rise": found.usual_rise,
-        "shapes": {name: prediction_record(one) for name, one in found.shapes.items()},
+        **_curves_record(plan),
     }
 
 
@@ -370,11 +333,17 @@ def prediction_record(prediction: Prediction) -> dict[str, Any]:
 
 def plan_csv(plan: Plan) -> str:
     """Return all simulated settings of a plan, one row each."""
-    return csv_text(COLUMNS, _rows(plan))
+    of_plan, of_error = ("part", "guess", "mechanism", "people", "epsilon"), ("expected", "standard_error", "margin")
+    return csv_text((*of_plan, "measure", "unit", *of_error, "repeats"), _rows(plan))
 
 
-def _curve_record(curve: Curve) -> list[dict[str, Any]]:
-    return [{curve.along: place} | prediction_record(one) for place, one in curve.points.items()]
+def _curves_record(of: Plan | Outlook) -> dict[str, Any]:
+    curves, found = {"by_people": of.by_people, "by_epsilon": of.by_epsilon}, dict[str, Any]()
+    for name, curve in curves.items():
+        found[name] = None
+        if curve is not None:
+            found[name] = [{curve.along: place} | prediction_record(one) for place, one in curve.points.items()]
+    return found
 
 
 def _rows(plan: Plan) -> Iterator[list[Any]]:
@@ -382,16 +351,12 @@ def _rows(plan: Plan) -> Iterator[list[Any]]:
     yield ["plan", plan.guess.name, kind, plan.people, plan.epsilon, *_cells(measure, plan.prediction)]
     for shape in plan.outlooks:
         yield ["shape", shape.guess.name, kind, plan.people, plan.epsilon, *_cells(measure, shape.prediction)]
-    for one in plan.outlooks or (plan,):
-        yield from _curve_rows(plan, one)
-
-
-def _curve_rows(plan: Plan, outlook: Plan | Outlook) -> Iterator[list[Any]]:
-    kind, name = plan.mechanism.kind, outlook.guess.name
-    for people, one in outlook.by_people.points.items():
-        yield ["by people", name, kind, int(people), plan.epsilon, *_cells(plan.measure, one)]
-    for epsilon, one in ({} if outlook.by_epsilon is None else outlook.by_epsilon.points).items():
-        yield ["by epsilon", name, kind, plan.people, epsilon, *_cells(plan.measure, one)]
+    for outlook in plan.outlooks or (plan,):
+        name = outlook.guess.name
+        for people, one in outlook.by_people.points.items():
+            yield ["by people", name, kind, int(people), plan.epsilon, *_cells(measure, one)]
+        for epsilon, one in ({} if outlook.by_epsilon is None else outlook.by_epsilon.points).items():
+            yield ["by epsilon", name, kind, plan.people, epsilon, *_cells(measure, one)]
 
 
 def _cells(measure: Measure, one: Prediction) -> list[Any]:

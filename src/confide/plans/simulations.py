@@ -31,15 +31,11 @@ from confide.evidence.shapes import Shape
 from confide.mechanisms import (
     MECHANISMS,
     Mechanism,
-    RandomizedResponse,
-    TruncatedGeometric,
-    TruncatedPlanarLaplace,
-    WrappedGeometric,
 )
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.guesses import Guess
 from confide.solve.methods import MLE, Method
-from confide.values import Alphabet, Grid, LineGeometry, RingGeometry, UnorderedGeometry
+from confide.values import Alphabet, Grid, UnorderedGeometry
 from confide.values.checks import MOST_PEOPLE
 from confide.values.distances import emd, has_emd, total_variation
 from confide.values.metrics import Discrete
@@ -183,11 +179,6 @@ class QueryWidth(Measure):
     query: str
     weights: FloatArray
 
-    @classmethod
-    def of(cls, query: Query, alphabet: Alphabet, name: str | None = None) -> QueryWidth:
-        """Return the measure of a query on an alphabet."""
-        return cls(describe_query(query), as_weights(query, alphabet, name))
-
     @property
     def name(self) -> str:
         return f"95% half-width of {self.query}"
@@ -201,23 +192,19 @@ class QueryWidth(Measure):
         squares = errors**2
         root = math.sqrt(float(squares.mean()))
         spread = float(squares.std(ddof=1)) / math.sqrt(errors.size) / (2 * root) if root > 0 else 0.0
-        return WidthPrediction(TWO_SIDED * root, TWO_SIDED * spread, errors.size, _degrees(errors))
-
-
-def _degrees(errors: FloatArray) -> float:
-    """Return degrees of freedom for squared normal errors.
-
-    Chi-squared with these degrees, scaled, has the same mean and variance.
-    """
-    scatter = float(errors.var(ddof=1))
-    bias = max(0.0, float(errors.mean()) ** 2 - scatter / errors.size)
-    variance = scatter**2 + 2 * bias * scatter
-    return errors.size * (bias + scatter) ** 2 / variance if variance > 0 else math.inf
+        # Chi-squared with these degrees, scaled, has the mean and the variance of squared normal errors.
+        scatter = float(errors.var(ddof=1))
+        bias = max(0.0, float(errors.mean()) ** 2 - scatter / errors.size)
+        variance = scatter**2 + 2 * bias * scatter
+        degrees = errors.size * (bias + scatter) ** 2 / variance if variance > 0 else math.inf
+        return WidthPrediction(TWO_SIDED * root, TWO_SIDED * spread, errors.size, degrees)
 
 
 def choose_measure(alphabet: Alphabet, query: Query | None, name: str | None = None) -> Measure:
     """Return the half-width of the query, or the distance without one."""
-    return Distance(alphabet) if query is None else QueryWidth.of(query, alphabet, name)
+    if query is None:
+        return Distance(alphabet)
+    return QueryWidth(describe_query(query), as_weights(query, alphabet, name))
 
 
 def ignorance(measure: Measure, truth: FloatArray) -> float | None:
@@ -237,28 +224,12 @@ MOST_DRAWN = 20_000_000
 """Most people times values in a search, if reports are drawn one by one."""
 
 
-def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
-    """Return the default mechanism for an alphabet.
-
-    >>> from confide import Integers
-    >>> usual_mechanism(Integers(0, 9), 0.5)
-    TruncatedGeometric(alphabet=Integers(0, 9), epsilon=0.5)
-    """
-    if isinstance(alphabet.geometry, LineGeometry):
-        return TruncatedGeometric(alphabet, epsilon)
-    if alphabet.grid is not None:
-        return TruncatedPlanarLaplace(alphabet.grid, epsilon)
-    if isinstance(alphabet.geometry, RingGeometry):
-        return WrappedGeometric(alphabet, epsilon)
-    return RandomizedResponse(alphabet, epsilon)
-
-
 def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
     """Return every mechanism with one epsilon that takes these values.
 
     >>> from confide import Categories
     >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
-    ['randomized-response', 'rappor', 'optimized-unary', 'exponential']
+    ['randomized-response', 'rappor', 'optimized-unary', 'subset-selection', 'local-hashing', 'exponential']
     """
     found = []
     for kind in MECHANISMS.values():
@@ -354,9 +325,6 @@ def _has_field(mechanism: Mechanism, name: str) -> bool:
     return is_dataclass(mechanism) and name in {one.name for one in fields(mechanism)}
 
 
-FEW = 3
-"""Simulated surveys with intervals: half a second each."""
-
 FEWEST_REPEATS = 4
 """Fewest repeats of a setting; enough to see whether a guess flatters by a factor of two."""
 
@@ -405,21 +373,16 @@ class Simulation:
         return self.measure.summarise(self.errors(mechanism, people))
 
     def errors(self, mechanism: Mechanism, people: int) -> FloatArray:
-        """Return the error of each repeat, simulated once."""
+        """Return the error of each repeat: known, from the cache, or simulated and stored."""
         key = self._key(mechanism, people)
         if key not in self.known:
-            self.known[key] = self._recall(key, mechanism, people)
+            kept = None if self.cache is None else self.cache.get(key)
+            if kept is None or kept.size != self.repeats:
+                kept = self._simulate(mechanism, people)
+                if self.cache is not None:
+                    self.cache.put(key, kept)
+            self.known[key] = kept
         return self.known[key]
-
-    def _recall(self, key: str, mechanism: Mechanism, people: int) -> FloatArray:
-        """Return errors from the cache, or simulate and store them."""
-        kept = None if self.cache is None else self.cache.get(key)
-        if kept is not None and kept.size == self.repeats:
-            return kept
-        errors = self._simulate(mechanism, people)
-        if self.cache is not None:
-            self.cache.put(key, errors)
-        return errors
 
     def _simulate(self, mechanism: Mechanism, people: int) -> FloatArray:
         label = f"{self.guess.name}: {mechanism.kind}, {counted(people, 'person')}, {promise(mechanism)}"
@@ -438,7 +401,12 @@ class Simulation:
         be listed, people are drawn first, then a report for each.
         """
         if not has_matrix(mechanism):
-            return lambda repeat: self._draw_reports(mechanism, people, np.random.default_rng([self.seed, repeat]))
+
+            def draw_reports(repeat: int) -> Counts:
+                generator = np.random.default_rng([self.seed, repeat])
+                return mechanism.simulate_counts(generator.multinomial(people, self.guess.vector), rng=generator)
+
+            return draw_reports
         shares = np.maximum(mechanism.channel.push(self.guess.vector), 0.0)
         drawn = draw_multinomials(shares, people, draw_uniforms(shares.size, self.repeats, self.seed))
 
@@ -447,10 +415,6 @@ class Simulation:
             return tally(mechanism.report_alphabet.decode(seen), drawn[repeat][seen])
 
         return draw
-
-    def _draw_reports(self, mechanism: Mechanism, people: int, generator: np.random.Generator) -> Counts:
-        histogram = generator.multinomial(people, self.guess.vector)
-        return mechanism.simulate_counts(histogram, rng=generator)
 
     def _key(self, mechanism: Mechanism, people: int) -> str:
         things = (mechanism, people, self.guess.vector, self.measure, self.method, self.repeats, self.seed)
@@ -464,7 +428,7 @@ class Simulation:
         if self.shape is None or not isinstance(self.measure, QueryWidth):
             return None
         draw, widths = self._sampler(mechanism, people), []
-        for repeat in range(FEW):
+        for repeat in range(3):  # surveys with intervals: half a second each
             pool = [(draw(repeat), mechanism)]
             answers = [recover(pool, MLE(), shape=one) for one in (self.shape, None)]
             widths.append([one.query(self.measure.weights).width for one in answers])
@@ -571,23 +535,20 @@ class Cache:
 
 
 def usual_cache(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Cache:
-    """Return the cache in the user's cache folder.
+    """Return the cache in the user's cache folder, or in the one that CONFIDE_CACHE names.
 
     >>> usual_cache({"CONFIDE_CACHE": "there"}).folder.as_posix()
     'there/plans'
     """
-    return Cache(_folder(environment, platform) / "plans")
-
-
-def _folder(environment: Mapping[str, str], platform: str) -> Path:
-    if environment.get("CONFIDE_CACHE"):
-        return Path(environment["CONFIDE_CACHE"])
     home = Path(environment.get("HOME") or Path.home())
-    if platform == "darwin":
-        return home / "Library" / "Caches" / "confide"
-    if platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "confide" / "Cache"
-    return Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "confide"
+    folder = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "confide"
+    if environment.get("CONFIDE_CACHE"):
+        folder = Path(environment["CONFIDE_CACHE"])
+    elif platform == "darwin":
+        folder = home / "Library" / "Caches" / "confide"
+    elif platform == "win32":
+        folder = Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "confide" / "Cache"
+    return Cache(folder / "plans")
 
 
 def fingerprint(*things: Any) -> str:

@@ -72,6 +72,16 @@ def summarise_reports(
     """
     values = survey.alphabet if considered is None else considered
     outputs, total = survey.mechanism.report_alphabet, say.count_reports(counts.total)
+    rates = survey.mechanism.facts.rates
+    if survey.mechanism.facts.supports is not None and rates is not None:
+        evidence = survey.mechanism.observe(counts)
+        # The closed form turns the shares of supporting reports into shares of people; this turns them back.
+        supported = rates[1] + (rates[0] - rates[1]) * evidence.channel.unbit(evidence.frequencies)
+        remark = (
+            "Each report supports several values here, and the true value more often than another, so these shares are "
+            "no distribution. How many reports support each value:"
+        )
+        return Noisy(values, supported, "Reports that support a value", f"among {total}", remark)
     if outputs.bits is not None:
         bits = np.zeros(outputs.bits.length)
         for start in range(0, counts.counts.size, CHUNK):
@@ -272,8 +282,7 @@ def _answer(found: Findings) -> tuple[Interval | None, str, list[tuple[str, str,
         first = answers[0]
         remarks = [f"{first.remark[:1].upper()}{first.remark[1:]}."] if first.remark else []
         if first.undetermined is not None:
-            low, high = first.undetermined
-            remarks.append(f"{low:.2%} to {high:.2%} explain the reports equally well.")
+            remarks.append(f"{say.state_undetermined(first)}.")
         return first, " ".join([say.state(first, name), *remarks]), say.state_all(answers, name, first)
     if not fullest:
         return None, _main_result(found.estimate, name), []

@@ -12,7 +12,7 @@ from confide.channels.base import FloatArray
 from confide.check.answers import Fit, FitVerdict
 from confide.check.shapes import ShapeFit
 from confide.estimates.estimate import Estimate
-from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee
+from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_shuffled, explain_guarantee
 from confide.estimates.inference import Band, Interval, Windows, percent
 from confide.evidence.counts import Noise, Origin
 from confide.mechanisms.guarantees import LocalDP
@@ -318,6 +318,12 @@ def state(answer: Interval, name: str) -> str:
     return f"About {now} {people} {told}." if people else f"{answer.question}: about {now} {told}."
 
 
+def state_undetermined(answer: Interval) -> str:
+    """Return which answers explain the reports equally well; of shares in percent."""
+    low, high = (f"{end:.2%}" if answer.is_share else f"{end:,.4g}" for end in answer.undetermined or (0, 0))
+    return f"{low} to {high} explain the reports equally well"
+
+
 def state_all(answers: Sequence[Interval], name: str, first: Interval | None) -> list[tuple[str, str, str]]:
     """Return the answers other than the first: question, answer, interval; the level where it is another one."""
     lines = []
@@ -328,8 +334,7 @@ def state_all(answers: Sequence[Interval], name: str, first: Interval | None) ->
         now, ends = texts(one)
         ends += "" if first is not None and confidence(one) == confidence(first) else f", {confidence(one)}"
         if one.undetermined is not None:
-            low, high = one.undetermined
-            ends += f"; {low:.2%} to {high:.2%} explain the reports equally well"
+            ends += f"; {state_undetermined(one)}"
         lines.append(
             (
                 question[:1].upper() + question[1:] if not one.is_share else question,
@@ -435,6 +440,8 @@ def state_promise(survey: Survey, origin: Origin, files: int = 1) -> Section:
     parts += [Note(factor)] if is_bounded else []
     parts += [Note(" ".join(small))] if small else []
     parts += [Note(f"Repetition: {describe_repetition(survey, files).removesuffix('.')}.")] if is_bounded else []
+    people = int(origin.total)
+    parts += [f"If shuffled: {describe_shuffled(survey, people)}"] if survey.shuffler and people and files == 1 else []
     return Section("What each person was promised" if origin.is_secure else "What this survey promises", parts)
 
 

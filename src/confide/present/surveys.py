@@ -18,6 +18,7 @@ from confide.estimates.explanations import (
     describe_mechanism,
     describe_repetition,
     describe_report,
+    describe_shuffled,
     describe_value,
     explain_guarantee,
 )
@@ -27,6 +28,7 @@ from confide.mechanisms.audits import Audit
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import records as words_of
 from confide.plans.planning import Plan
+from confide.plans.ranking import Ranking
 from confide.plans.simulations import Prediction, QueryWidth, promise
 from confide.present import summary as say
 from confide.present.figures import draw_tradeoff
@@ -58,6 +60,7 @@ def summarise_survey(survey: Survey) -> Summary:
         *(("" if place else "Fine print", one) for place, one in enumerate(mechanism.fine_print)),
         *([] if mechanism.lasting is None else [("Any number of them", str(mechanism.lasting))]),
         ("Repetition", describe_repetition(survey)),
+        *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
     ]
     if shape is not None:
         taken = f"Answers and intervals will assume that {shape.condition}; reports hardly object if not."
@@ -99,6 +102,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "name": survey.name,
         "title": survey.title,
         "simulated": survey.simulated or None,
+        "shuffler": survey.shuffler or None,
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {
             "kind": mechanism.kind,
@@ -221,6 +225,8 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     guarantee = plan.mechanism.guarantee
     kind = "metric privacy" if isinstance(guarantee, MetricPrivacy) else "the survey's promise"
     kind = "local differential privacy" if isinstance(guarantee, LocalDP) else kind
+    shuffled = describe_shuffled(replace(survey, mechanism=plan.mechanism), plan.people) if survey.shuffler else ""
+    facts += [("If shuffled", shuffled)] if shuffled else []
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
         f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess, or from each "
@@ -242,6 +248,18 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
             _tradeoff(plan),
         ],
         origin=say.come_from(made, replace(survey, mechanism=plan.mechanism)),
+    )
+
+
+def summarise_ranking(survey: Survey, ranking: Ranking) -> Summary:
+    """Return which mechanism does best at the survey's promise."""
+    rows = [[one.mechanism.kind, ranking.show(one), f"{one.bits:,}"] for one in ranking.candidates]
+    table = Listing(["mechanism", ranking.measure, "bits a report"], rows)
+    return Summary(
+        f"Which mechanism? {survey.title}",
+        [promise(ranking.best), f"{ranking.people:,} people"],
+        ranking.reason,
+        sections=[Section("Mechanisms with the same promise", [table])],
     )
 
 

@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs, dpotrf, dpotrs
 from confide.channels import Channel, Dense, TwoSidedExponential
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
-from confide.solve.em import RowStack, normalised, take_steps, uniform
+from confide.solve.em import FAINT, RowStack, normalised, take_steps, uniform
 from confide.solve.support_newton import (
     FAIR_SHARE,
     LITTLE_OVERLAP,
@@ -26,8 +26,8 @@ from confide.solve.support_newton import (
     Clock,
     Found,
     Progress,
-    StationaryPlane,
     curvature_of,
+    diagonal_of,
     longest_step,
     newton_cg,
     overlap,
@@ -49,17 +49,6 @@ MOST_ROUNDS = 60
 
 BLOCK = 400_000
 """Entries of one stack of distributions that are solved at a time: with all its atoms, some 50 MB."""
-
-WARM_UP = 24
-"""EM steps before Newton begins, and where Newton finds no way on."""
-
-EXCHANGES = 8
-"""Rounds in which atoms may leave and rejoin a step; afterwards they only leave."""
-
-LITTLE = 1e-4
-"""The share of the uniform distribution that a start gets, so that EM can bring any value back."""
-
-FAINT = 1e-300
 
 
 def maximise(evidence: Evidence, clock: Clock, progress: Progress) -> Found:
@@ -91,13 +80,15 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
             yield solve_where_reported
         yield follow_path
         return
-    is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and overlap(channel) < LITTLE_OVERLAP
-    if is_sharp and StationaryPlane.of(channel) is not None:
+    is_large = channel.shape[0] > MOST_FIRST_ATOMS
+    # Sets of values are no near copies of each other, however weak each report.
+    is_sharp = is_large and (channel.squares is not None or overlap(channel) < LITTLE_OVERLAP)
+    if is_sharp and diagonal_of(channel) is not None:
         yield newton_cg
     yield support_newton
     if can_follow_path(evidence):
         yield follow_path
-    if not is_sharp and StationaryPlane.of(channel) is not None:
+    if not is_sharp and diagonal_of(channel) is not None:
         yield newton_cg
 
 
@@ -162,6 +153,13 @@ def can_solve_together(channel: Channel) -> bool:
     values, outputs = channel.shape
     most = MOST_OUTPUTS if channel.is_stored else LARGEST_TOGETHER
     return values <= LARGEST_TOGETHER and outputs <= most and channel.keep_and_other is None
+
+
+WARM_UP = 24
+"""EM steps before Newton begins, and where Newton finds no way on."""
+
+LITTLE = 1e-4
+"""The share of the uniform distribution that a start gets, so that EM can bring any value back."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,16 +376,15 @@ def _padded(chosen: Mask) -> tuple[Indices, Mask]:
 
 
 def _newton_steps(hessian: FloatArray, slope: FloatArray, weights: FloatArray, is_atom: Mask) -> FloatArray:
-    """Solve each row's nonnegative quadratic programme by block exchange.
-
-    What is not settled after a few exchanges only loses atoms, so that it ends, if with less than the best step.
-    """
+    """Solve each row's nonnegative quadratic programme by block exchange."""
     scale = 1 / np.sqrt(np.maximum(np.einsum("raa->ra", hessian), FAINT))
     matrix = hessian * scale[:, :, None] * scale[:, None, :]
     aim, now = slope * scale, weights / scale
     free, steps = is_atom.copy(), np.zeros_like(weights)
     rows, diagonal = np.arange(len(weights)), np.arange(weights.shape[1])
-    for number in range(EXCHANGES + weights.shape[1]):
+    # In the first eight rounds atoms may leave and rejoin a step. What is not settled by then only loses atoms, so that
+    # it ends, if with less than the best step.
+    for number in range(8 + weights.shape[1]):
         some, loose, fixed = matrix[rows], free[rows], np.where(free[rows], 0.0, -now[rows])
         right = np.where(loose, aim[rows] - np.einsum("rab,rb->ra", some, fixed), fixed)
         some = some * (loose[:, :, None] & loose[:, None, :])
@@ -397,7 +394,7 @@ def _newton_steps(hessian: FloatArray, slope: FloatArray, weights: FloatArray, i
         leaving = loose & (now[rows] + steps[rows] < 0)
         left = aim[rows] - np.einsum("rab,rb->ra", matrix[rows], steps[rows])
         # An atom that was fixed at nothing is let go where its slope is more than rounding.
-        joining = ~loose & is_atom[rows] & (left > 1e-13) & (number < EXCHANGES)
+        joining = ~loose & is_atom[rows] & (left > 1e-13) & (number < 8)
         changed = leaving | joining
         free[rows] = loose ^ changed
         rows = rows[changed.any(axis=1)]
@@ -427,9 +424,6 @@ SOLVERS: dict[str, Solver] = {"support-newton": support_newton, "interior-point"
 """The engines for every channel by name, for those who want to choose; newton_cg knows planes alone."""
 
 
-SMALLEST_SHARE = 1e-3
-"""Share of the uniform distribution that is mixed into the start: interior points begin inside."""
-
 BAND = 4
 """Half-width of the interleaved system: five-diagonal blocks between unknowns that stand two apart."""
 
@@ -450,11 +444,6 @@ class Iterate:
         gain = evidence.gain(outputs)
         return cls(theta, np.maximum(1 - gain, 1e-2) if slack is None else slack, outputs, gain)
 
-    @property
-    def centre(self) -> float:
-        """mu, the mean of theta s; the gap is n k mu."""
-        return float(self.theta @ self.slack) / self.theta.size
-
 
 def interior_point(
     evidence: Evidence, system: DenseSystem | LineSystem, theta: FloatArray, clock: Clock, progress: Progress
@@ -468,7 +457,8 @@ def interior_point(
 
     by the system that fits the channel: a dense Cholesky factor, or on a line a banded one in O(k).
     """
-    point = Iterate.of(evidence, (1 - SMALLEST_SHARE) * theta + SMALLEST_SHARE / theta.size)
+    even = 1e-3  # share of the uniform distribution that is mixed into the start: interior points begin inside
+    point = Iterate.of(evidence, (1 - even) * theta + even / theta.size)
     found = Found.of(evidence, point.theta, 0)
     # Lowering mu further than the tolerance asks for would only make the system ill-conditioned.
     lowest = clock.tolerance / (10 * evidence.total * theta.size)
@@ -505,7 +495,8 @@ def _direction(
     predicted_slack = -slack - diagonal * predicted
     ahead = theta + longest_step(theta, predicted) * predicted
     ahead_slack = slack + longest_step(slack, predicted_slack) * predicted_slack
-    lowered = (float(ahead @ ahead_slack) / theta.size / point.centre) ** 3 * point.centre
+    centre = float(theta @ slack) / theta.size  # mu, the mean of theta s; the gap is n k mu
+    lowered = (float(ahead @ ahead_slack) / theta.size / centre) ** 3 * centre
     bend = (max(lowered, lowest) - predicted * predicted_slack) / theta
     step = solve(point.gain - 1 + bend)
     return step, bend - slack - diagonal * step

@@ -48,6 +48,7 @@ from scipy.linalg.lapack import dpbtrf, dpbtrs, dpotrf, dpotrs
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
+from confide.solve.em import FAINT
 from confide.solve.support_newton import NonnegativeProgramme
 from confide.values.checks import read_only
 
@@ -146,11 +147,19 @@ class DenseCurvature:
     """A nearly singular symmetric matrix, given by its lower half."""
 
     def __init__(self, matrix: FloatArray) -> None:
-        self.factor = factorise(matrix)
+        ridge = 0.0
+        for _ in range(12):
+            regular = matrix.copy()
+            regular.flat[:: matrix.shape[0] + 1] += ridge
+            self.factor, info = dpotrf(regular, lower=1, overwrite_a=1)
+            if info == 0:
+                break
+            ridge = max(100 * ridge, 1e-14 * float(matrix.diagonal().max()))
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Solve for one right side, or for one a column."""
-        return solve_by(self.factor, right)
+        solution: FloatArray = dpotrs(self.factor, right, lower=1)[0]
+        return solution
 
     @property
     def log_determinant(self) -> float:
@@ -198,26 +207,6 @@ def as_band(matrix: FloatArray, width: int) -> FloatArray:
     for below in range(width + 1):
         band[below, : size - below] = matrix.diagonal(-below)
     return band
-
-
-def factorise(matrix: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a nearly singular matrix."""
-    ridge = 0.0
-    for _ in range(12):
-        regular = matrix.copy()
-        regular.flat[:: matrix.shape[0] + 1] += ridge
-        factor, info = dpotrf(regular, lower=1, overwrite_a=1)
-        if info == 0:
-            break
-        ridge = max(100 * ridge, 1e-14 * float(matrix.diagonal().max()))
-    result: FloatArray = factor
-    return result
-
-
-def solve_by(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve for each column on the right, by a Cholesky factor."""
-    solution: FloatArray = dpotrs(factor, right, lower=1)[0]
-    return solution
 
 
 Progress = Callable[[FloatArray], None]
@@ -403,7 +392,13 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
     family = PriorFamily.of(problem, order, progress)
-    weight, step = _first_weight(problem.knots.layout, order)
+    # The first alpha, the largest, is by the integral of the squared derivative over the unit box: the sum of squared
+    # differences times side^(2 order) over the number of values. Beyond 1e10 float64 no longer sees the reports beside
+    # the prior. The factor between two alphas makes the width over which f is averaged shrink alike for every order.
+    weight, step = 100.0, 10.0
+    if order > 0:
+        side, size = max(problem.knots.layout.shape), math.prod(problem.knots.layout.shape)
+        weight, step = min(float(side) ** (2 * order) / size, 1e10), 10.0 ** (order / 2)
     fits: list[PriorFit] = []
     highest = -math.inf
     # The path ends where the log evidence has fallen by six nats from its best.
@@ -522,19 +517,6 @@ def free_spikes(problem: Problem, fit: PriorFit) -> FreeSpikes:
     return FreeSpikes(freed, Precision(precision, size + places.size), heights, places)
 
 
-def _first_weight(layout: Layout, order: int) -> tuple[float, float]:
-    """Return the largest alpha, and the factor between two alphas.
-
-    The integral of the squared derivative over the unit box is the sum of squared differences times side^(2 order) over
-    the number of values. The factor makes the width over which f is averaged shrink alike for every order.
-    """
-    if order == 0:
-        return 100.0, 10.0
-    side, size = max(layout.shape), math.prod(layout.shape)
-    # No alpha is larger: beyond it float64 no longer sees the reports beside the prior.
-    return min(float(side) ** (2 * order) / size, 1e10), 10.0 ** (order / 2)
-
-
 def problem_between(problem: Problem, span: Span) -> Problem:
     """Return the problem on a line without the values beyond two edges."""
     low, high = span
@@ -621,9 +603,6 @@ def _likelihood(problem: Problem, theta: FloatArray, outputs: FloatArray) -> flo
     return problem.evidence.total * (float(shares @ np.log(outputs)) - float(theta.sum()) - problem.spiked_share)
 
 
-LEAST = 1e-300
-
-
 def refit_replicates(problem: Problem, fit: PriorFit, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each row's mode under the fit's prior, with log evidence.
 
@@ -703,26 +682,26 @@ class _Hill:
 
     problem: Problem
     precision: FloatArray
-    factor: FloatArray
+    curvature: DenseCurvature
 
     @classmethod
     def around(cls, free: FreeSpikes) -> _Hill:
         problem, precision = free.problem, free.prior.matrix
         theta = np.exp(problem.knots.spread(free.heights))
-        return cls(problem, precision, factorise(problem.curvature(theta, problem.push(theta)) + precision))
+        return cls(problem, precision, DenseCurvature(problem.curvature(theta, problem.push(theta)) + precision))
 
     def stand(self, counts: FloatArray, heights: FloatArray) -> _Stand:
         """Return where rows of counts stand with these heights."""
         # A step that is merely tried must not overflow.
         theta = np.exp(np.minimum(self.problem.knots.spread(heights), 50.0))
-        outputs = np.maximum(self.problem.push(theta), LEAST)
+        outputs = np.maximum(self.problem.push(theta), FAINT)
         totals = counts.sum(axis=1)
         apart = heights - self.problem.start
         pull = apart @ self.precision
         height = _dot(counts, np.log(outputs)) - totals * theta.sum(axis=1) - _dot(apart, pull) / 2
         pushed = theta * (self.problem.pull(counts / outputs) - totals[:, None])
         slopes = self.problem.knots.gather(pushed) - pull
-        return _Stand(counts, heights, theta, outputs, height, pushed, slopes, solve_by(self.factor, slopes.T).T)
+        return _Stand(counts, heights, theta, outputs, height, pushed, slopes, self.curvature.solve(slopes.T).T)
 
     def bend(self, now: _Stand, direction: FloatArray) -> FloatArray:
         """Return each row's own curvature along a direction; where it is not concave, as if it were."""
@@ -752,7 +731,7 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
         # Steps get shorter once one of them has not lifted a row, and longer again after one that has.
         lengths = np.where(better, np.minimum(1.0, lengths / 0.3), lengths * 0.3)
         # The next direction, by Polak and Ribiere's rule; where that does not lead up, the plain one.
-        kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, LEAST), 0.0)
+        kept = np.maximum(_dot(now.slopes, now.solved - before.solved) / np.maximum(before.promise, FAINT), 0.0)
         conjugate = now.solved + kept[:, None] * direction
         direction = np.where((_dot(now.slopes, conjugate) > 0)[:, None], conjugate, now.solved)
         modes[active], tops[active] = now.theta, now.height

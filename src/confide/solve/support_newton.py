@@ -83,10 +83,6 @@ class Support:
             return chosen @ self.curvature.rows
         return evidence.channel.push(self.distribution(chosen))
 
-    def collect(self, per_value: FloatArray) -> FloatArray:
-        """Return what all atoms have of something that is known for every value."""
-        return np.concatenate([[float(self.composite @ per_value)], per_value[self.values]])
-
     def slope(self, evidence: Evidence, outputs: FloatArray, gain: FloatArray) -> FloatArray:
         """Return g - 1 of all atoms."""
         of_composite = float(self.composite_outputs @ evidence.ratio(outputs))
@@ -222,7 +218,8 @@ def _corrected_step(
     for _ in range(8):
         move = programme.step(slope - bent, support.weights + step, tolerated)
         pushed = evidence.channel.push(support.distribution(move))
-        curved = support.collect(evidence.channel.pull(curvature * pushed))
+        pulled = evidence.channel.pull(curvature * pushed)
+        curved = np.concatenate([[float(support.composite @ pulled)], pulled[support.values]])
         promise, bend = float((slope - bent) @ move), float(move @ curved)
         length = min(1.0, promise / bend) if bend > 0 else 1.0
         step, bent, change = step + length * move, bent + length * curved, change + length * pushed
@@ -237,19 +234,31 @@ def _corrected_step(
     return step, change
 
 
+Diagonal = Callable[[FloatArray], FloatArray]
+"""From the curvature w = q / y^2 of each output to that of each value: the diagonal of H."""
+
+
+def diagonal_of(channel: Channel) -> Diagonal | None:
+    """Return the diagonal of H as a function; `None` unless conjugate gradients suit the channel."""
+    if channel.squares is not None:
+        return channel.squares
+    plane = StationaryPlane.of(channel)
+    return None if plane is None else lambda curvature: plane.diagonal(curvature) ** 2
+
+
 LOOSEST, TIGHTEST = 0.1, 1e-4
 """The residual at which conjugate gradients end, relative to the slope: loose while steps are long."""
 
 
 def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Climb from theta to the maximum, or to where the clock or the precision of float64 ends it."""
-    plane = StationaryPlane.of(evidence.channel)
-    if plane is None:
-        raise TypeError(f"newton_cg needs a plane; got {evidence.channel!r}.")
+    diagonal = diagonal_of(evidence.channel)
+    if diagonal is None:
+        raise TypeError(f"newton_cg needs a plane, or sets of values; got {evidence.channel!r}.")
     theta, _ = climb(evidence, theta, WARM_UP_CYCLES, clock)
     # Neighbours are near copies of each other, and among copies conjugate gradients and bounds both go astray: only
     # local maxima stay. Where rows overlap little they are not, and all that EM leaves standing may stay.
-    is_sharp = overlap(evidence.channel) < LITTLE_OVERLAP
+    is_sharp = evidence.channel.layout is None or overlap(evidence.channel) < LITTLE_OVERLAP
     left = np.flatnonzero(theta > STANDING / theta.size) if is_sharp else peaks(theta, evidence.channel.layout)
     thin = np.zeros_like(theta)
     thin[left] = theta[left]
@@ -263,7 +272,7 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
-        programme = _Programme.of(evidence, plane, theta, outputs, gain)
+        programme = _Programme.of(evidence, diagonal, theta, outputs, gain)
         step = programme.best_step(accuracy, clock)
         length = search(evidence, outputs, evidence.channel.push(step), float(step.sum()), float((gain - 1) @ step))
         # A step that has to be cut short was not worth its slope: solve the next one more accurately.
@@ -290,13 +299,14 @@ class _Programme:
 
     @classmethod
     def of(
-        cls, evidence: Evidence, plane: StationaryPlane, theta: FloatArray, outputs: FloatArray, gain: FloatArray
+        cls, evidence: Evidence, diagonal: Diagonal, theta: FloatArray, outputs: FloatArray, gain: FloatArray
     ) -> _Programme:
         """Set it up on the values that have weight and those that promise to deserve some."""
-        curvature, support = curvature_of(evidence, outputs), theta > 0
-        found = peaks(gain, evidence.channel.layout)
+        curvature, layout = curvature_of(evidence, outputs), evidence.channel.layout
+        found = np.arange(gain.size) if layout is None else peaks(gain, layout)
+        support = theta > 0
         support[found[gain[found] > 1]] = True
-        return cls(evidence, theta, gain - 1, curvature, plane.diagonal(curvature) ** 2, support)
+        return cls(evidence, theta, gain - 1, curvature, diagonal(curvature), support)
 
     def best_step(self, accuracy: float, clock: Clock) -> FloatArray:
         """Exchange blocks of free and bound values until none is wrong, or patience ends; stay within bounds."""
@@ -508,9 +518,6 @@ def _is_peak(picture: FloatArray) -> NDArray[np.bool_]:
 
 Mask = NDArray[np.bool_]
 
-EXCHANGE_PATIENCE = 3
-"""Times that whole blocks may be exchanged without fewer entries being wrong."""
-
 
 @dataclass
 class NonnegativeProgramme:
@@ -556,7 +563,8 @@ class NonnegativeProgramme:
         self, target: FloatArray, start: FloatArray, free: Mask, tolerated: float
     ) -> FloatArray | None:
         """Exchange all wrong entries at once; `None` if that fails."""
-        fewest, patience = start.size + 1, EXCHANGE_PATIENCE
+        # Whole blocks may be exchanged three times without fewer entries being wrong.
+        fewest, patience, most = start.size + 1, 3, 3
         while patience >= 0:
             step = self._solve(target, start, free)
             wants_to_grow = target - self.hessian @ step > 1e-12 * np.maximum(1.0, np.abs(target))
@@ -564,7 +572,7 @@ class NonnegativeProgramme:
             count = int(wrong.sum())
             if count <= tolerated * start.size:
                 return step
-            patience = EXCHANGE_PATIENCE if count < fewest else patience - 1
+            patience = most if count < fewest else patience - 1
             fewest = min(fewest, count)
             free = free ^ wrong
         return None

@@ -26,7 +26,8 @@ from confide.mechanisms.base import truncated
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
-from confide.plans.simulations import epsilon_bounds, most_people, suiting, usual_mechanism
+from confide.plans.ranking import usual_mechanism
+from confide.plans.simulations import epsilon_bounds, most_people, suiting
 from confide.solve.methods import METHODS
 from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files, toml_value
 from confide.theory.identification import largest_bound
@@ -397,18 +398,23 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
 
 
 def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
-    """Return the probability of each report, or of each bit."""
-    if mechanism.facts.bits is not None:
-        keep, flip = mechanism.facts.bits
-        bits = np.full(mechanism.alphabet.size, float(flip))
-        bits[place] = float(keep)
-        return bits
+    """Return the probability of each report, or that a report supports each value."""
+    if mechanism.facts.rates is not None:
+        keep, flip = mechanism.facts.rates
+        supported = np.full(mechanism.alphabet.size, flip)
+        supported[place] = keep
+        return supported
     clamped = mechanism if mechanism.has_channel else truncated(mechanism)
     return np.asarray(clamped.channel.select(np.array([place]))[0], dtype=np.float64)
 
 
 def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, label: str) -> str:
-    outputs = survey.mechanism.report_alphabet
+    outputs, facts = survey.mechanism.report_alphabet, survey.mechanism.facts
+    if facts.supports is not None:
+        return (
+            f"A report supports several values: {label} in {chances[place]:.0%} of reports, each other value in "
+            f"{float(np.delete(chances, place).mean()):.0%}."
+        )
     if outputs.bits is not None:
         return (
             f"A report has one bit for each value, each flipped at random: the bit of {label} is set in "

@@ -44,7 +44,7 @@ from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
-from confide.values.checks import check_count, check_positive, require_kinds
+from confide.values.checks import check_count, check_positive, require_kinds, settle
 from confide.values.portable import canonical_json, fingerprint_of, read_json
 from confide.values.wording import Shown, counted, suggestion
 
@@ -53,7 +53,7 @@ Builder = TypeVar("Builder")
 PERMANENT = "permanent"
 """In ``[limits]``: noise that each person's secret determines."""
 
-CONTENT_KEYS = ("shape", "simulated", "alphabet", "mechanism", "limits", "groups")
+CONTENT_KEYS = ("shape", "simulated", "shuffler", "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 
@@ -80,12 +80,15 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
     return settings | dict(found) | parts
 
 
-def inner_mechanisms(mechanism: Mechanism) -> dict[str, Mechanism]:
-    """Return a mechanism's inner mechanisms by their names in its table."""
-    if isinstance(mechanism, Product):
-        return dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
+def parts_of(mechanism: Mechanism, place: str = "mechanism") -> Iterator[tuple[str, Mechanism]]:
+    """Yield a mechanism and all inner ones, each with its section of a survey."""
+    yield place, mechanism
     named = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
-    return {name: value for name, value in named.items() if isinstance(value, Mechanism)}
+    if isinstance(mechanism, Product):
+        named = dict(zip(mechanism.names, mechanism.mechanisms, strict=True))
+    for name, one in named.items():
+        if isinstance(one, Mechanism):
+            yield from parts_of(one, f"{place}.{name}")
 
 
 def json_of(value: Any) -> Any:
@@ -138,7 +141,7 @@ def toml_value(value: object, most: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[str, Any]]:
+def tables_of(mechanism: Mechanism) -> dict[str, dict[str, Any]]:
     """Return the tables of a mechanism and its parts, by survey section.
 
     >>> from confide import Grid, Integers, TruncatedGeometric, TruncatedPlanarLaplace
@@ -147,10 +150,7 @@ def tables_of(mechanism: Mechanism, place: str = "mechanism") -> dict[str, dict[
     >>> list(tables_of(TruncatedPlanarLaplace(Grid(2, 2), 1.0))["mechanism"])
     ['quadrant']
     """
-    found = {place: dict(mechanism.tables)} if mechanism.tables else {}
-    for name, inner in inner_mechanisms(mechanism).items():
-        found |= tables_of(inner, f"{place}.{name}")
-    return found
+    return {place: dict(one.tables) for place, one in parts_of(mechanism) if one.tables}
 
 
 def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
@@ -167,15 +167,14 @@ def check_tables(given: dict[str, Any], mechanism: Mechanism) -> None:
                 )
 
 
-def check_bits(mechanism: Mechanism, place: str = "mechanism") -> None:
+def check_bits(mechanism: Mechanism) -> None:
     """Reject reports with more bits than a device makes."""
-    if isinstance(mechanism, UnaryEncoding) and mechanism.alphabet.size > 2**20:  # 1 MB of text
-        raise TooLargeError(
-            f"A report of [{place}] has a bit for each of {mechanism.alphabet.size:,} values, and a device makes at "
-            f"most {2**20:,}. Use fewer or coarser values, or a mechanism that reports one of them."
-        )
-    for name, inner in inner_mechanisms(mechanism).items():
-        check_bits(inner, f"{place}.{name}")
+    for place, one in parts_of(mechanism):
+        if isinstance(one, UnaryEncoding) and one.alphabet.size > 2**20:  # 1 MB of text
+            raise TooLargeError(
+                f"A report of [{place}] has a bit for each of {one.alphabet.size:,} values, and a device makes at "
+                f"most {2**20:,}. Use fewer or coarser values, or a mechanism that reports one of them."
+            )
 
 
 def _require_same_keys(what: str, given: object, own: dict[str, Any]) -> None:
@@ -224,6 +223,9 @@ class Survey(Shown):
     simulated
         Of a survey that made-up people answer, what they are drawn from, such as ``two humps``; empty of a real one.
         It is part of the fingerprint: their reports can be taken for those of people nowhere.
+    shuffler
+        Who mixes the reports before anybody else sees them, such as ``the hospital's IT``; empty where nobody does. It
+        is part of the fingerprint, for the central promise takes trust in them.
     """
 
     mechanism: Mechanism
@@ -235,21 +237,32 @@ class Survey(Shown):
     most_epsilon: float | None = None
     is_permanent: bool = False
     simulated: str = ""
+    shuffler: str = ""
 
     def __post_init__(self) -> None:
-        if self.simulated != "":
-            _text("simulated", self.simulated)
+        for name in ("simulated", "shuffler"):
+            if getattr(self, name) != "":
+                _text(name, getattr(self, name))
         require_kinds(Survey, vars(self))
-        object.__setattr__(self, "groups", _check_groups(self.groups))
+        given: Mapping[str, Any] = self.groups  # as a file may have them
+        for name, values in given.items():
+            are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
+            if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
+                raise SurveyError(
+                    f"[groups] has names, none of them day or count, each with a list of two different texts or more, "
+                    f'such as town = ["Oslo", "Bern"]; got {name!r} = {values!r}.'
+                )
+        # Sorted by name, as canonical JSON sorts them.
+        settle(self, groups={name: tuple(given[name]) for name in sorted(given)})
         if self.shape is not None:
-            object.__setattr__(self, "shape", self.shape.declared())
+            settle(self, shape=self.shape.declared())
             self.shape.check(self.alphabet, self.name)  # refused now rather than when the reports are there
         if self.most_reports is not None:
             check_count("most_reports", self.most_reports, 1)
         if self.most_epsilon is None:
             return
         check_positive("most_epsilon", self.most_epsilon)
-        object.__setattr__(self, "most_epsilon", float(self.most_epsilon))
+        settle(self, most_epsilon=float(self.most_epsilon))
         if self.cost is None:
             raise InvalidParameterError(
                 f"A total epsilon needs a promise with one epsilon; {self.mechanism.guarantee.terms} has none. Limit "
@@ -291,7 +304,8 @@ class Survey(Shown):
         most += ", with permanent noise" if self.is_permanent else ""
         shape = "" if self.shape is None else f", declared {self.shape}"
         people = f", of people made up from {self.simulated}" if self.simulated else ""
-        return f"{self.mechanism!r}{most}{shape}{people}"
+        mixed = f", shuffled by {self.shuffler}" if self.shuffler else ""
+        return f"{self.mechanism!r}{most}{shape}{people}{mixed}"
 
     @property
     def needs_secret(self) -> bool:
@@ -350,7 +364,8 @@ class Survey(Shown):
         """
         lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
         lines += [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
-        lines += [f"simulated = {toml_value(self.simulated)}"] if self.simulated else []
+        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
+        lines += [f"{name} = {toml_value(text)}" for name, text in texts.items() if text]
         tables = self._declarations().items()
         return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
 
@@ -430,7 +445,8 @@ class Survey(Shown):
     def _content(self) -> dict[str, Any]:
         """What the fingerprint is of: all but what the survey is called."""
         declared: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
-        declared |= {"simulated": self.simulated} if self.simulated else {}
+        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
+        declared |= {name: text for name, text in texts.items() if text}
         return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
@@ -509,7 +525,7 @@ def build_survey(document: dict[str, Any]) -> Survey:
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
     settings: dict[str, Any] = {
-        key: _text(key, document[key]) for key in ("name", "title", "simulated") if key in document
+        key: _text(key, document[key]) for key in ("name", "title", "simulated", "shuffler") if key in document
     }
     if "limits" in document:
         limits = _table(document, "limits", "the survey")
@@ -535,18 +551,6 @@ def build_survey(document: dict[str, Any]) -> Survey:
     return Survey(mechanism, **settings, shape=shape, groups=groups)
 
 
-def _check_groups(groups: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return valid groups sorted by name, as canonical JSON sorts them."""
-    for name, values in groups.items():
-        are_texts = isinstance(values, list | tuple) and all(isinstance(one, str) and one for one in values)
-        if not name.strip() or name in ("day", "count") or not are_texts or len(set(values)) < max(2, len(values)):
-            raise SurveyError(
-                f"[groups] has names, none of them day or count, each with a list of two different texts or more, such "
-                f'as town = ["Oslo", "Bern"]; got {name!r} = {values!r}.'
-            )
-    return {name: tuple(groups[name]) for name in sorted(groups)}
-
-
 def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
     if table.get("kind") == "pairs":
         raise SurveyError(
@@ -556,21 +560,18 @@ def _build_alphabet(table: dict[str, Any], place: str) -> Alphabet:
         )
     build = _choose(ALPHABETS, table, place)
     if build is Attributes:
-        if isinstance(table.get("names"), list):  # as JSON has it; in TOML an attribute of that name is a table
-            table = _listed(table, place)
+        if isinstance(names := table.get("names"), list):  # as JSON has it; in TOML an attribute's table
+            _refuse_unknown(f"[{place}]", table, ("kind", "names", "alphabets"))
+            alphabets, differ = table.get("alphabets"), len(set(map(str, names))) == len(names)
+            are_names = differ and "kind" not in names and all(isinstance(name, str) for name in names)
+            if not isinstance(alphabets, list) or len(alphabets) != len(names) or not are_names:
+                raise SurveyError(
+                    f"[{place}] needs names, which differ, and as many alphabets, in two lists; got {table!r}."
+                )
+            table = dict(zip(names, alphabets, strict=True))
         inner = {name: _table(table, name, f"[{place}]") for name in table if name != "kind"}
         return Attributes(**{name: _build_alphabet(one, f"{place}.{name}") for name, one in inner.items()})
     return build(**_arguments(build, table, place))
-
-
-def _listed(table: dict[str, Any], place: str) -> dict[str, Any]:
-    """Turn JSON's lists of names and alphabets into named tables."""
-    _refuse_unknown(f"[{place}]", table, ("kind", "names", "alphabets"))
-    names, alphabets = table["names"], table.get("alphabets")
-    are_texts = all(isinstance(name, str) for name in names) and len(set(map(str, names))) == len(names)
-    if not isinstance(alphabets, list) or len(alphabets) != len(names) or not are_texts or "kind" in names:
-        raise SurveyError(f"[{place}] needs names, which differ, and as many alphabets, in two lists; got {table!r}.")
-    return {"kind": table["kind"]} | dict(zip(names, alphabets, strict=True))
 
 
 def _build_mechanism(table: dict[str, Any], alphabet: Alphabet, place: str) -> Mechanism:

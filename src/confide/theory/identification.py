@@ -131,6 +131,11 @@ def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Fi
     if facts.independence is not None:
         proof = facts.independence
         return Finding(Verdict.YES, proof.reason, proof.source, proof.numbers)
+    if facts.dependence is not None:
+        return Finding(Verdict.NO, facts.dependence.reason, facts.dependence.source, facts.dependence.numbers)
+    if facts.only_mean is not None:
+        reason = f"The mean alone is identifiable. {facts.only_mean.reason}"
+        return Finding(Verdict.NO, reason, facts.only_mean.source)
     judge = judge or identification
     if facts.parts is not None:
         # The rank of a Kronecker product is the product of the ranks.
@@ -334,6 +339,8 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
     length = float(np.linalg.norm(asked))
     if length <= 1e-15 * float(np.abs(weights).max(initial=0.0)) * weights.size:
         return Finding(Verdict.YES, "It asks for the same of every value, and probabilities sum to 1.", COLUMN_SPACE)
+    if channel.shape[1] == 2:
+        return _query_of_two_outputs(channel, asked / length)
     if not is_storable(channel):
         return Finding(Verdict.TOO_CLOSE, "The matrix is too large to decide it.", COLUMN_SPACE)
     vectors, spectrum = left_vectors(channel.dense(), channel.rounding)
@@ -356,6 +363,22 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
         return Finding(Verdict.NO, reason, COLUMN_SPACE, numbers)
     reason = f"A share of {unclear:.3g} of it seems to lie outside the mechanism's columns, which is not clear enough."
     return Finding(Verdict.TOO_CLOSE, reason, COLUMN_SPACE, numbers)
+
+
+def _query_of_two_outputs(channel: Channel, asked: FloatArray) -> Finding:
+    """Compare a query with one of the two columns, however many values there are: both add up to 1."""
+    column = channel.pull(np.array([0.0, 1.0]))
+    column = column - float(column.mean())
+    length = float(np.linalg.norm(column))
+    blur = 4 * channel.rounding * math.sqrt(column.size) / max(length, 1e-300)
+    outside = float(np.linalg.norm(asked - (asked @ column) * column / max(length, 1e-300) ** 2))
+    numbers = {"share outside the column space": outside, "of which rounding, at most": blur}
+    reason = f"A share of {outside:.3g} of it lies outside the mechanism's columns."
+    # 1e-3: as much of a query may be rounding, where epsilon is so small that the column hardly varies.
+    if outside <= blur <= 1e-3:
+        reason = "The probability of a report is linear in it, to rounding."
+        return Finding(Verdict.YES, reason, COLUMN_SPACE, numbers)
+    return Finding(Verdict.NO if outside > 1e3 * blur else Verdict.TOO_CLOSE, reason, COLUMN_SPACE, numbers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,10 +57,6 @@ DUST = 1e-12
 """Coefficients of a direction that are rounding; left in, they make linear programs degenerate."""
 
 
-LEAST_ERROR = 1e-14
-"""No probability is known better than this, in its own unit."""
-
-
 @dataclass(frozen=True, eq=False)
 class FlatDirections:
     """The directions d with d G = 0 and d 1 = 0, over some values.
@@ -159,15 +155,16 @@ def _error(kept: FloatArray, weighted: FloatArray, scale: FloatArray, gap: float
     """
     from scipy.linalg import solve_triangular
 
+    least = 1e-14  # no probability is known better than this, in its own unit
     around_ones, _ = np.linalg.qr((kept.T @ scale)[:, None], mode="complete")
     moves = kept @ around_ones[:, 1:]
     if moves.shape[1] == 0:
-        return np.full(scale.size, LEAST_ERROR)
+        return np.full(scale.size, least)
     factor = np.linalg.qr((moves.T @ weighted).T, mode="r")
     if float(np.abs(np.diag(factor)).min()) <= 1e3 * ROUNDING * float(weighted.max()):
         return np.full(scale.size, np.inf)
     widths = np.linalg.norm(solve_triangular(factor, moves.T, trans="T"), axis=0)
-    return np.asarray(2 * math.sqrt(gap) * widths + LEAST_ERROR)
+    return np.asarray(2 * math.sqrt(gap) * widths + least)
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,9 +38,3 @@ ALPHABETS: Kinds[type[Alphabet]] = Kinds(
     },
 )
 """Every alphabet by its name in a survey file."""
-
-__all__ = ["ALPHABETS", "Alphabet", "Attributes", "Bins", "BitVectors", "Categories", "Circle", "Coordinates"]
-__all__ += ["Dates", "Degrees", "Geometry", "Grid", "Hours", "Indices", "Integers", "Lattice", "LatticeGeometry"]
-__all__ += ["Line", "LineGeometry", "Places", "Plane", "PlaneGeometry", "ProductGeometry", "RingGeometry", "Scale"]
-__all__ += ["Selection", "SubsetGeometry", "UnorderedGeometry", "Values", "Weekdays", "as_value", "as_values"]
-__all__ += ["unbounded"]

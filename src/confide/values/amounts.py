@@ -30,9 +30,6 @@ from confide.values.wording import counted, plural, told_at_edges, with_unit
 
 Amount = int | float | Decimal | Fraction
 
-MOST_BINS = 2**16
-"""Bins of one alphabet: more than reports of any number of people could tell apart."""
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bins(Integers):
@@ -255,12 +252,9 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 
         Where there is no bin, the number is the next one outside.
         """
-        if self._has_bin(place):
+        if (place > 0 or self.below) and (place < len(self.edges) or self.above):
             return self.span[0] + self.below + place - 1
         return self.span[0] - 1 if place == 0 else self.span[1] + 1
-
-    def _has_bin(self, place: int) -> bool:
-        return (place > 0 or self.below) and (place < len(self.edges) or self.above)
 
     @cached_property
     def _decimals(self) -> list[Decimal]:
@@ -282,12 +276,12 @@ unit = "thousand"      # what amounts and distances are counted in; may be left 
 rooms < 2 THEN 1 END
         """
         limits = [_text(Fraction(repr(limit))) for limit in self._limits.tolist()]
-        branches = [
-            f"WHEN {column} < {limit} THEN {self._number(place) if self._has_bin(place) else 'NULL'}"
-            for place, limit in enumerate(limits)
-        ]
+        first, last = self.span
+        numbers = [self._number(place) for place in range(len(limits))]
+        bins = [str(number) if first <= number <= last else "NULL" for number in numbers]
+        branches = [f"WHEN {column} < {limit} THEN {one}" for limit, one in zip(limits, bins, strict=True)]
         if self.above:
-            branches.append(f"WHEN {column} >= {limits[-1]} THEN {self.span[1]}")
+            branches.append(f"WHEN {column} >= {limits[-1]} THEN {last}")
         return f"CASE WHEN NOT isfinite(CAST({column} AS DOUBLE)) THEN NULL {' '.join(branches)} END"
 
     # What is said of them.
@@ -433,13 +427,14 @@ def as_amount(name: str, value: object) -> Fraction:
 def _settle_edges(
     low: Amount | None, high: Amount | None, width: Amount | None, edges: Iterable[Amount] | None
 ) -> tuple[Fraction, ...]:
+    most = 2**16  # bins: more than reports of any number of people could tell apart
     given = [number is not None for number in (low, high, width)]
     if (edges is not None and any(given)) or (edges is None and not all(given)):
         raise InvalidParameterError("Bins need low, high and width for equal ones, or edges for chosen ones.")
     if edges is not None:
         chosen = tuple(_short("an edge", as_amount("an edge", edge)) for edge in as_items("edges", edges, "numbers"))
-        if not 2 <= len(chosen) <= MOST_BINS + 1:
-            raise InvalidParameterError(f"Bins need between 2 and {MOST_BINS + 1:,} edges; got {len(chosen):,}.")
+        if not 2 <= len(chosen) <= most + 1:
+            raise InvalidParameterError(f"Bins need between 2 and {most + 1:,} edges; got {len(chosen):,}.")
         for one, other in pairwise(chosen):
             if one >= other:
                 raise InvalidParameterError(f"Edges must rise; got {_text(other)} after {_text(one)}.")
@@ -451,10 +446,8 @@ def _settle_edges(
             f"width={_text(step)}."
         )
     count = (last - first) / step
-    if count > MOST_BINS:
-        raise InvalidParameterError(
-            f"{float(count):,.0f} bins are too many, at most {MOST_BINS:,}. Choose a larger width."
-        )
+    if count > most:
+        raise InvalidParameterError(f"{float(count):,.0f} bins are too many, at most {most:,}. Choose a larger width.")
     if count.denominator != 1:
         ends = (first + math.floor(count) * step, first + math.ceil(count) * step)
         raise InvalidParameterError(

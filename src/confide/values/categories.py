@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -176,21 +175,21 @@ def _index(names: Iterable[tuple[str, str]], how: str) -> dict[str, str]:
     return found
 
 
-def check_words(name: str, values: object) -> tuple[str, ...]:
-    """Return the words of an alphabet, or say why they are none."""
+def check_words(values: object) -> tuple[str, ...]:
+    """Return the words of a scale, or say why they are none."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise InvalidParameterError(f"{name} needs a list of words; got {values!r}.")
+        raise InvalidParameterError(f"Scale needs a list of words; got {values!r}.")
     words = tuple(str(word) if isinstance(word, str) else word for word in values)
     wrong = [word for word in words if not isinstance(word, str) or not _BLANKS.sub("", word)]
     if not words or wrong:
         got = "none" if not words else repr(wrong[0])
-        raise InvalidParameterError(f"{name} needs a list of words; got {got}. Whole numbers are Integers(low, high).")
+        raise InvalidParameterError(f"Scale needs a list of words; got {got}. Whole numbers are Integers(low, high).")
     cut = next((word for word in words if word.endswith("\0")), None)
     if cut is not None:
-        raise InvalidParameterError(f"{name} must have no word that ends with a NUL character; got {cut!r}. Strip it.")
+        raise InvalidParameterError(f"Scale must have no word that ends with a NUL character; got {cut!r}. Strip it.")
     if len(set(words)) < len(words):
         repeated = next(word for word in words if words.count(word) > 1)
-        raise InvalidParameterError(f"The words of {name} must differ; {repeated!r} stands more than once.")
+        raise InvalidParameterError(f"The words of Scale must differ; {repeated!r} stands more than once.")
     return words
 
 
@@ -230,10 +229,15 @@ def as_aliases(given: Mapping[str, Iterable[str]] | None, words: tuple[str, ...]
 class Spelled(Alphabet):
     """Values that people know by words."""
 
-    @property
-    @abstractmethod
+    words: tuple[str, ...]
+    fold: bool
+    aliases: Aliases
+    other: Hashable | None
+
+    @cached_property
     def spelling(self) -> Spelling:
-        """Texts that are taken for a value."""
+        """Texts that are taken for a value; whole numbers as they are written."""
+        return Spelling(self.words, self.fold, self.aliases, None if self.other is None else str(self.other))
 
     def remark(self, fields: Sequence[str]) -> str:
         return "" if self.spelling.is_plain else self.spelling.remark(self._written(fields[0]))
@@ -324,19 +328,12 @@ values = ["never", "sometimes", "often"]
             raise InvalidParameterError(f"Categories must differ; {repeated!r} stands more than once.")
         words = tuple(map(str, self.values))
         known = {str(word): names for word, names in aliases.items()} if isinstance(aliases, Mapping) else aliases
-        settle(self, fold=fold, aliases=as_aliases(known, words), other=other)
+        settle(self, words=words, fold=fold, aliases=as_aliases(known, words), other=other)
         if other is not None and other not in self.values:
             raise InvalidParameterError(
                 f"other must be one of the values; got {other!r}. Add it to the values: reports have it too."
             )
         _ = self.spelling  # refused now rather than when values are read
-
-    @cached_property
-    def spelling(self) -> Spelling:
-        """Texts that count as a value; whole numbers as they are written."""
-        return Spelling(
-            tuple(map(str, self.values)), self.fold, self.aliases, None if self.other is None else str(self.other)
-        )
 
     @property
     def declared(self) -> dict[str, Any] | None:
@@ -415,12 +412,15 @@ class BitVectors(Alphabet):
     >>> vectors = BitVectors(3)
     >>> vectors.pack(np.array([[True, False, True]]))
     array([5])
+
+    With `ones`, only vectors with this number of set bits.
     """
 
     WORD_BITS: ClassVar[int] = 63
     LISTED_BITS: ClassVar[int] = 16  # 65,536 vectors times 16 values are a matrix of 8 MB; each further bit doubles it
 
     length: int
+    ones: int | None = None
 
     def __post_init__(self) -> None:
         check_count("length", self.length, 1)
@@ -467,6 +467,8 @@ class BitVectors(Alphabet):
             [2 ** min(self.WORD_BITS, self.length - start) - 1 for start in range(0, self.length, self.WORD_BITS)]
         )
         within: NDArray[np.bool_] = np.all((words >= 0) & (words <= largest), axis=1)
+        if self.ones is not None:
+            within[within] = self.unpack(words[within]).sum(axis=1) == self.ones
         return within
 
     def locate(self, values: Values) -> Indices:
@@ -571,7 +573,7 @@ unit = "step"          # what distances are counted in; may be left out
         aliases: Mapping[str, Iterable[str]] | None = None,
         other: str | None = None,
     ) -> None:
-        words = check_words("Scale", values)
+        words = check_words(values)
         check_positive("spacing", spacing)
         check_text("unit", unit)
         # Where words lie; nothing where that is equally far apart, and then how far.
@@ -595,11 +597,6 @@ unit = "step"          # what distances are counted in; may be left out
         settle(self, low=0, high=len(words) - 1, spacing=step, unit=unit, words=words, places=places)
         settle(self, fold=fold, aliases=as_aliases(aliases, words), other=other)
         _ = self.spelling  # refused now rather than when values are read
-
-    @cached_property
-    def spelling(self) -> Spelling:
-        """Texts that are taken for a word."""
-        return Spelling(self.words, self.fold, self.aliases, self.other)
 
     @cached_property
     def geometry(self) -> LineGeometry:

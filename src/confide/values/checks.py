@@ -14,11 +14,10 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,9 +47,6 @@ LARGEST_SQUARE = 4096
 
 BLANK = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """Inside a class of characters: what may stand around a number, which is what :meth:`str.strip` takes away."""
-
-FILLED = f"[^{BLANK}]"
-"""Any character but a blank: a text without one is missing."""
 
 WHOLE = f"[{BLANK}]*([+-]?[0-9]+)(?:[.]0*)?[{BLANK}]*"
 """A whole number; no underscore and no digit of another script, which no other reader of a file would take.
@@ -92,24 +88,10 @@ def parse_real(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def looks_like_a_number(text: str) -> bool:
-    """Whether a text was meant as a number.
-
-    >>> looks_like_a_number("1_000.5"), looks_like_a_number("twelve")
-    (True, False)
-    """
-    return re.fullmatch(NUMBER_LIKE, text) is not None
-
-
 class Numeral(str):
     """A decimal that a file holds as a number, not as text."""
 
     __slots__ = ()
-
-
-_SIGN = f"([^0-9+{BLANK}\ufeff-]*)"
-_GAP = f"[,.'\u2019_{BLANK}]"
-_EXAMPLE = re.compile(f"[{BLANK}]*{_SIGN}[{BLANK}]*1({_GAP}?)234(?:([.,])[0-9]+)?[{BLANK}]*{_SIGN}[{BLANK}]*")
 
 
 @dataclass(frozen=True)
@@ -124,27 +106,29 @@ class NumberFormat:
     True
     """
 
+    _blanks: ClassVar[str] = f"[{BLANK}]*"
+    _sign: ClassVar[str] = f"([^0-9+{BLANK}\ufeff-]*)"
+    _gap: ClassVar[str] = f"[,.'\u2019_{BLANK}]"
+
     example: str
+    _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        given: object = self.example  # as a file may have it
-        found = _EXAMPLE.fullmatch(given) if isinstance(given, str) else None
+        given, blanks = cast("object", self.example), self._blanks  # as a file may have it
+        written = f"{blanks}{self._sign}{blanks}1({self._gap}?)234(?:([.,])[0-9]+)?{blanks}{self._sign}{blanks}"
+        found = re.fullmatch(written, given) if isinstance(given, str) else None
         if found is None or (found[2] and found[2] == found[3]):
             raise InvalidParameterError(
                 f'format must show how 1234 or 1234.56 is written, such as "$1,234.56" or "1.234,56"; got '
                 f"{self.example!r}."
             )
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        found = _EXAMPLE.fullmatch(self.example)
-        before, gap, mark, behind = ("", "", "", "") if found is None else (part or "" for part in found.groups())
+        before, gap, mark, behind = (part or "" for part in found.groups())
         around = [f"(?:{re.escape(part)})?" for part in (before, behind)]
         between = f"[{BLANK}]" if gap.isspace() else re.escape(gap)
         grouped = f"[0-9]{{1,3}}(?:{between}[0-9]{{3}})+|" if gap else ""
         part = f"(?:{re.escape(mark)}([0-9]+))?" if mark else "()"
-        blanks = f"[{BLANK}]*"
-        return re.compile(f"{blanks}([+-]?){around[0]}{blanks}({grouped}[0-9]+){part}{blanks}{around[1]}{blanks}")
+        number = f"{blanks}([+-]?){around[0]}{blanks}({grouped}[0-9]+){part}{blanks}{around[1]}{blanks}"
+        settle(self, _pattern=re.compile(number))
 
     def read(self, text: str) -> str | None:
         """Return the number in a text as a plain decimal, or None."""
@@ -158,8 +142,9 @@ class NumberFormat:
         >>> NumberFormat.guess("$58,000"), NumberFormat.guess("12,5"), NumberFormat.guess("twelve")
         ('$1,234', '1234,56', '')
         """
-        groups = f"(?:({_GAP})(?:[0-9]{{3}}{_GAP})*[0-9]{{3}})?"
-        written = f"[+-]?{_SIGN}([{BLANK}]*)[0-9]+?{groups}(?:([.,])[0-9]+)?([{BLANK}]*){_SIGN}"
+        sign, gap = NumberFormat._sign, NumberFormat._gap
+        groups = f"(?:({gap})(?:[0-9]{{3}}{gap})*[0-9]{{3}})?"
+        written = f"[+-]?{sign}([{BLANK}]*)[0-9]+?{groups}(?:([.,])[0-9]+)?([{BLANK}]*){sign}"
         found = re.fullmatch(written, text.strip())
         if found is None or (found[3] and found[3] == found[4]):
             return ""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,19 +26,18 @@ from confide.values.metrics import Value
 from confide.values.planes import Integers
 from confide.values.wording import counted, told_at_edges
 
-EVERY = ("day", "week", "month", "quarter", "year")
-
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Months of longer steps."""
 
 # Seconds may have decimals, and an offset says where the clock stands: neither changes the hour.
 _TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
+# Compiled once: a file may have a million different times.
 _MOMENT = re.compile(f"[{BLANK}]*([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]{_TIME})?[{BLANK}]*")
 _CLOCK = re.compile(f"[{BLANK}]*T?{_TIME}[{BLANK}]*")
 _STEP = re.compile(f"[{BLANK}]*([0-9]{{4}})(?:-(?:W([0-9]{{2}})|Q([0-9])|([0-9]{{2}})))?[{BLANK}]*")
 
-COARSE = {"Y": 4, "M": 2, "W": 1}
-"""Units of numpy's dates that are coarser than a day, by the last entry of EVERY but one that they tell."""
+COARSE = {"Y": ("year",), "M": tuple(MONTHS), "W": ()}
+"""Units of numpy's dates that are coarser than a day, with the steps that they tell."""
 
 
 class Moment(NamedTuple):
@@ -182,7 +181,7 @@ last = "2026-03-31"
     every: str = "day"
 
     def __init__(self, first: str | date, last: str | date, every: str = "day") -> None:
-        check_choice("every", every, EVERY)
+        check_choice("every", every, ("day", "week", *MONTHS))
         ends, given_ends = [], {"first": first, "last": last}
         for name, given in cast("dict[str, object]", given_ends).items():
             text = str(given) if isinstance(given, int) and every == "year" else given
@@ -240,7 +239,7 @@ last = "2026-03-31"
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         unit = np.datetime_data(times.dtype)[0]
-        if unit in COARSE and (unit == "W" or EVERY.index(self.every) < COARSE[unit]):
+        if self.every not in COARSE.get(unit, (self.every,)):
             raise InvalidParameterError(f"{self!r} needs days; got {times.dtype}, which does not tell them.")
         if self.every in ("day", "week"):
             days = _ordinals(times)
@@ -529,6 +528,11 @@ class Weekdays(Timed, Circle):
 
     cure = "Give ISO dates such as 2026-03-01, or names such as Mon or Monday."
     _no_text = "not a weekday"
+    # Number of each weekday by its names, short ones first: these are the labels.
+    _days: ClassVar[dict[str, int]] = {
+        name: number for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))
+    }
+    _days |= {"Monday": 0, "Tuesday": 1, "Wednesday": 2, "Thursday": 3, "Friday": 4, "Saturday": 5, "Sunday": 6}
 
     def __init__(self) -> None:
         super().__init__(7, "day")
@@ -538,7 +542,7 @@ class Weekdays(Timed, Circle):
 
     def _of_text(self, text: str) -> int | str:
         name = text.strip()
-        return _WEEKDAYS[name] if name in _WEEKDAYS else super()._of_text(text)
+        return self._days[name] if name in self._days else super()._of_text(text)
 
     def _of_times(self, times: NDArray[np.datetime64]) -> Indices:
         if np.datetime_data(times.dtype)[0] in COARSE:
@@ -546,19 +550,14 @@ class Weekdays(Timed, Circle):
         return (_ordinals(times) - 1) % 7
 
     def _name(self, values: Values) -> list[str]:
-        names = list(_WEEKDAYS)
+        names = list(self._days)
         return [names[number] for number in values.tolist()]
 
     def _number(self, literal: object) -> int:
-        if isinstance(literal, str) and literal in _WEEKDAYS:
-            return _WEEKDAYS[literal]
+        if isinstance(literal, str) and literal in self._days:
+            return self._days[literal]
         raise InvalidParameterError(f"{literal!r} is none of the days, {', '.join(self.labels())}")
 
     def sql(self, column: str = "value") -> str:
         """Return SQL for the weekday of a column of dates or timestamps."""
         return f"CAST(extract('isodow' FROM {column}) - 1 AS BIGINT)"
-
-
-_WEEKDAYS = {name: number for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"))}
-_WEEKDAYS |= {"Monday": 0, "Tuesday": 1, "Wednesday": 2, "Thursday": 3, "Friday": 4, "Saturday": 5, "Sunday": 6}
-"""Number of each weekday by its names, short ones first: these are the labels."""

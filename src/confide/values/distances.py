@@ -101,10 +101,6 @@ def total_variation(left: ArrayLike, right: ArrayLike) -> float:
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 
-FARTHEST = 1e7
-"""Metres that a circle may reach: a quarter round the Earth. Nearly opposite points, for which the iteration below does
-not converge, lie twice as far."""
-
 
 def ground_distances(points: ArrayLike, point: tuple[float, float]) -> FloatArray:
     """Return the distances of points from another on the ellipsoid, in metres.
@@ -160,9 +156,12 @@ class Disc:
                 f"A place is a latitude, from -90 to 90, and a longitude, from -180 to 180; got {self.latitude:g}, "
                 f"{self.longitude:g}."
             )
-        if not 0 < self.radius <= FARTHEST:
+        # A quarter round the Earth. Nearly opposite points, for which ground_distances does not converge, lie twice as
+        # far.
+        farthest = 1e7
+        if not 0 < self.radius <= farthest:
             raise InvalidParameterError(
-                f"A circle reaches more than nothing and no more than {FARTHEST / 1000:,.0f} km; got "
+                f"A circle reaches more than nothing and no more than {farthest / 1000:,.0f} km; got "
                 f"{self.radius / 1000:g} km."
             )
 

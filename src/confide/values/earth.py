@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import math
 import re
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -179,9 +177,6 @@ def kilometres(length: object, name: str = "cell") -> float:
     return metres / 1000
 
 
-MOST_GIVEN_AWAY = 0.02
-"""Of a distance, beyond which a plane no longer serves: cities of 50 km stay below it up to 65 degrees."""
-
 ROOM = 1e-9
 """By how much less than what is proven a spacing is, relative: more than float64 rounds degrees and scales by."""
 
@@ -196,14 +191,13 @@ class OnEarth(Alphabet):
     north: float
     east: float
 
+    _steps: tuple[float, float]  # degrees of latitude and longitude from one value to the next
     _noun: str  # what neighbours are one of apart
     _elsewhere = ""  # what is wrong with a point that merely lies outside the box
     _digits: int = 4  # decimals of a degree in the words for the box
 
-    @property
-    @abstractmethod
-    def _longest(self) -> float:
-        """Largest distance of neighbours on the ground, km."""
+    _most_given_away = 0.02
+    """Of a distance, beyond which a plane no longer serves: cities of 50 km stay below it up to 65 degrees."""
 
     @property
     def bounds(self) -> Box:  # type: ignore[override]  # made of settings
@@ -223,7 +217,8 @@ class OnEarth(Alphabet):
         >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
         True
         """
-        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / self._longest
+        longest = max(most * step for most, step in zip(ground_scales(self.bounds)[1], self._steps, strict=True))
+        return 1 - self.spacing * METRES[self.unit] / METRES["km"] / longest
 
     @property
     def fine_print(self) -> tuple[str, ...]:
@@ -359,7 +354,9 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
                     f"distances would be overstated and the promise broken. Leave it out."
                 )
         settle(self, rows=rows, columns=columns, first_row=0, first_column=0, holes=(), **vars(box))
-        settle(self, spacing=length, unit=unit)
+        steps = box.tall / rows, box.wide / columns
+        # As many digits as distinguish cells.
+        settle(self, spacing=length, unit=unit, _steps=steps, _digits=max(0, -Decimal(min(steps)).adjusted()))
         self.__post_init__()
         self._refuse_waste()
         if len(holes):  # type: ignore[arg-type]  # a path is a text here
@@ -375,11 +372,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         (12, 12)
         """
         return cls(centre=(latitude, longitude), radius=radius, cell=cell, unit=unit)
-
-    @property
-    def _longest(self) -> float:
-        most = ground_scales(self.bounds)[1]
-        return max(most[0] * self.bounds.tall / self.rows, most[1] * self.bounds.wide / self.columns)
 
     def take(self, raw: ArrayLike) -> Values:
         """Turn latitudes and longitudes into cells; refuse points in no cell.
@@ -484,10 +476,6 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         """
         return label_point(point, self._digits)
 
-    @cached_property
-    def _digits(self) -> int:  # type: ignore[override]  # as many as distinguish cells
-        return max(0, -Decimal(min(self.bounds.tall / self.rows, self.bounds.wide / self.columns)).adjusted())
-
     def _degrees(self, cells: NDArray[np.float64] | Indices) -> NDArray[np.float64]:
         """Turn rows and columns into degrees; the far rims are the bounds."""
         first, last = np.array([self.south, self.west]), np.array([self.north, self.east])
@@ -518,13 +506,13 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
         return [(row, column) for row, column in self.decode(everyone[covered]).tolist()]
 
     def _refuse_waste(self) -> None:
-        if self.given_away <= MOST_GIVEN_AWAY:
+        if self.given_away <= self._most_given_away:
             return
         least, most = ground_scales(self.bounds)
-        tall, wide = most[0] * self.bounds.tall / self.rows, least[1] * self.bounds.wide / self.columns
-        most_allowed = f"a plane serves up to {MOST_GIVEN_AWAY:.0%}"
+        tall, wide = most[0] * self._steps[0], least[1] * self._steps[1]
+        most_allowed = f"a plane serves up to {self._most_given_away:.0%}"
         told = f"{self!r} gives away {self.given_away:.2%} of distances on the ground; {most_allowed}."
-        if abs(tall / wide - 1) > MOST_GIVEN_AWAY / 2:
+        if abs(tall / wide - 1) > self._most_given_away / 2:
             raise InvalidParameterError(
                 f"{told} Its cells are {tall:.3g} km tall and {wide:.3g} km wide: choose rows and columns so that they "
                 f"are square, or give a cell size, and leave the spacing out."
@@ -739,11 +727,12 @@ east = -73.9374
             )
         settle(self, spacing=float(spacing), unit=unit, **vars(box))
         settle(self, latitude_steps=int(latitude_steps), longitude_steps=int(longitude_steps))
+        settle(self, _steps=(1 / latitude_steps, 1 / longitude_steps))
         self.__post_init__()
-        if self.given_away > MOST_GIVEN_AWAY:
+        if self.given_away > self._most_given_away:
             raise InvalidParameterError(
                 f"{self!r} gives away {self.given_away:.2%} of distances on the ground; a plane serves up to "
-                f"{MOST_GIVEN_AWAY:.0%}. The box is too tall at this latitude: cut it into bands."
+                f"{self._most_given_away:.0%}. The box is too tall at this latitude: cut it into bands."
             )
 
     @property
@@ -755,11 +744,6 @@ east = -73.9374
     def fine(self) -> Degrees:
         # The lattice of about a metre is fine enough itself.
         return Degrees(self.spacing, self.unit, self.latitude_steps, self.longitude_steps)
-
-    @property
-    def _longest(self) -> float:
-        most = ground_scales(self.bounds)[1]
-        return max(most[0] / self.latitude_steps, most[1] / self.longitude_steps)
 
     def cells(self, cell: str | Places) -> Places:
         """Return cells of the box, of this size, to estimate on.

@@ -35,9 +35,6 @@ Chosen = NDArray[np.bool_]
 BLOCK = 2**21
 """Pairs of an edge and a point, or of two edges, that are compared at once: some tens of megabytes."""
 
-CHUNK = 64
-"""Edges that follow each other and are looked at together, by the box around them."""
-
 
 @dataclass(frozen=True, eq=False)
 class Area:
@@ -189,16 +186,17 @@ def _compare(edges: FloatArray, check: Callable[[Numbers, Numbers], None]) -> No
 
     Edges that follow each other lie together, so chunks of them have small boxes, and few of these touch.
     """
+    chunk = 64  # edges that are looked at together, by the box around them
     low, high = np.minimum(edges[:, :2], edges[:, 2:]), np.maximum(edges[:, :2], edges[:, 2:])
-    starts = np.arange(0, len(edges), CHUNK)
+    starts = np.arange(0, len(edges), chunk)
     low_of, high_of = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
     for number, start in enumerate(starts.tolist()):
-        mine = np.arange(start, min(start + CHUNK, len(edges)))
+        mine = np.arange(start, min(start + chunk, len(edges)))
         is_near = (low_of[number:] <= high_of[number]).all(axis=1) & (high_of[number:] >= low_of[number]).all(axis=1)
-        others = (CHUNK * (number + np.flatnonzero(is_near))[:, None] + np.arange(CHUNK)).ravel()
+        others = (chunk * (number + np.flatnonzero(is_near))[:, None] + np.arange(chunk)).ravel()
         others = others[others < len(edges)]
-        for part in range(0, others.size, BLOCK // CHUNK):
-            some = others[part : part + BLOCK // CHUNK]
+        for part in range(0, others.size, BLOCK // chunk):
+            some = others[part : part + BLOCK // chunk]
             touches = mine[:, None] < some
             for axis in (0, 1):
                 touches &= low[mine, axis, None] <= high[some, axis]

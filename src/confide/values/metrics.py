@@ -92,7 +92,17 @@ class Discrete(Metric):
 
 
 @dataclass(frozen=True)
-class Euclidean(Metric):
+class _Spaced(Metric):
+    """A distance between integers or cells that lie `spacing` apart."""
+
+    spacing: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("spacing", self.spacing)
+
+
+@dataclass(frozen=True)
+class Euclidean(_Spaced):
     """Straight-line distance between integers or cells that lie `spacing` apart.
 
     >>> Euclidean().distance(30, 35)
@@ -100,11 +110,6 @@ class Euclidean(Metric):
     """
 
     name = "Euclidean distance"
-
-    spacing: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive("spacing", self.spacing)
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
         return self.spacing * length(*_differences(left, right))
@@ -118,7 +123,7 @@ class Euclidean(Metric):
 
 
 @dataclass(frozen=True)
-class Manhattan(Metric):
+class Manhattan(_Spaced):
     """Taxicab distance: along the rows, then along the columns.
 
     >>> Manhattan(spacing=0.5).distance((0, 0), (3, 4))
@@ -126,11 +131,6 @@ class Manhattan(Metric):
     """
 
     name = "taxicab distance"
-
-    spacing: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive("spacing", self.spacing)
 
     def between(self, left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
         return self.spacing * _taxicab(left, right)

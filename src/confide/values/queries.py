@@ -43,7 +43,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,9 +60,6 @@ from confide.values.wording import plural, suggestion
 Query = str | ArrayLike | Callable[[Any], Any] | Area | Disc
 """A text, one weight for each value, a function of a value, or an area of the Earth."""
 
-SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-"""Words and letters behind a number by which it is multiplied."""
-
 FloatArray = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 Literal = int | float | str | tuple[int, ...]
@@ -77,19 +74,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-WORDS = ("and", "or", "not", "in")
-
-# A date comes before a number, for it begins with one. In 18..21 neither point belongs to a number.
-TOKEN = re.compile(
-    r"""\s*(?:
-      (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
-    | (?P<number>[-+]?[$€£¥]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d+|\d+(?!\.\d)))
-    | (?P<text>"[^"]*"|'[^']*')
-    | (?P<name>[^\W\d]\w*)
-    | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
-    )""",
-    re.VERBOSE,
-)
 
 
 def as_weights(query: Query, alphabet: Alphabet, name: str | None = None) -> FloatArray:
@@ -199,15 +183,27 @@ class _Reader:
     depth: int = 0
     circles: list[tuple[Area | Disc, Alphabet]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    _words: ClassVar[tuple[str, ...]] = ("and", "or", "not", "in")  # which are no names
 
     def __post_init__(self) -> None:
         # 2,000 letters here, and 50 parentheses below: nobody writes a longer or deeper query by hand.
         if len(self.text) > 2000:
             raise InvalidParameterError(f"A query may have 2,000 characters at most; got {len(self.text):,}.")
+        # A date comes before a number, for it begins with one. In 18..21 neither point belongs to a number.
+        token = re.compile(
+            r"""\s*(?:
+              (?P<date>\d{4}-(?:\d{2}(?:-\d{2})?|[WQ]\d+)|\d{2}:\d{2})
+            | (?P<number>[-+]?[$€£¥]?(?:\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d+|\d+(?!\.\d)))
+            | (?P<text>"[^"]*"|'[^']*')
+            | (?P<name>[^\W\d]\w*)
+            | (?P<sign><=|>=|==|!=|\.\.|[<>=(){}\[\],])
+            )""",
+            re.VERBOSE,
+        )
         self.tokens, place = [], 0
         text = self.text.replace("≤", "<=").replace("≥", ">=").replace("≠", "!=").rstrip()
         while place < len(text):
-            match = TOKEN.match(text, place)
+            match = token.match(text, place)
             if match is None or match.lastgroup is None:
                 raise self._error(f"it cannot be read from {text[place:].strip()[:20]!r} on")
             word, place = match[match.lastgroup], match.end()
@@ -297,7 +293,7 @@ class _Reader:
             known[name] = (name, "cell" if is_plane else name)
             known |= {f"{name}_{field}": (name, field) for field in alphabet.field_names if is_plane}
         kind, word = self.tokens[place] if place < len(self.tokens) else ("", "")
-        if kind != "name" or word in WORDS:
+        if kind != "name" or word in self._words:
             self.place = place
             raise self._unexpected("the name of an attribute")
         name, own = known[self._known(word, tuple(known))]
@@ -413,7 +409,7 @@ class _Reader:
     def _part(self) -> str:
         """Take the name of a part of a value."""
         kind, word = self._peek()
-        if kind != "name" or word in WORDS:
+        if kind != "name" or word in self._words:
             raise self._unexpected("a name")
         self.place += 1
         known = self._known_names()
@@ -447,7 +443,7 @@ class _Reader:
             if not isinstance(row, int) or not isinstance(column, int):
                 raise self._error(f"a cell is a pair of whole numbers, not ({row!r}, {column!r})")
             return row, column
-        if kind not in ("number", "text", "name", "date") or (kind == "name" and word in WORDS):
+        if kind not in ("number", "text", "name", "date") or (kind == "name" and word in self._words):
             raise self._unexpected("a value")
         self.place += 1
         if kind == "number":
@@ -466,17 +462,20 @@ class _Reader:
     def _amount(self, number: int | float, word: str) -> int | float:
         """Read a suffix such as k or years; return the scaled number."""
         unit = self.alphabet.unit.lower().split()
+        # Words and letters behind a number by which it is multiplied.
+        scales = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9}
+        scales |= {"thousand": 10**3, "million": 10**6, "billion": 10**9}
         # Amounts in a unit may have its sign, or any where the unit names no currency.
-        words = [_singular(one) for one in unit if _singular(one) not in SCALES]
+        words = [_singular(one) for one in unit if _singular(one) not in scales]
         signs = {"$": "dollar usd", "€": "euro eur", "£": "pound gbp", "¥": "yen yuan jpy cny"}
         for sign, currencies in signs.items():
             is_known = sign in words or any(one in currencies.split() for one in words)
             if sign in word and words and not is_known:
                 raise self._error(f"the values are in {self.alphabet.unit}, not in {sign}")
         scale, (kind, after) = Fraction(1), self._peek()
-        if kind == "name" and after in SCALES:
+        if kind == "name" and after in scales:
             self.place += 1
-            scale = Fraction(SCALES[after], next((SCALES[one] for one in map(_singular, unit) if one in SCALES), 1))
+            scale = Fraction(scales[after], next((scales[one] for one in map(_singular, unit) if one in scales), 1))
         forms = {form for one in unit for form in (one, plural(one), _singular(one))}
         while self._peek()[0] == "name" and self._peek()[1].lower() in forms:
             self.place += 1

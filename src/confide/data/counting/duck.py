@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from confide.data.counting import sources
 from confide.data.files import counts_files, sheets
@@ -38,10 +38,6 @@ DUCK = sources.Dialect(
 )
 
 
-TABLE = "the table"
-"""Name of a table in memory, in messages."""
-
-
 class _OddFileError(DataFileError):
     """A file that DuckDB cannot read as described."""
 
@@ -49,12 +45,15 @@ class _OddFileError(DataFileError):
 class DuckLedger(sources.Tallied):
     """Reports counted on DuckDB."""
 
-    def _open(self) -> None:
+    _table = "the table"  # name of a table in memory, in messages
+
+    def __enter__(self) -> Self:
         sheets.require("pyarrow")
         self._connection = self._closing.enter_context(_connection())
         self._shards: list[sources.Shard] = []
         self._streams: list[_Stream] = []
         self._frame: sources.Relation | None = None
+        return self
 
     def count(self, source: Any) -> None:
         """Count files, an Arrow table, a data frame or a DuckDB relation.
@@ -65,9 +64,9 @@ class DuckLedger(sources.Tallied):
             # DuckDB reads a table in place.
             self._connection.register("frame", _as_table(source))
             types = self._describe("frame")
-            places = self._request.choose(TABLE, list(types), has_lines=False)
+            places = self._request.choose(self._table, list(types), has_lines=False)
             self.report_names = places.names
-            self._frame = sources.typed_relation("frame", TABLE, places, types, DUCK, "ROW_NUMBER() OVER ()")
+            self._frame = sources.typed_relation("frame", self._table, places, types, DUCK, "ROW_NUMBER() OVER ()")
             self._count([self._frame])
             return
         files, titles = self._find([source] if isinstance(source, str | Path) else list(source))
@@ -128,7 +127,7 @@ class DuckLedger(sources.Tallied):
 
     def _list_all(self) -> Iterator[Reject]:
         if self._frame is not None:
-            yield from self._list(self._frame, TABLE)
+            yield from self._list(self._frame, self._table)
         for shard in self._shards:
             if shard.format == "csv" and not shard.is_plain:
                 for rows in csv_batches(shard.path, replace(self._request, by=())):
@@ -156,7 +155,7 @@ class DuckLedger(sources.Tallied):
         odd = [shard for shard in self._shards if shard.format == "csv" and not shard.is_plain]
         objects = _grouped(shard for shard in self._shards if shard.format == "json")
         self._streams = [_JsonStream(f"lines{place}", group) for place, group in enumerate(objects)]
-        self._streams += [_CsvStream("rows", odd, self._request)] if odd else []
+        self._streams += [_CsvStream(odd, self._request)] if odd else []
         quick = _grouped(shard for shard in self._shards if shard.format == "parquet" or shard.is_plain)
         return [*map(self._relation, quick), *map(self._start, self._streams)]
 
@@ -190,8 +189,8 @@ class DuckLedger(sources.Tallied):
 
     def plan(self, paths: Sequence[sources.PathLike]) -> sources.Query:
         """Return the query for these files, without counting."""
-        readable, titles = self._closing.enter_context(sources.set_down(paths))
-        self._shards = sources.look_at_all(sources.search(readable).files, self._request, titles)
+        files, titles = self._find(paths)
+        self._shards = sources.look_at_all(files, self._request, titles)
         self._plan(self._relations())
         return self.query
 
@@ -334,13 +333,13 @@ class _Stream(ABC):
 class _CsvStream(_Stream):
     """CSV files with quotes, uneven rows, or mixed line ends."""
 
-    def __init__(self, name: str, shards: Sequence[sources.Shard], request: sheets.Request) -> None:
+    def __init__(self, shards: Sequence[sources.Shard], request: sheets.Request) -> None:
         by, parts = len(request.by), len(request.alphabet.field_names)
         self._is_counted = any(shard.places.counts for shard in shards)
         columns = tuple(f"text{place}" for place in range(by + parts + self._is_counted))
         counts = (by + parts,) if self._is_counted else ()
         places = sheets.ColumnPlaces(columns, tuple(range(by, by + parts)), tuple(range(by)), counts)
-        super().__init__(name, shards, sources.text_relation(name, places, str), columns)
+        super().__init__("rows", shards, sources.text_relation("rows", places, str), columns)
 
     def _tables(self, shard: sources.Shard) -> Iterator[list[list[str]]]:
         with sheets.open_sheet(shard.path) as sheet:

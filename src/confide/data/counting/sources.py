@@ -23,35 +23,25 @@ import shutil
 import stat
 import sys
 import tempfile
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from confide.data.files import sheets
 from confide.data.files.counts_files import Key, is_counts_file
-from confide.data.files.sheets import (
-    COLUMN_CURE,
-    LIMITS,
-    REPORT_COLUMN,
-    Account,
-    ColumnPlaces,
-    Field,
-    Reason,
-    Reject,
-    fields_of,
-)
+from confide.data.files.sheets import Account, ColumnPlaces, Field, Reason, Reject, fields_of
 from confide.data.files.writing import SUFFIX, Traces, content_digest, is_companion
 from confide.errors import ConfideError, DataFileError
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values import Alphabet
-from confide.values.checks import COUNT_LIMIT, FILLED, NUMBER_LIKE, REAL, WHOLE
+from confide.values.checks import BLANK, COUNT_LIMIT, NUMBER_LIKE, REAL, WHOLE
 from confide.values.wording import counted, listed, name_some
 
 Kind = Literal["text", "integer", "real"]
@@ -156,7 +146,7 @@ class Query:
     def explained_text(self) -> str:
         """The query below a comment about its input."""
         lines = [f"-- {name}: the group of a row, column {at} of --by" for at, name in enumerate(self.group_columns, 1)]
-        names = self.alphabet.field_names if self.alphabet.parts > 1 else (REPORT_COLUMN,)
+        names = self.alphabet.field_names if self.alphabet.parts > 1 else (sheets.REPORT_COLUMN,)
         parts = enumerate(zip(names, self.kinds, strict=True))
         lines += [f"-- part{place}: {name} ({kind})" for place, (name, kind) in parts]
         lines += [] if self.weight is None else ["-- weight: how often a row counts"]
@@ -169,7 +159,7 @@ class Query:
         counts = f"CASE {weights}WHEN people IS NULL THEN '{Reason.BAD_COUNT}' ELSE '{ACCEPTED}' END"
         missing = " OR ".join(
             # Nothing, or nothing but blanks.
-            f"COALESCE(REGEXP_EXTRACT(part{place}, {_literal(FILLED)}, 0), '') = ''"
+            f"COALESCE(REGEXP_EXTRACT(part{place}, {_literal(f'[^{BLANK}]')}, 0), '') = ''"
             if kind == "text"
             else f"part{place} IS NULL"
             for _, kind, place in parts
@@ -344,16 +334,6 @@ class Dialect:
         """Return the quoted name of a column."""
         return self.mark + name.replace(self.mark, 2 * self.mark) + self.mark
 
-    def kind(self, name: str, kind: str, source: str) -> Kind:
-        """Return the kind of a column, or raise for other types."""
-        found = self.kinds.get(kind.partition("(")[0])
-        if found is None:
-            raise DataFileError(
-                f"Column {name!r} of {source} holds values of type {kind}; a report is a number or a text. "
-                f"{COLUMN_CURE}"
-            )
-        return found
-
 
 @dataclass(frozen=True)
 class Relation:
@@ -406,9 +386,8 @@ class Relation:
 
 def text_relation(source: str, places: ColumnPlaces, shown: Callable[[str], str], line: str = "NULL") -> Relation:
     """Return a relation whose columns are all text."""
-    by, parts, counts = (
-        tuple(shown(places.header[one]) for one in some) for some in (places.by, places.parts, places.counts)
-    )
+    each = (places.by, places.parts, places.counts)
+    by, parts, counts = (tuple(shown(places.header[one]) for one in some) for some in each)
     kinds: list[Kind] = ["text"] * len(parts + counts)
     return Relation(source, by, parts, counts[0] if counts else None, tuple(kinds), line)
 
@@ -418,7 +397,14 @@ def typed_relation(
 ) -> Relation:
     """Return a relation whose columns have types."""
     names = [places.header[place] for place in places.entry]
-    kinds = tuple(dialect.kind(one, types[one], name) for one in names)
+    known = [dialect.kinds.get(types[one].partition("(")[0]) for one in names]
+    if None in known:
+        strange = names[known.index(None)]
+        raise DataFileError(
+            f"Column {strange!r} of {name} holds values of type {types[strange]}; a report is a number or a text. "
+            f"{sheets.COLUMN_CURE}"
+        )
+    kinds = tuple(kind for kind in known if kind is not None)
     # Column names come from files, so they are quoted.
     columns = [dialect.quoted(one) for one in names]
     texts = [one if kind != "text" else f"CAST({one} AS STRING)" for one, kind in zip(columns, kinds, strict=True)]
@@ -636,7 +622,7 @@ class Shard:
 
     path: str
     format: Literal["csv", "parquet", "json"]
-    places: sheets.ColumnPlaces
+    places: ColumnPlaces
     name: str
     rows: int | None = None
     delimiter: str = ","
@@ -691,13 +677,12 @@ def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
     return Shard(path, "csv", places, name, rows, sheet.delimiter, sheet.lines_above, lines is not None)
 
 
-def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[str, str] | None = None) -> list[Shard]:
+def look_at_all(paths: Sequence[str], request: sheets.Request, titles: Mapping[str, str]) -> list[Shard]:
     """Inspect all files; skip empty ones among others."""
-    known = titles or {}
-    found = [look_at(path, request, known.get(path, path)) for path in paths]
+    found = [look_at(path, request, titles.get(path, path)) for path in paths]
     shards = [shard for shard in found if shard is not None]
     if not shards:
-        what = f"{known.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
+        what = f"{titles.get(paths[0], paths[0])} is" if len(paths) == 1 else f"All {len(paths):,} files are"
         raise DataFileError(f"{what} empty; a file of reports should hold a header line and one row a report.")
     # All files must use the same column: another one may contain the true values. Compare with the file that has the
     # usual name.
@@ -725,7 +710,7 @@ def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
     """
     ends, returns, delimiters, has_quotes, tail = 0, 0, 0, False, b""
     with sheets.explained(path), gzip.open(path) if path.lower().endswith(".gz") else Path(path).open("rb") as stream:
-        while block := stream.read(LIMITS.block):
+        while block := stream.read(sheets.LIMITS.block):
             marks = np.frombuffer(block, dtype=np.uint8)
             ends += int(np.count_nonzero(marks == ord("\n")))
             delimiters += int(np.count_nonzero(marks == ord(delimiter)))
@@ -737,10 +722,10 @@ def _plain_lines(path: str, width: int, delimiter: str) -> int | None:
     return None if is_odd or delimiters != (width - 1) * lines else lines
 
 
-class Tallied(ABC):
+class Tallied(contextlib.AbstractContextManager["Tallied"]):
     """Reports counted by an engine, with the account of their rows.
 
-    Use it in a ``with`` statement, which removes its temporary files.
+    Use it in a ``with`` statement, which starts the engine, and removes its temporary files.
 
     Attributes
     ----------
@@ -766,18 +751,10 @@ class Tallied(ABC):
         self, request: sheets.Request, survey: Survey | Mechanism | None = None, *, allow_copies: bool = False
     ) -> None:
         self._request, self._survey, self._allow_copies = request, survey, allow_copies
-        self._closing = contextlib.ExitStack()
+        self._closing = contextlib.ExitStack()  # ends the engine
         self.account, self.report_names = Account(), tuple[str, ...]()
         self.notes, self.traces = list[str](), Traces()
         self.files, self.sources = 1, tuple[str, ...]()
-        self._open()
-
-    @abstractmethod
-    def _open(self) -> None:
-        """Start the engine; `_closing` ends it."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -16,7 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from confide.data.counting import sources
 from confide.data.counting.sources import Tallied, format_of, to_group_files
@@ -26,24 +26,25 @@ from confide.data.files.sheets import ColumnPlaces, Reason, Reject, describe_mis
 from confide.data.files.writing import Traces
 from confide.errors import DataFileError, InvalidParameterError
 
-SPARK = sources.Dialect(
-    "`",
-    {
-        **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
-        **dict.fromkeys(("float", "double"), "real"),
-        **dict.fromkeys(("string", "boolean", "decimal", "char", "varchar"), "text"),
-    },
-)
-
 
 class SparkLedger(Tallied):
     """Reports counted on Spark, in the running or a local session."""
 
-    def _open(self) -> None:
+    _dialect = sources.Dialect(
+        "`",
+        {
+            **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+            **dict.fromkeys(("float", "double"), "real"),
+            **dict.fromkeys(("string", "boolean", "decimal", "char", "varchar"), "text"),
+        },
+    )
+
+    def __enter__(self) -> Self:
         self._session = self._closing.enter_context(_session())
         self._strays: list[tuple[str, Reason]] = []
         self._counted: Any = None
         self._relations: Sequence[sources.Relation] = ()
+        return self
 
     def count(self, source: Any) -> None:
         """Count a Spark frame, or files that Spark can reach."""
@@ -76,15 +77,14 @@ class SparkLedger(Tallied):
 
     def batches(self) -> Any:
         """Return groups, reports and counts as sorted Arrow batches."""
-        columns = self.query.grouped_columns
-        accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*columns, "people").orderBy(*columns)
+        order = self.query.grouped_columns
+        accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*order, "people").orderBy(*order)
         with _explained():
             if hasattr(accepted, "toArrow"):
                 return accepted.toArrow().to_reader()
             rows = accepted.collect()
-            return (
-                require("pyarrow").table({name: [row[name] for row in rows] for name in accepted.columns}).to_reader()
-            )
+            columns = {name: [row[name] for row in rows] for name in accepted.columns}
+            return require("pyarrow").table(columns).to_reader()
 
     def group_files(self) -> dict[Key, int]:
         with _explained():
@@ -121,7 +121,7 @@ class SparkLedger(Tallied):
 
     def _typed(self, frame: Any, name: str) -> sources.Relation:
         places = self._choose(name, [column for column in frame.columns if column != sources.FILE], has_lines=False)
-        return sources.typed_relation(self._view(frame), name, places, dict(frame.dtypes), SPARK)
+        return sources.typed_relation(self._view(frame), name, places, dict(frame.dtypes), self._dialect)
 
     def _json(self, lines: Any) -> sources.Relation:
         filled = lines.where("trim(value) <> ''")

@@ -122,9 +122,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     writing.require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
     objects = (*JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES))
     writing.require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=writing.has_no_name(output))
-    _check_kept(keep, survey)
-    source = _Source(seed, secret, secret_column, keep, ledger)
-    account, groups, beyond = Account(source=name_of(str(values))), _Groups(keep), Counter[str]()
+    groups, source = _Groups(keep, survey), _Source(seed, secret, secret_column, keep, ledger)
+    account, beyond = Account(source=name_of(str(values))), Counter[str]()
     order: Order = "kept" if keep_order else "shuffled"
     noise = Noise.SEEDED if survey.simulated else source.noise  # simulated people need no secure noise
     if noise is Noise.SEEDED:
@@ -269,22 +268,6 @@ class _Source:
         return survey.privatize(values, rng=self._secret or secrets or self.generator, taken=True)
 
 
-def _check_kept(keep: Sequence[str], survey: Survey) -> None:
-    """Refuse kept columns that cannot stand beside reports, before any work."""
-    for place, name in enumerate(keep):
-        if name in keep[:place]:
-            raise InvalidParameterError(f"Column {name!r} is to be kept twice. Name it once.")
-        if name == COUNT_COLUMN:
-            raise InvalidParameterError(
-                f"A column {COUNT_COLUMN!r} cannot be kept: it says how many people a row stands for, and each of them "
-                f"gets a report of their own. Leave it out, or rename it."
-            )
-        if name in writing.report_columns(survey):
-            raise InvalidParameterError(
-                f"A column {name!r} cannot be kept: the reports themselves stand under this name. Rename it."
-            )
-
-
 def _refuse_crowds(account: Account, rows: Rows, *, is_kept: bool) -> None:
     """Refuse counts of too many people, and counts with a kept order."""
     if account.people > MOST_PEOPLE:
@@ -312,7 +295,20 @@ class _Groups:
     everybody has the same value, there is nothing to predict.
     """
 
-    def __init__(self, keep: Sequence[str]) -> None:
+    def __init__(self, keep: Sequence[str], survey: Survey) -> None:
+        # Refuse kept columns that cannot stand beside reports, before any work.
+        for place, name in enumerate(keep):
+            if name in keep[:place]:
+                raise InvalidParameterError(f"Column {name!r} is to be kept twice. Name it once.")
+            if name == COUNT_COLUMN:
+                raise InvalidParameterError(
+                    f"A column {COUNT_COLUMN!r} cannot be kept: it says how many people a row stands for, and each of "
+                    f"them gets a report of their own. Leave it out, or rename it."
+                )
+            if name in writing.report_columns(survey):
+                raise InvalidParameterError(
+                    f"A column {name!r} cannot be kept: the reports themselves stand under this name. Rename it."
+                )
         self._keep = keep
         self._sizes: Counter[tuple[Any, ...]] | None = Counter()
         places = [(place,) for place in range(len(keep))] + ([tuple(range(len(keep)))] if len(keep) > 1 else [])
@@ -500,8 +496,17 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
         self._bytes += self._coming * sizes / max(count, 1)
         self._held += self._coming
         self._waiting, self._coming = [], 0.0
-        if self._held > LIMITS.memory:
-            self._set_down()
+        if self._held <= LIMITS.memory:
+            return
+        with self._opened() as file:
+            for bucket, parts in enumerate(self._buckets):
+                if parts:
+                    self._places[bucket].append(file.seek(0, os.SEEK_END))
+                    # A pickled Arrow slice may include the whole array; a copy made by take does not.
+                    alone = [_reorder(part, np.arange(len(part[0]))) for part in parts]
+                    pickle.dump(alone, file, pickle.HIGHEST_PROTOCOL)
+            file.flush()
+        self._buckets, self._held = [[] for _ in range(BUCKETS)], 0.0
 
     def _shuffled(self) -> Iterator[Columns]:
         for bucket in np.flatnonzero(self._rows).tolist():
@@ -522,17 +527,6 @@ class Shuffler(contextlib.AbstractContextManager["Shuffler"]):
             yield from parts
         yield from self._buckets[bucket]
         self._buckets[bucket] = []
-
-    def _set_down(self) -> None:
-        with self._opened() as file:
-            for bucket, parts in enumerate(self._buckets):
-                if parts:
-                    self._places[bucket].append(file.seek(0, os.SEEK_END))
-                    # A pickled Arrow slice may include the whole array; a copy made by take does not.
-                    alone = [_reorder(part, np.arange(len(part[0]))) for part in parts]
-                    pickle.dump(alone, file, pickle.HIGHEST_PROTOCOL)
-            file.flush()
-        self._buckets, self._held = [[] for _ in range(BUCKETS)], 0.0
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[BinaryIO]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,10 @@ from confide.evidence.counts import Counts, tally
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Indices, LatticeGeometry, Values
 from confide.values.base import as_column
-from confide.values.checks import COUNT_LIMIT, Numeral, looks_like_a_number, parse_real
+from confide.values.checks import COUNT_LIMIT, NUMBER_LIKE, Numeral, parse_real
 
 Entry = tuple[str, ...]
 """The texts of one row: the parts of its value and, in a counted file, its count."""
-
-_NO_ROWS: Indices = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +152,11 @@ def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -
         places = request.choose(sheets.name_of(path), sheet.header)
         chunks = sheet.chunks(places.entry, places.kept)
         for some in [chunks] if is_whole else ([chunk] for chunk in chunks):
-            known, codes, lines, strays, read = _Numbering(), [_NO_ROWS], [_NO_ROWS], dict[int, str](), 0
+            # Each new text gets the next number.
+            known: defaultdict[Any, int] = defaultdict(count().__next__)
+            strays, read = dict[int, str](), 0
+            # A batch may have no chunks at all, and then it has no rows.
+            codes, lines = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
             kept: list[tuple[Sequence[str], ...]] = []
             for chunk in some:
                 codes.append(np.fromiter(map(known.__getitem__, chunk.keys), np.int64, len(chunk.keys)))
@@ -203,14 +206,6 @@ class Scan:
     kept: tuple[Any, ...] = ()
 
 
-class _Numbering(dict[Any, int]):
-    """Gives each new key the next number."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
-
-
 def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, source: str) -> Rows:
     alphabet, is_counted = request.alphabet, bool(places.counts)
     fields = [entry[: len(places.parts)] for entry in scan.entries]
@@ -239,7 +234,7 @@ def _judge(scan: Scan, request: sheets.Request, places: sheets.ColumnPlaces, sou
         is_counted=is_counted,
         remarks=dict(remarks),
     )
-    accepted = np.flatnonzero(usable) if scan.kept else _NO_ROWS
+    accepted = np.flatnonzero(usable)
     kept = tuple(column.take(accepted) for column in scan.kept)
     return Rows(account, alphabet, distinct, (np.cumsum(is_good) - 1)[chosen], weights, rejected, places.unused, kept)
 
@@ -284,7 +279,7 @@ def find_fault(request: sheets.Request, fields: Entry) -> Reason:
         return Reason(fault)
     if request.parse(fields) is not None:
         return Reason.OUTSIDE
-    is_meant_whole = alphabet.geometry.is_whole and all(map(looks_like_a_number, fields))
+    is_meant_whole = alphabet.geometry.is_whole and all(re.fullmatch(NUMBER_LIKE, text) for text in fields)
     return Reason.NOT_WHOLE if is_meant_whole else Reason.NOT_A_NUMBER
 
 

@@ -27,17 +27,10 @@ import numpy as np
 
 from confide.errors import DataFileError, InvalidParameterError, MissingExtraError
 from confide.evidence.counts import NO_WEIGHTS
-from confide.values import (
-    Alphabet,
-    Indices,
-    LatticeGeometry,
-    LineGeometry,
-    PlaneGeometry,
-    RingGeometry,
-    UnorderedGeometry,
-)
+from confide.values import Alphabet, Indices
 from confide.values.base import find_columns
 from confide.values.checks import LARGEST_INTEGER
+from confide.values.geometry import LatticeGeometry, LineGeometry, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.values.metrics import Value
 from confide.values.wording import counted, listed
 

@@ -21,26 +21,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, BinaryIO, ClassVar, Literal, get_args
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.data.files.sheets import (
-    JSON_LINES,
-    LIMITS,
-    PARQUET,
-    REPORT_COLUMN,
-    STANDARD_STREAM,
-    Reject,
-    explained,
-    fields_of,
-    name_columns,
-    parquet_explained,
-    require,
-    resolved,
-)
+from confide.data.files import sheets
+from confide.data.files.sheets import JSON_LINES, LIMITS, PARQUET, STANDARD_STREAM, Reject, require, resolved
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, SimulatedReportsWarning
 from confide.evidence.counts import Noise, Origin, noise_of
 from confide.mechanisms import Mechanism
@@ -59,10 +47,6 @@ KEY = "urn:confide:reports"
 
 PARQUET_KEY = b"confide.reports"
 """Name of our facts among the key-value metadata of a Parquet file."""
-
-VERSION = 1
-"""Version of the format. A file of a later one is refused, for what it says may mean something else."""
-
 
 Order = Literal["shuffled", "kept"]
 
@@ -88,6 +72,9 @@ class Metadata:
     size, sha256
         Size in bytes and SHA-256; for Parquet, of the bytes before the footer, which contains these facts.
     """
+
+    # Version of the format. A file of a later one is refused, for what it says may mean something else.
+    _version: ClassVar[int] = 1
 
     survey: str
     fingerprint: str
@@ -115,7 +102,7 @@ class Metadata:
         try:
             # The W3C's names of datatypes.
             known = {"whole": "integer", "real": "double", "text": "string"}
-            kinds = [known[field.kind] for field in fields_of(survey.mechanism.report_alphabet)]
+            kinds = [known[field.kind] for field in sheets.fields_of(survey.mechanism.report_alphabet)]
         except InvalidParameterError:  # a user's own alphabet, which SQL cannot express
             kinds = ["string"] * len(columns)
         named = tuple(zip(columns, kinds, strict=True))
@@ -152,7 +139,7 @@ class Metadata:
 
     def check(self, path: str, name: str) -> None:
         """Refuse a file that changed after these facts were written."""
-        with explained(name):
+        with sheets.explained(name):
             # The size first: it reveals most accidents without reading the file.
             size = Path(path).stat().st_size
             if path.lower().endswith(PARQUET):  # whose content ends where its footer begins
@@ -177,27 +164,16 @@ class Metadata:
 
     def to_json(self) -> str:
         """Return the facts as one JSON object with its digest."""
-        record = {
-            "version": VERSION,
-            "survey": self.survey,
-            "fingerprint": self.fingerprint,
-            "mechanism": self.mechanism,
-            "columns": dict(self.columns),
-            "noise": str(self.noise),
-            "order": self.order,
-            "kept": list(self.kept),
-            "reports": self.reports,
-            "size": self.size,
-            "sha256": self.sha256,
-        }
+        written = {"columns": dict(self.columns), "noise": str(self.noise), "kept": list(self.kept)}
+        record = {"version": self._version} | vars(self) | written
         return json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False)
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Metadata:
         """Read the object that :meth:`to_json` wrote, and check all of it."""
         facts = dict(record)
-        if facts.get("version") != VERSION:
-            raise ValueError(f"it is of version {facts.get('version')!r}, and this confide knows {VERSION}")
+        if facts.get("version") != cls._version:
+            raise ValueError(f"it is of version {facts.get('version')!r}, and this confide knows {cls._version}")
         if facts.pop("digest", None) != record_digest(facts):
             raise ValueError("its digest is another one")
         del facts["version"]
@@ -280,13 +256,13 @@ def read_metadata(path: str | Path) -> Metadata | None:
     if name.lower().endswith(PARQUET):
         if Path(name).is_file() and not Path(name).stat().st_size:
             return None  # reading it will raise that it is empty
-        with parquet_explained(name):
+        with sheets.parquet_explained(name):
             stored = require("pyarrow.parquet").read_metadata(name).metadata or {}
         return _parse(stored[PARQUET_KEY], name) if PARQUET_KEY in stored else None
     place = companion_of(name)
     if not place.exists():
         return None
-    with explained(str(place)):
+    with sheets.explained(str(place)):
         return _parse(place.read_bytes(), str(place), KEY)
 
 
@@ -361,7 +337,8 @@ class Traces:
         bare = [name for name, known in self.files if known is None]
         others = [(name, one) for name, one in self.files if one is not None and one.names != tuple(columns)]
         notes = [
-            f"{name} says how {name_columns(one.names)} came about, not {name_columns(columns)}" for name, one in others
+            f"{name} says how {sheets.name_columns(one.names)} came about, not {sheets.name_columns(columns)}"
+            for name, one in others
         ]
         if len(self.files) == 1 and bare:
             unknown = "which survey it was made under, and with which noise, is not known"
@@ -406,7 +383,7 @@ def require_ending(path: str | Path, endings: Sequence[str], *, may_lack_one: bo
 
 def report_columns(survey: Survey) -> tuple[str, ...]:
     """Return the columns of a file of reports."""
-    return column_names(survey.mechanism.report_alphabet, REPORT_COLUMN)
+    return column_names(survey.mechanism.report_alphabet, sheets.REPORT_COLUMN)
 
 
 def write_values(

@@ -330,8 +330,3 @@ def percent(level: float) -> str:
 def error_of(answer: Interval) -> float:
     """Return the largest distance between the estimate and an end."""
     return max(answer.high - answer.estimate, answer.estimate - answer.low)
-
-
-def in_words(answer: Interval) -> str:
-    """Return a question with its answer and interval."""
-    return f"{answer.question}, {answer.estimate:.2%} (between {answer.low:.2%} and {answer.high:.2%})"

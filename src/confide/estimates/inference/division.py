@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from confide.channels.base import FloatArray
-from confide.estimates.inference.answers import Interval, error_of, in_words, percent
+from confide.estimates.inference.answers import Interval, error_of, percent
 from confide.estimates.inference.inference import Basis, Inference, Likelihood, Question, ask, check_basis, check_level
 from confide.evidence.evidence import Evidence
 from confide.values import Alphabet, Grid, Indices, LineGeometry, PlaneGeometry, RingGeometry
@@ -184,10 +184,6 @@ PROPORTION = 0.5
 MOST_CELLS = 500
 """Most pieces of a plane; larger planes use blocks of cells. 480 cells have 63,000 boxes."""
 
-ONE_MORE = 1e-5
-"""Share of all values by which one more window must narrow the average window; keeps empty values together."""
-
-
 ENOUGH = 1_500_000
 """Values times outputs up to which reports are not binned: 300 maxima of 280 values and 2,000 reports take 3 s."""
 
@@ -292,7 +288,10 @@ class Windows:
         return f"These reports resolve {self.in_short}. Each share is known to {within}."
 
     def __str__(self) -> str:
-        return f"{self.headline} {'; '.join(in_words(one) for one in self.answers)}."
+        each = [
+            f"{one.question}, {one.estimate:.2%} (between {one.low:.2%} and {one.high:.2%})" for one in self.answers
+        ]
+        return f"{self.headline} {'; '.join(each)}."
 
 
 def _excess(answer: Interval, even: float, error: float) -> float:
@@ -420,14 +419,16 @@ class _Growth:
             forecasts[shape] = np.concatenate(parts).reshape(room)
             prices_of[shape] = boxes.sums(shape, shares), boxes.sums(shape, sizes) / size
         found: dict[Box, _Patch] = {}
+        # By this share of all values one more window must narrow the average window; it keeps empty values together.
+        one_more = 1e-5
         for number in range(4):  # cut again with stricter forecasts if intervals are too wide
             prices = {}
             for shape, (held, even) in prices_of.items():
                 # What each box adds to the average window size over people; `inf` if its share is not resolved.
                 is_told = self.scale * 1.1**number * forecasts[shape] <= self.error * np.maximum(held, even)
-                prices[shape] = np.where(even == 0, 0.0, np.where(is_told, held * even + ONE_MORE, np.inf))
+                prices[shape] = np.where(even == 0, 0.0, np.where(is_told, held * even + one_more, np.inf))
             for (height, breadth, top, left), one in found.items():  # these have intervals
-                price = one.share * one.places.size / size + ONE_MORE
+                price = one.share * one.places.size / size + one_more
                 prices[height, breadth][top, left] = price if self._excess(one) <= 1 else np.inf
             chosen = boxes.cut(prices)
             for box in chosen:

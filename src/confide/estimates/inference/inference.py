@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from confide.channels import Mixture
 from confide.channels.base import Channel, FloatArray
+from confide.check.cells import draw_again
 from confide.errors import InvalidParameterError
 from confide.estimates.inference.answers import Band, Interval, Prospect, percent
 from confide.estimates.inference.region import Region, lowest
@@ -49,15 +50,20 @@ SHARES = (0.0, 1.0)
 ENOUGH_VALUES = 800_000
 """Most values in all replicates together: 8 replicates of 100,000 values take two seconds each."""
 
-FEWEST = 40
-"""Fewest replicates: with fewer, the 95 % quantile of errors is little more than the largest error."""
-
 
 class Basis(ABC):
     """How an interval is computed: a frozen value with its settings."""
 
     looks_around: ClassVar[bool] = False
     """Whether, on an unbounded alphabet, it also considers values around the likely ones."""
+
+    replicates: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        # With fewer than 40 replicates, the 95 % quantile of errors is little more than the largest error.
+        check_count("replicates", self.replicates, 40)
+        check_count("seed", self.seed, 0)
 
     @abstractmethod
     def ends(
@@ -138,10 +144,6 @@ class Likelihood(Basis):
 
     replicates: int = 100
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_count("replicates", self.replicates, FEWEST)
-        check_count("seed", self.seed, 0)
 
     def ends(
         self, inferences: Inferences, weights: Weights, level: float, limits: Ends = None, known: Ends = None
@@ -288,10 +290,6 @@ class Bootstrap(Basis):
     replicates: int = 500
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        check_count("replicates", self.replicates, FEWEST)
-        check_count("seed", self.seed, 0)
-
     def ends(
         self,
         inferences: Inferences,
@@ -423,12 +421,10 @@ def draw_family(
 
     Each replicate has as many reports as there were. `pilot` is the solution from the reports themselves.
     """
-    generator, drawn = np.random.default_rng(seed), []
-    for part in parts:
-        # If the channel has only the observed outputs, resample these.
-        shares = np.maximum(part.channel.push(source) if is_complete(part) else part.frequencies, 0.0)
-        drawn.append(generator.multinomial(max(1, round(part.total)), shares / shares.sum(), size=count))
-    counts = np.concatenate(drawn, axis=1).astype(np.float64)
+    # If the channel has only the observed outputs, resample these.
+    shares = [part.channel.push(source) if is_complete(part) else part.frequencies for part in parts]
+    weights = [(part.total, np.maximum(one, 0.0)) for part, one in zip(parts, shares, strict=True)]
+    counts = draw_again(weights, count, np.random.default_rng(seed))
     solved = method.solve_many(Evidence.pool(list(parts)), counts, pilot=pilot)
     return Family(source, np.array([one.distribution for one in solved]))
 
@@ -443,11 +439,8 @@ def is_complete(evidence: Evidence) -> bool:
     return bool(np.abs(sums - 1).max() <= 1e-9)
 
 
-LONGEST_LINE = 100_000
-"""Most values on a line, surroundings included."""
-
-LARGEST_PLANE = 20_000
-"""Most cells of a plane, surroundings included."""
+LONGEST_LINE, LARGEST_PLANE = 100_000, 20_000
+"""Most values on a line, and cells of a plane, surroundings included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -525,12 +518,9 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
 
 
 def _around_box(likely: Grid, wanted: int, reports: int) -> Surroundings:
-    largest = min(LARGEST_PLANE, MOST_STORED // reports)
-
-    def cells(steps: int) -> int:
-        return (likely.rows + 2 * steps) * (likely.columns + 2 * steps)
-
-    steps = max(0, bisect_right(range(wanted + 1), largest, key=cells) - 1)
+    largest, (rows, columns) = min(LARGEST_PLANE, MOST_STORED // reports), likely.shape
+    too_many = bisect_right(range(wanted + 1), largest, key=lambda steps: (rows + 2 * steps) * (columns + 2 * steps))
+    steps = max(0, too_many - 1)
     shape = likely.rows + 2 * steps, likely.columns + 2 * steps
     box = likely if steps == 0 else likely.window(likely.first_row - steps, likely.first_column - steps, *shape)
     # Cells far out on all eight sides: for every row and column of the box, and beyond its corners.
@@ -556,9 +546,6 @@ def _around_each(likely: Alphabet, wanted: int) -> Surroundings:
     far = tuple(whole.between(end, end) for end in (-LARGEST_INTEGER, LARGEST_INTEGER))
     return Surroundings(wide, wide.encode(values), far, steps, wanted)
 
-
-FEW_VALUES = 150
-"""Most values with likelihood intervals by default: each takes two searches of a few maxima."""
 
 DIFFERENT = 1e-6
 """Maximum-likelihood estimates differ if their answers differ by more than this share of the query's range."""
@@ -730,9 +717,11 @@ class Inference:
         form. It is also the likelihood if the level needs too many replicates. Otherwise it is the bootstrap.
         """
         check_level("level", level)
-        is_few = (self.method.reaches_maximum or self.mixture is not None) and self.alphabet.size <= FEW_VALUES
+        # Each likelihood interval takes two searches of a few maxima.
+        is_small = self.alphabet.size <= 150
+        is_few = (self.method.reaches_maximum or self.mixture is not None) and is_small
         # With 150 replicates the ends of a band have a sampling error of 8 %.
-        usual = Bootstrap().replicates if self.alphabet.size <= FEW_VALUES else 150
+        usual = Bootstrap().replicates if is_small else 150
         replicates = max(usual, replicates_for(level))
         if is_few or self.evidence.channel.keep_and_other is not None or replicates > 2000:
             return Likelihood()
@@ -882,7 +871,12 @@ class Inference:
         else:
             weights = weigh(query, around.alphabet, name)
             if _is_choice(weights):
-                return weights, _limits(query, weights, around, name)
+                try:
+                    every = np.concatenate([weights, *(weigh(query, part, name) for part in around.far)])
+                except InvalidParameterError:  # a query function that rejects far values
+                    return weights, SHARES
+                # If all these weights are equal, the query selects values in between, or all but those.
+                return weights, (float(every.min()), float(every.max())) if np.ptp(every) > 0 else SHARES
         return weights, (float(weights.min()), float(weights.max()))
 
     @cached_property
@@ -1031,7 +1025,15 @@ def _answer(
     (now, low, high), words = ends, basis.explain(inference.seen_by(basis), level)
     if open_ends is not None and weights is not None:
         low, high = min(low, open_ends[0]), max(high, open_ends[1])
-        words = f"{words}; {_explain_open(inference.channel, weights, open_ends)}"
+        words += f"; {MANY}, with answers from {open_ends[0]:.4g} to {open_ends[1]:.4g}"
+        # Whether more reports would settle it.
+        known = None if inference.channel is None else channel_query(inference.channel, weights)
+        if known is not None and known.is_no:
+            words += ", and no number of reports would settle it: the mechanism does not identify the answer"
+        elif known is not None and known.is_yes:
+            words += "; more reports may settle it, for the mechanism identifies the answer"
+        elif known is not None:
+            words += f"; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"
     return Interval("", now, min(low, now), max(high, now), level, words, open_ends, is_share=False)
 
 
@@ -1098,16 +1100,6 @@ def check_basis(basis: object, usual: Basis) -> Basis:
     return basis
 
 
-def _limits(query: Query, weights: FloatArray, around: Surroundings, name: str | None) -> tuple[float, float]:
-    """Return the range of a query's weights, far values included."""
-    try:
-        every = np.concatenate([weights, *(weigh(query, part, name) for part in around.far)])
-    except InvalidParameterError:  # a query function that rejects far values
-        return SHARES
-    # If all these weights are equal, the query selects values in between, or all but those.
-    return (float(every.min()), float(every.max())) if np.ptp(every) > 0 else SHARES
-
-
 def _is_choice(weights: FloatArray) -> bool:
     """Whether all weights are 0 or 1."""
     return bool(np.isin(weights, SHARES).all())
@@ -1153,19 +1145,6 @@ def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, Fl
     low[best.free[moving]] = 0.0
     high[best.free[moving]] = np.minimum(1.0, most[moving])
     return low, high
-
-
-def _explain_open(channel: Channel | None, weights: FloatArray, ends: tuple[float, float]) -> str:
-    """Return the range of open answers, and whether reports settle it."""
-    words = f"{MANY}, with answers from {ends[0]:.4g} to {ends[1]:.4g}"
-    if channel is None:
-        return words
-    known = channel_query(channel, weights)
-    if known.is_no:
-        return f"{words}, and no number of reports would settle it: the mechanism does not identify the answer"
-    if known.is_yes:
-        return f"{words}; more reports may settle it, for the mechanism identifies the answer"
-    return f"{words}; whether more reports would settle it is not known ({known.reason.removesuffix('.')})"
 
 
 def look_ahead(

@@ -39,12 +39,6 @@ from confide.solve.methods import MLE
 TOLERANCE = 1e-5
 """Certificate of each maximum on the path, in nats; the bound accounts for it."""
 
-CLOSE = 1e-2
-"""Relative tolerance on the square root of the drop, at which a search stops."""
-
-STEEPEST = 1e4
-"""Largest tilt: beyond it only values that explain nothing move. The bound is exact to its inverse there."""
-
 NOTHING = 1e-12
 """An answer this close to the least weight counts as the least."""
 
@@ -150,12 +144,16 @@ class Region:
         if self.few_values is None:
             return math.inf
         found, channel = self.few_values.lowest(weights, errors, people), self.evidence.channel
-        if channel.line is None or channel.shape[0] != channel.shape[1] or np.unique(weights).size <= 2:
+        has_inverse = channel.line is not None and channel.shape[0] == channel.shape[1]
+        if not (has_inverse or channel.shape[1] == 2) or np.unique(weights).size <= 2:
             return found
         # The expected score of a report is the weight of its value. The ridge avoids an error for a singular matrix,
-        # which the check below finds.
+        # which the check below finds, as it finds a query that two reports do not answer.
         matrix = channel.dense()
-        scores = np.linalg.solve(matrix + RIDGE * np.eye(weights.size), weights)
+        if has_inverse:
+            scores = np.linalg.solve(matrix + RIDGE * np.eye(weights.size), weights)
+        else:
+            scores = np.linalg.lstsq(matrix, weights, rcond=None)[0]
         # Rows that do not sum to one were rescaled and are not probabilities.
         if not (np.allclose(matrix.sum(axis=1), 1.0) and np.allclose(matrix @ scores, weights)):
             return found
@@ -206,7 +204,8 @@ def lowest(
     for place in going.tolist():
         now[place] = shares[place] @ regions[place].best
         totals[place] = regions[place].evidence.total
-    wanted = math.sqrt(2 * drop)
+    # Beyond the steepest tilt only values that explain nothing move, and the bound is exact to its inverse.
+    wanted, steepest = math.sqrt(2 * drop), 1e4
     going = going[now[going] > NOTHING]
     for place in going.tolist():
         tilts[place] = _first_tilt(now[place], totals[place], drop, reached[place])
@@ -220,17 +219,17 @@ def lowest(
         roots, answers = np.sqrt(2 * points.falls), points.answers
         proven[going] = np.maximum(proven[going], points.bounds(drop, totals[going]))
         is_below = roots < wanted
-        # The bound of a point is off by half the square of CLOSE: by one part in twenty thousand.
-        is_done = (np.abs(roots - wanted) <= CLOSE * wanted) | (is_below & (answers <= NOTHING))
+        # The bound of a point is off by half the square of this: by one part in twenty thousand.
+        is_done = (np.abs(roots - wanted) <= 1e-2 * wanted) | (is_below & (answers <= NOTHING))
         is_done |= proven[going] >= np.minimum(needed[going], reached[going])
         is_done |= is_below & (answers < needed[going]) & (needed[going] < math.inf)
         for side, some in ((below, is_below), (above, ~is_below)):
             side[going[some]] = np.stack([tilts[going[some]], roots[some]], axis=1)
         low, high = below[going, 0], above[going, 0]
-        going = going[~(is_done | (low >= STEEPEST) | (high - low <= 1e-9 * low))]
+        going = going[~(is_done | (low >= steepest) | (high - low <= 1e-9 * low))]
         for place in going.tolist():
             is_halved = number % 3 == 0  # bisection guarantees progress
-            tilts[place] = min(_next_tilt(below[place], above[place], wanted, is_halved=is_halved), STEEPEST)
+            tilts[place] = min(_next_tilt(below[place], above[place], wanted, is_halved=is_halved), steepest)
     found: FloatArray = bases + spans * proven
     return found
 
@@ -444,9 +443,6 @@ They match a coverage of 70, 95 and 99.9 %; other levels lie between.
 """
 
 RIDGE, FAINT = 1e-12, 1e-300
-
-NEVER = 1e-150
-"""Report probabilities up to this count as 0: their square, a curvature, underflows in float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -677,7 +673,7 @@ class _SupportSearch:
         rows = self._matrix[values]
         # Every report needs a value that can send it. A value that can send none of them has no curvature, and other
         # sets do without it.
-        likely = rows > NEVER
+        likely = rows > 1e-150  # below, the square of a probability, a curvature, underflows in float64
         can = np.flatnonzero(np.all(np.any(likely, axis=1), axis=1) & np.all(np.any(likely, axis=2), axis=1))
         values, shares, rows, frequencies = values[can], shares[can], rows[can], counts / total
         diagonal = np.arange(values.shape[1])

@@ -44,7 +44,7 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Indices
 from confide.evidence.evidence import Evidence
-from confide.solve.em import MatrixPerRow, RowStack, normalised, take_steps, uniform
+from confide.solve.em import FAINT, MatrixPerRow, RowStack, normalised, take_steps, uniform
 
 DOUBT = 4.0
 """Factor on the prior variance of a guess: with 1, intervals are as wide and cover less often."""
@@ -54,8 +54,6 @@ TAILS = 4_000_000
 
 MOST_TAILS = 128
 """Most tails for which the movement of guesses is measured, and most blocks of values."""
-
-FAINT = 1e-300
 
 
 def is_unbiased(evidence: Evidence) -> bool:

@@ -214,10 +214,6 @@ class EMMethod(Method):
         return solutions
 
 
-PATIENCE = 1.5
-"""The search goes on until the best step lies this factor back, and a hundred steps besides."""
-
-
 @dataclass(frozen=True, eq=False)
 class IBU(EMMethod):
     """Climb the likelihood by expectation-maximisation, and stop by one of three rules.
@@ -405,9 +401,11 @@ class _Race:
     def set_aside(self) -> Indices:
         """End rows that are past their best; return those left."""
         number, steps = self.steps[-1], np.array(self.steps)
-        is_over = number > PATIENCE * steps[self.best[self.places]] + 100
+        # The search goes on until the best step lies this factor back, and a hundred steps besides.
+        patience = 1.5
+        is_over = number > patience * steps[self.best[self.places]] + 100
         if number > 500:
-            earlier = self.scores[bisect_left(self.steps, number / PATIENCE)][self.places]
+            earlier = self.scores[bisect_left(self.steps, number / patience)][self.places]
             changed = np.abs(self.scores[-1][self.places] - earlier).mean(axis=1)
             # Scores that changed by a hundredth of a nat over the last third of the steps are flat: under weak noise,
             # as of RAPPOR at 5, they creep up for 100,000 steps.
@@ -419,19 +417,15 @@ class _Race:
         return rows
 
     def earliest(self) -> list[int]:
-        """Return the step of each row."""
-        scores = np.array(self.scores)
-        numbers = np.count_nonzero(~np.isnan(scores[:, :, 0]), axis=0)
-        return [max(1, self.steps[_earliest(scores[:number, row])]) for row, number in enumerate(numbers)]
-
-
-def _earliest(scores: FloatArray) -> int:
-    """Compare each step with the best one, fold by fold."""
-    best = int(np.argmax(scores.mean(axis=1)))
-    behind = scores[best] - scores
-    error = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    # Half a standard error below the best score an earlier step is preferred.
-    return int(np.argmax(behind.mean(axis=1) <= 0.5 * error))
+        """Return the step of each row: compare each with the best one, fold by fold."""
+        every, found = np.array(self.scores), []
+        for row, number in enumerate(np.count_nonzero(~np.isnan(every[:, :, 0]), axis=0)):
+            scores = every[:number, row]
+            behind = scores[int(np.argmax(scores.mean(axis=1)))] - scores
+            error = behind.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+            # Half a standard error below the best score an earlier step is preferred.
+            found.append(max(1, self.steps[int(np.argmax(behind.mean(axis=1) <= 0.5 * error))]))
+        return found
 
 
 @dataclass(frozen=True)

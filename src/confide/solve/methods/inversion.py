@@ -26,11 +26,11 @@ import numpy as np
 from confide.channels import Dense
 from confide.channels.base import FloatArray
 from confide.evidence.evidence import Evidence
-from confide.solve.em import Monitor, RowStack, Status, normalised, take_steps, uniform
+from confide.solve.em import FAINT, Monitor, RowStack, Status, normalised, take_steps, uniform
 from confide.solve.methods.base import Method, Solution
-from confide.values.checks import check_choice
+from confide.values.checks import check_choice, settle
 
-Repair = Literal["none", "normalize", "project"]
+Repair = Literal["none", "normalize", "project", "norm-sub"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ class _Repaired(Method):
     repair: Repair = "normalize"
 
     def __post_init__(self) -> None:
-        check_choice("repair", self.repair, tuple(REPAIRS))
+        check_choice("repair", self.repair, (*REPAIRS, "norm-sub"))
+        if self.repair == "norm-sub":  # Wang et al., NDSS 2020: the same under the field's name
+            settle(self, repair="project")
 
     @property
     def name(self) -> str:
@@ -74,11 +76,15 @@ class _Repaired(Method):
 class Inversion(_Repaired):
     """Solve w M = q, then repair w into a distribution.
 
+    Reports that support sets of values, such as RAPPOR's, subsets, or buckets of a hash, have a closed form: the share
+    of reports that support a value grows linearly with the value's own (Wang et al., USENIX Security 2017).
+
     Parameters
     ----------
     repair
         ``"normalize"`` clips negative entries and rescales (INV-N), ``"project"`` takes the nearest distribution in
-        Euclidean distance (INV-P), ``"none"`` returns w itself, which may be negative.
+        Euclidean distance (INV-P; ``"norm-sub"``, the field's name, is the same), ``"none"`` returns w itself, which
+        may be negative.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -105,7 +111,7 @@ class BitInversion(_Repaired):
     ----------
     repair
         ``"normalize"`` clips and rescales the whole vector (RAP-N), ``"project"`` takes the nearest distribution
-        (RAP-P), ``"none"`` returns the vector as it is.
+        (RAP-P; ``"norm-sub"`` is the same), ``"none"`` returns the vector as it is.
 
     >>> import confide as cf
     >>> mechanism = cf.Rappor(cf.Categories(["a", "b"]), epsilon=4.0)
@@ -161,13 +167,8 @@ STEPS = 5
 FINE, REACH = 0.5, np.arange(-6, 8)
 """Standard errors from one atom of G to the next, and which atoms around each share there are."""
 
-MOVE = 0.7
-"""Standard errors that shares are moved by to measure the slope: by less, a share would seem to stay at its atom."""
-
 MOVES, MOVED_SHARES = 8, 800
 """Pairs of random moves at most, and how many shares they move together: the more there are, the fewer it takes."""
-
-FAINT = 1e-300
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,9 @@ class Shares:
             move = np.sqrt(variances) * generator.choice([-1.0, 1.0], variances.size)
             move -= float(move.sum()) * variances / float(variances.sum())
             moves += [move, -move]
-        return float(np.mean([move @ self._pool(self.inverted + MOVE * move) / MOVE for move in moves]))
+        # Moved by fewer than so many standard errors, a share would seem to stay at its atom.
+        far = 0.7
+        return float(np.mean([move @ self._pool(self.inverted + far * move) / far for move in moves]))
 
     @cached_property
     def _variances(self) -> FloatArray:

@@ -65,10 +65,10 @@ def solve_in_shape(
             f"{method.name} inverts a matrix and knows no shape. Use MLE() or IBU(), or leave the method out."
         )
     mixtures = shape.mixtures(alphabet)
-    best = [ROUGHLY.solve(_over(parts, one)).distribution for one in mixtures] if len(mixtures) > 1 else []
-    heights = [_over(parts, one).log_likelihood(shares) for one, shares in zip(mixtures, best, strict=False)]
+    best = [ROUGHLY.solve(in_mixture(parts, one)).distribution for one in mixtures] if len(mixtures) > 1 else []
+    heights = [in_mixture(parts, one).log_likelihood(shares) for one, shares in zip(mixtures, best, strict=False)]
     mixture = mixtures[int(np.argmax(heights)) if heights else 0]
-    evidence, solver = _over(parts, mixture), within_shape(method, shape, alphabet, parts, mixture)
+    evidence, solver = in_mixture(parts, mixture), within_shape(method, shape, alphabet, parts, mixture)
     found = solver.solve(evidence, monitor)
     among = f" {shape}" if solver is not method else f", among those of the shape {shape}"
     solution = replace(found, explanation=f"{found.explanation}{among}")
@@ -83,7 +83,7 @@ def within_shape(
     return method if is_plain else Projected(method, parts, shape.support(alphabet), mixture)
 
 
-def _over(parts: Sequence[Evidence], mixture: Mixture) -> Evidence:
+def in_mixture(parts: Sequence[Evidence], mixture: Mixture) -> Evidence:
     """Return reports as evidence of the shares of a mixture's components."""
     return Evidence.pool([one.mixed(mixture) for one in parts])
 
@@ -138,7 +138,7 @@ class Projected(Method):
 
     def _over_values(self, counts: FloatArray) -> Evidence:
         """Return reports as evidence of the shares of values."""
-        return replace(_over(self.parts, self.support), counts=counts)
+        return replace(in_mixture(self.parts, self.support), counts=counts)
 
     def _nearest(self, distributions: FloatArray, total: float) -> FloatArray:
         """Return the component shares nearest to each distribution."""

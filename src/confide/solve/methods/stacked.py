@@ -42,17 +42,6 @@ LARGEST_ANSWERED = 3000
 STEPS_TO_REPORTERS = 4
 """EM steps from the population that the prior describes towards those who reported: measured, not derived."""
 
-UNIFORM_BEFOREHAND = {(0, False): 0.5, (1, True): 0.05, (1, False): 0.1, (2, True): 0.005, (2, False): 0.8}
-"""Prior probability of the uniform distribution, by how many axes the values have, and whether the
-mechanism blurs a value into its neighbours; the others share the rest. Measured, not derived.
-
-On a line they are those with the least mean error over uniform, falling, humped and spiky truths where reports hardly
-tell anything (`benchmarks.defaults --only weak`). On a plane the others have two slopes to find, and their evidence
-pays for both. A mechanism that does not blur, such as k-RR, lets a slope on a plane be guessed from single cells, and
-chance has many of them to choose from.
-"""
-
-
 BLOCK = 8_000_000
 """Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
 
@@ -180,7 +169,14 @@ def believe_logs(evidence: Evidence, logs: FloatArray) -> FloatArray:
     Each row holds the log evidence for a fit, from the same reports or, one a column, from several.
     """
     layout, logs = layout_of(evidence), logs.copy()
-    uniform = UNIFORM_BEFOREHAND[0 if layout is None else len(layout.shape), evidence.channel.layout is not None]
+    # The uniform distribution's prior, by how many axes the values have, and whether the mechanism blurs a value into
+    # its neighbours; the others share the rest. Measured, not derived. On a line they are those with the least mean
+    # error over uniform, falling, humped and spiky truths where reports hardly tell anything (`benchmarks.defaults
+    # --only weak`). On a plane the others have two slopes to find, and their evidence pays for both. A mechanism that
+    # does not blur, such as k-RR, lets a slope on a plane be guessed from single cells, and chance has many to choose
+    # from.
+    priors = {(0, False): 0.5, (1, True): 0.05, (1, False): 0.1, (2, True): 0.005, (2, False): 0.8}
+    uniform = priors[0 if layout is None else len(layout.shape), evidence.channel.layout is not None]
     logs[0] += math.log(uniform)
     logs[1:] += math.log((1 - uniform) / max(len(logs) - 1, 1))
     weights: FloatArray = np.exp(logs - logs.max(axis=0))
@@ -349,9 +345,12 @@ class Stacked(Method):
 
     def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
         """Solve rows that share a channel, each with its own folds."""
-        if is_plain_response(evidence[0]):
+        first = evidence[0]
+        alike, is_unordered = first.channel.keep_and_other, layout_of(first) is None
+        # Categories under k-RR have candidates in closed form.
+        if alike is not None and alike[1] > 0 and is_unordered and first.channel.shape[0] <= LARGEST_UNORDERED:
             return [_pool(one) for one in evidence]
-        quick = stored(evidence[0])
+        quick = stored(first)
         parts = [replace(quick, counts=one.counts, log_offset=0.0) for one in evidence]
         folds = [Folds.of(one, self.folds, self.seed) for one in parts]
         tried, remarks = _candidates(parts, folds, progress)
@@ -453,12 +452,6 @@ def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple
     shares, near = np.zeros(len(tried)), scores > -FAR_BEHIND
     shares[near] = MLE(1e-3).solve(Evidence(Dense(matrix[near]), counts)).distribution
     return shares, scores
-
-
-def is_plain_response(evidence: Evidence) -> bool:
-    """Whether these are categories under k-RR, with closed-form candidates."""
-    alike, size = evidence.channel.keep_and_other, evidence.channel.shape[0]
-    return alike is not None and alike[1] > 0 and layout_of(evidence) is None and size <= LARGEST_UNORDERED
 
 
 def _pool(evidence: Evidence) -> Solution:

@@ -1,0 +1,304 @@
+"""Which mechanism? All that suit the values, at the same promise, by their expected error."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from confide.errors import ConfideError, InvalidParameterError
+from confide.mechanisms import (
+    MECHANISMS,
+    Mechanism,
+    Premise,
+    TruncatedGeometric,
+    TruncatedPlanarLaplace,
+    WrappedGeometric,
+)
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
+from confide.plans.guesses import Guess, as_guess
+from confide.plans.simulations import QueryWidth, Simulation, choose_measure, has_matrix, promise, suiting
+from confide.solve.methods import Stacked
+from confide.values import Alphabet, LineGeometry, RingGeometry, UnorderedGeometry
+from confide.values.checks import check_choice, check_count
+from confide.values.queries import Query
+from confide.values.wording import Shown, counted, with_unit
+
+Promise = Literal["local", "metric"]
+
+ALIKE = 1.05
+"""Mechanisms whose errors differ by less than this factor are ranked by the size of a report."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism with what it costs.
+
+    Attributes
+    ----------
+    mechanism
+        The mechanism, with the promise that all candidates share.
+    error
+        Its expected error.
+    bits
+        Size of a report in bits.
+    """
+
+    mechanism: Mechanism
+    error: float
+    bits: int
+
+
+@dataclass(frozen=True)
+class Ranking(Shown):
+    """Mechanisms with the same promise, the best first.
+
+    Attributes
+    ----------
+    candidates
+        The mechanisms; of nearly the same error, the one with the smaller report first.
+    people
+        Number of people who report.
+    measure
+        What the error is.
+    unit
+        Its unit; empty for shares.
+    """
+
+    candidates: tuple[Candidate, ...]
+    people: int
+    measure: str
+    unit: str = ""
+
+    @property
+    def best(self) -> Mechanism:
+        """The mechanism that is proposed."""
+        return self.candidates[0].mechanism
+
+    @cached_property
+    def reason(self) -> str:
+        """Why it is proposed, in a sentence."""
+        first, *others = self.candidates
+        if not others:
+            return f"{first.mechanism.kind} is the only mechanism with {promise(self.best)} for these values."
+        other = min(others, key=lambda one: one.error)
+        ratio = other.error / first.error if first.error else math.inf
+        size = f"a report takes {counted(first.bits, 'bit')}"
+        if ratio > ALIKE:
+            rest = f"{other.mechanism.kind} has {ratio:.2g} times it"
+            return f"{first.mechanism.kind} has the smallest error; {size}. Next is {rest}."
+        more = f", not {other.bits:,}" if other.bits > first.bits else ""
+        return f"{first.mechanism.kind} is as accurate as {other.mechanism.kind}; {size}{more}."
+
+    def __str__(self) -> str:
+        rows = [
+            f"  {one.mechanism.kind:<20}  {self.show(one):>14}  {counted(one.bits, 'bit'):>10}"
+            for one in self.candidates
+        ]
+        heading = f"Promise: {promise(self.best)} · {self.people:,} people · {self.measure} and size of a report"
+        return "\n".join([self.reason, "", heading, *rows])
+
+    def record(self) -> dict[str, Any]:
+        """Return the ranking for JSON."""
+        return {
+            "headline": self.reason,
+            "promise": promise(self.best),
+            "people": self.people,
+            "measure": self.measure,
+            "unit": self.unit,
+            "mechanisms": [
+                {"kind": one.mechanism.kind, "error": one.error, "bits": one.bits} for one in self.candidates
+            ],
+        }
+
+    def show(self, candidate: Candidate) -> str:
+        """Return a candidate's error with its unit."""
+        if self.unit:
+            return with_unit(float(f"{candidate.error:.3g}"), self.unit)
+        return f"\N{PLUS-MINUS SIGN}{100 * candidate.error:.3g} points"
+
+
+def rank(
+    alphabet: Alphabet,
+    epsilon: float,
+    *,
+    people: int,
+    promise: Promise = "local",
+    guess: str | Guess | None = None,
+    query: Query | None = None,
+) -> Ranking:
+    """Rank the mechanisms that suit some values, at the same promise.
+
+    Categories are ranked by how well the share of one of them is known: 1.96 standard errors of its unbiased estimate,
+    for equal shares. Values in order, and questions, are ranked by simulated surveys with the default method.
+
+    Parameters
+    ----------
+    alphabet
+        The values.
+    epsilon
+        The promise: for every two values, or per unit of distance.
+    people
+        Number of people who report.
+    promise
+        ``"local"`` for one epsilon for every two values, ``"metric"`` for an epsilon per unit of distance. They protect
+        differently: choose which one people need, then rank.
+    guess
+        What the truth may look like. Optional. Default: two humps. Categories need none.
+    query
+        A question to rank by. Optional. Default: the whole distribution.
+
+    >>> import confide as cf
+    >>> print(cf.rank(cf.Categories([f"city {number}" for number in range(100)]), 1.0, people=20_000).reason)
+    projective-geometry is as accurate as subset-selection; a report takes 7 bits, not 100.
+    """
+    check_choice("promise", promise, ("local", "metric"))
+    check_count("people", people, 1)
+    kind = LocalDP if promise == "local" else MetricPrivacy
+    found = [
+        one
+        for one in suiting(alphabet, epsilon)
+        if isinstance(one.guarantee, kind) and math.isclose(one.guarantee.epsilon, epsilon, rel_tol=1e-6)
+    ]
+    if isinstance(alphabet.geometry, UnorderedGeometry) and query is None and promise == "local":
+        rated = [(one, share_error(one, people)) for one in found]
+        known = [Candidate(one, error, _bits(one)) for one, error in rated if error is not None]
+        return Ranking(_ordered(known, alphabet, epsilon), people, "each share to within, at 95%")
+    truth = as_guess(guess or "two humps", found[0])
+    measure = choose_measure(alphabet, query)
+    simulation = Simulation(truth, measure, Stacked(), repeats=5, seed=0)
+    simulated = []
+    for one in found:
+        # A mechanism that cannot list its reports is drawn person by person, and has a peer that can.
+        if has_matrix(one) and one.facts.only_mean is None:
+            with contextlib.suppress(ConfideError):
+                simulated.append(Candidate(one, simulation.predict(one, people).mean, _bits(one)))
+    name = measure.name if isinstance(measure, QueryWidth) else f"expected {measure.name}"
+    return Ranking(_ordered(simulated, alphabet, epsilon), people, name, measure.unit)
+
+
+def rank_like(
+    mechanism: Mechanism,
+    *,
+    people: int,
+    epsilon: float | None = None,
+    only: str = "all",
+    guess: str | None = None,
+    query: Query | None = None,
+) -> Ranking:
+    """Rank the mechanisms that may take the place of one, at its promise or at another epsilon.
+
+    `only` names those that are wanted, separated by commas; ``"all"`` ranks all that suit.
+    """
+    guarantee = mechanism.guarantee
+    if not isinstance(guarantee, LocalDP | MetricPrivacy):
+        raise InvalidParameterError(
+            "Mechanisms are ranked for one question, with one epsilon; this promise has several. Plan each attribute "
+            "in a survey of its own."
+        )
+    kind: Promise = "local" if isinstance(guarantee, LocalDP) else "metric"
+    found = rank(
+        mechanism.alphabet, epsilon or guarantee.epsilon, people=people, promise=kind, guess=guess, query=query
+    )
+    wanted = {one.strip() for one in only.split(",")}
+    kinds = {one.mechanism.kind: one for one in found.candidates}
+    if only == "all":
+        return found
+    if unknown := wanted - set(kinds):
+        raise InvalidParameterError(
+            f"{', '.join(sorted(unknown))} cannot be ranked for these values at this promise. Choose from: "
+            f"{', '.join(kinds)}; or all."
+        )
+    return replace(found, candidates=tuple(one for name, one in kinds.items() if name in wanted))
+
+
+def share_error(mechanism: Mechanism, people: int) -> float | None:
+    """Return 1.96 standard errors of an unbiased share, if all values have the same share.
+
+    A report supports a value with probability p if it is the true one, and with q if not. So it does with q + (p - q) /
+    k here, and the share is estimated from how many reports do (Wang et al., USENIX Security 2017). Other mechanisms
+    with at most a thousand values get the Cramer-Rao bound from their matrix; None if that is singular or too large.
+
+    >>> from confide import Categories, RandomizedResponse
+    >>> round(share_error(RandomizedResponse(Categories(["yes", "no"]), 1.0), 10_000), 3)
+    0.021
+    """
+    size, chances = mechanism.alphabet.size, _chances(mechanism)
+    if chances is not None:
+        keep, flip = chances
+        supported = flip + (keep - flip) / size
+        variance = supported * (1 - supported) / (keep - flip) ** 2
+    elif mechanism.has_channel and max(mechanism.channel.shape) <= 2_000:
+        rows = mechanism.channel.dense()
+        information = (rows / rows.mean(axis=0)) @ rows.T * size
+        if np.linalg.cond(information) > 1e12:
+            return None
+        variance = (float(np.trace(np.linalg.inv(information))) * size - 1 / size) / size
+    else:
+        return None
+    return 1.96 * math.sqrt(variance / people)
+
+
+def _chances(mechanism: Mechanism) -> tuple[float, float] | None:
+    """Return P(a report supports the value) for its own value and for another."""
+    facts = mechanism.facts
+    if facts.bits is not None:
+        return float(facts.bits[0]), float(facts.bits[1])
+    if facts.supports is not None:
+        return float(facts.supports.keep), float(facts.supports.flip)
+    if facts.premise is Premise.OWN_VALUE:
+        own = mechanism.weights(0)[:2]
+        total = sum(mechanism.weights(0))
+        return own[0] / total, own[1] / total
+    channel = mechanism.channel if mechanism.has_channel else None
+    keep, flip = getattr(channel, "keep", None), getattr(channel, "flip", None)
+    return None if keep is None or flip is None else (float(keep), float(flip))
+
+
+def _bits(mechanism: Mechanism) -> int:
+    """Return the size of a report in bits."""
+    outputs = mechanism.report_alphabet
+    return outputs.bits.length if outputs.bits is not None else max(1, math.ceil(math.log2(outputs.size)))
+
+
+def _ordered(candidates: list[Candidate], alphabet: Alphabet, epsilon: float) -> tuple[Candidate, ...]:
+    if not candidates:
+        raise InvalidParameterError(
+            f"No mechanism with epsilon {epsilon:g} was found for {alphabet!r}. Metric privacy needs values with a "
+            f"distance, such as numbers, dates or places."
+        )
+    return tuple(_by_error(sorted(candidates, key=lambda one: one.error)))
+
+
+def _by_error(left: list[Candidate]) -> Iterator[Candidate]:
+    """Give the best of what is left, again and again.
+
+    Of those nearly as good, it is the one with the smallest report, then the first in the list of all mechanisms.
+    """
+    simplest = list(MECHANISMS)
+    while left:
+        near = [one for one in left if one.error <= ALIKE * left[0].error]
+        chosen = min(near, key=lambda one: (one.bits, simplest.index(one.mechanism.kind)))
+        left = [one for one in left if one is not chosen]
+        yield chosen
+
+
+def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
+    """Return the default mechanism for an alphabet: metric noise where there is a distance, else the best ranked.
+
+    >>> from confide import Integers
+    >>> usual_mechanism(Integers(0, 9), 0.5)
+    TruncatedGeometric(alphabet=Integers(0, 9), epsilon=0.5)
+    """
+    if isinstance(alphabet.geometry, LineGeometry):
+        return TruncatedGeometric(alphabet, epsilon)
+    if alphabet.grid is not None:
+        return TruncatedPlanarLaplace(alphabet.grid, epsilon)
+    if isinstance(alphabet.geometry, RingGeometry):
+        return WrappedGeometric(alphabet, epsilon)
+    return rank(alphabet, epsilon, people=1).best
