@@ -294,9 +294,10 @@ def epsilon_of(mechanism: cf.Mechanism) -> float:
 def push_in_transforms(channel: cf.Channel) -> float:
     """Return the processor time of a push over that of an FFT of as many outputs, a length of small primes."""
     values, outputs = np.full(channel.shape[0], 1 / channel.shape[0]), np.ones(next_fast_len(channel.shape[1]))
-    times: list[list[float]] = [[], []]
+    runs: tuple[Callable[[], object], ...] = (partial(channel.push, values), partial(np.fft.fft, outputs))
+    times: tuple[list[float], ...] = ([], [])
     for _ in range(20):
-        for run, heard in zip((partial(channel.push, values), partial(np.fft.fft, outputs)), times, strict=True):
+        for run, heard in zip(runs, times, strict=True):
             start = time.process_time()
             run()
             heard.append(time.process_time() - start)

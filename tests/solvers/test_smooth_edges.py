@@ -17,11 +17,12 @@ from confide.solve.smooth_prior import (
     EDGE_DOUBT,
     EDGE_DOUBT_OF_RESPONSE,
     FEWEST,
-    PriorFamily,
     PriorFit,
     Problem,
     add_edges,
+    fit_prior,
     follow_path,
+    penalty_of,
     refit,
     refit_replicates,
     stay_uniform,
@@ -96,7 +97,8 @@ def test_the_evidence_is_that_of_a_shorter_line_less_the_price_of_a_place(
     low, high = best.span
     rows = one.evidence.channel.dense()[low:high]
     short = Problem.of(Evidence(Dense(rows), one.evidence.counts), Layout((high - low,)))
-    alone = PriorFamily.of(short, best.order, ignore).fit(best.weight, best.heights)
+    penalty = penalty_of(short, best.order)
+    alone = fit_prior(short, penalty, best.order, best.weight, best.heights, ignore)
     price = (int(low > 0) + int(high < 60)) * (math.log(60) + doubt)
     assert best.log_evidence == pytest.approx(alone.log_evidence - price, abs=0.5)
     assert EDGE_DOUBT_OF_RESPONSE > EDGE_DOUBT + 2

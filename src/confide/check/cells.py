@@ -18,7 +18,7 @@ from confide.evidence.counts import Counts, add_up
 from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism, truncated
 from confide.solve.methods import MLE
-from confide.theory.likely_subsets import likely_subset_of
+from confide.theory.likely_subsets import by_mechanism, likely_subset_of
 from confide.values import Alphabet, Grid, LineGeometry, PlaneGeometry
 
 LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000
@@ -89,7 +89,7 @@ class CellLayout:
     def label(self, cell: int) -> str:
         """Return the label of a cell."""
         members = np.flatnonzero(self.cells == cell)
-        first, last = (name_of(self.mechanism.report_alphabet, int(number)) for number in members[[0, -1]])
+        first, last = self.mechanism.report_alphabet.labels(members[[0, -1]])
         return first if members.size == 1 else f"{first} to {last}"
 
 
@@ -220,11 +220,6 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism | None:
         return None
 
 
-def name_of(alphabet: Alphabet, number: int) -> str:
-    """Return the label of a value."""
-    return alphabet.labels([number])[0]
-
-
 LOUD = (0.1, 4.0, 4.5)
 """Screening: p-value of G2, score for epsilon and residual beyond which replicates are drawn.
 
@@ -272,10 +267,7 @@ class Tables:
         """
         values = None
         if not groups[0][1].alphabet.is_finite:
-            merged: dict[Mechanism, Counts] = {}
-            for counts, mechanism in groups:
-                merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
-            values = likely_subset_of(merged).alphabet
+            values = likely_subset_of(by_mechanism(groups)).alphabet
         is_alone = len(groups) == 1
         parts = tuple(CellTable.of(*group, values, is_alone=is_alone) for group in groups)
         # Over other values, or over blocks of values, it would have to be found anew.

@@ -49,7 +49,6 @@ from confide.check.cells import (
     Tables,
     bounds_of,
     deviances_of,
-    name_of,
     noncentral_power,
     scaled,
     tail_of_ratio,
@@ -747,7 +746,7 @@ def _single_bits(bits: BitArray, counts: FloatArray, mechanism: Mechanism) -> tu
     rare, often = bdtr(sets, total, flip), bdtrc(sets - 1, total, keep)
     worst = int(np.argmin(np.minimum(rare, often)))
     expected = total * (flip if rare[worst] < often[worst] else keep)
-    outlier = Outlier(f"The bit of {name_of(mechanism.alphabet, worst)}", float(sets[worst]), expected)
+    outlier = Outlier(f"The bit of {mechanism.alphabet.labels([worst])[0]}", float(sets[worst]), expected)
     return min(1.0, 2 * sets.size * float(min(rare[worst], often[worst]))), outlier
 
 

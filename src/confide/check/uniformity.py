@@ -289,8 +289,8 @@ class Uniformity:
                 layout = Layout.of(part.alphabet)
                 found.append(uniformity_test(Evidence(part.channel, own, layout=layout), tests))
         # The first half of all combinations is the first half of the first attribute's values, whose test sees it.
-        p_value, people = min(one.p_value for one in found), min(one.people for one in found[:2])
-        return cls(p_value, p_value < LEVEL, evidence.total, people, alone)
+        least = UniformityTest(min(one.p_value for one in found), min(one.people for one in found[:2]))
+        return cls(least.p_value, least.is_seen, evidence.total, least.people, alone)
 
     @property
     def is_weak(self) -> bool:

@@ -50,7 +50,7 @@ from confide.solve.methods import Choice, Method, Monitor, Solution, Stacked, St
 from confide.solve.methods.shaped import Shaped, solve_in_shape, within_shape
 from confide.solve.methods.stacked import blocks_of, has_many_cells
 from confide.theory.identification import pool_identification
-from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
+from confide.theory.likely_subsets import Groups, LikelySubset, by_mechanism, likely_subset_of
 from confide.theory.verdicts import Finding, remark_on
 from confide.values import Alphabet, PlaneGeometry
 from confide.values.checks import as_distribution, as_items, kind_of, read_only, require_kinds
@@ -400,16 +400,10 @@ class Estimate(Shown):
         part = attributes.part(*names)
         if self.shaped is not None:
             raise InvalidParameterError(f"Marginals are not looked for under the shape {self.shape}; ask query(...).")
-        reduced: dict[Mechanism, Counts] = {}
-        for mechanism, counts in self.groups.items():
-            own = mechanism.part(*names)
-            if own is None:
-                reduced = {}
-                break
-            seen = mechanism.reports_of(counts, *names)
-            reduced[own] = reduced[own] + seen if own in reduced else seen
-        if reduced:
-            return recover_pool(reduced, self.method, None)
+        own = [(one.part(*names), one, counts) for one, counts in self.groups.items()]
+        alone = [(one.reports_of(counts, *names), small) for small, one, counts in own if small is not None]
+        if own and len(alone) == len(own):  # each of these attributes went through a mechanism of its own
+            return recover_pool(by_mechanism(alone), self.method, None)
         kept = {one.name: getattr(self, one.name) for one in fields(Estimate)}
         shares = read_only(attributes.margin(self.distribution, *names))
         summed = {"alphabet": part, "distribution": shares, "uniformity": None}
@@ -674,7 +668,7 @@ def recover(
 ) -> Estimate:
     """Estimate like :func:`estimate_pool`, without warnings."""
     check_groups(groups)
-    merged, method = by_mechanism(groups), as_method(method)
+    merged, method = independent(groups), as_method(method)
     if shape is None:
         return recover_pool(merged, method, monitor)
     # Solve for the shares of the shape's components, through their channel.
@@ -754,13 +748,9 @@ def warn_if_uniform(answer: Estimate) -> None:
         warnings.warn(str(answer.uniformity), UniformReportsWarning, stacklevel=3)
 
 
-def by_mechanism(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
-    """Merge the counts of groups that used the same mechanism."""
-    merged: dict[Mechanism, Counts] = {}
-    for counts, mechanism in groups:
-        merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
-    # With permanent noise, count only as many reports as are surely independent.
-    return {mechanism: counts.independent for mechanism, counts in merged.items()}
+def independent(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
+    """Add up the counts of each mechanism; with permanent noise, only as many reports as are surely independent."""
+    return {mechanism: counts.independent for mechanism, counts in by_mechanism(groups).items()}
 
 
 def judge(groups: Groups, evidence: Evidence, solution: Solution, method: Method, seconds: float) -> Estimate:

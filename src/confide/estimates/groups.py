@@ -21,8 +21,8 @@ from confide.estimates.estimate import (
     Estimate,
     Group,
     as_method,
-    by_mechanism,
     check_groups,
+    independent,
     judge,
     observe_groups,
     recover_pool,
@@ -374,7 +374,7 @@ def recover_pools(
 ) -> GroupEstimates:
     """Estimate like :func:`recover_groups`, with several mechanisms per group."""
     check_groups([part for pool in pools.values() for part in pool])
-    method, merged = as_method(method), {key: by_mechanism(pool) for key, pool in pools.items()}
+    method, merged = as_method(method), {key: independent(pool) for key, pool in pools.items()}
     found: dict[GroupKey, Estimate] = {}
     if not next(iter(next(iter(merged.values())))).alphabet.is_finite:  # each group has its own likely values
         for number, (key, one) in enumerate(merged.items(), start=1):

@@ -279,7 +279,8 @@ def _same(name: str, own: Alphabet, shares: FloatArray, alphabet: Alphabet) -> G
 
     The unit of distances may have another name.
     """
-    if own.size != alphabet.size or _shape(own) != _shape(alphabet) or _values(own) != _values(alphabet):
+    every, is_like = np.arange(alphabet.size), own.size == alphabet.size and _shape(own) == _shape(alphabet)
+    if not is_like or own.decode(every).tolist() != alphabet.decode(every).tolist():
         raise InvalidDistributionError(
             f"The guess {name} is over {own!r}, and the survey over {alphabet!r}. Take one over the same values."
         )
@@ -291,11 +292,6 @@ def _shape(alphabet: Alphabet) -> object:
         return alphabet.grid.shape, alphabet.spacing
     has_steps = alphabet.geometry.dimensions or isinstance(alphabet.geometry, RingGeometry)
     return alphabet.spacing if has_steps else None
-
-
-def _values(alphabet: Alphabet) -> list[Any]:
-    values: list[Any] = alphabet.decode(np.arange(alphabet.size)).tolist()
-    return values
 
 
 def _from_file(path: Path, mechanism: Mechanism, name: str, rejects: str | Path | None) -> Guess:

@@ -391,7 +391,7 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
 
     On a plane the evidence has a narrow peak, which the long steps of the path may straddle.
     """
-    family = PriorFamily.of(problem, order, progress)
+    penalty = penalty_of(problem, order)
     # The first alpha, the largest, is by the integral of the squared derivative over the unit box: the sum of squared
     # differences times side^(2 order) over the number of values. Beyond 1e10 float64 no longer sees the reports beside
     # the prior. The factor between two alphas makes the width over which f is averaged shrink alike for every order.
@@ -403,38 +403,32 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
     highest = -math.inf
     # The path ends where the log evidence has fallen by six nats from its best.
     while weight >= SMALLEST_WEIGHT and not (fits and fits[-1].log_evidence < highest - 6.0):
-        fits.append(family.fit(weight, fits[-1].heights if fits else problem.start))
+        fits.append(fit_prior(problem, penalty, order, weight, fits[-1].heights if fits else problem.start, progress))
         highest = max(highest, fits[-1].log_evidence)
         weight /= step
     best = max(fits, key=lambda fit: fit.log_evidence)
     sides = (-0.5,) if best is fits[0] else (0.5, -0.5)
-    return fits + [family.fit(best.weight * step**side, best.heights) for side in sides]
+    return fits + [
+        fit_prior(problem, penalty, order, best.weight * step**side, best.heights, progress) for side in sides
+    ]
 
 
-@dataclass(frozen=True, eq=False)
-class PriorFamily:
-    """All priors of one order, with eigenvalues for log det Q."""
+def fit_prior(
+    problem: Problem, penalty: Penalty, order: int, weight: float, heights: FloatArray, progress: Progress | None
+) -> PriorFit:
+    """Climb to the mode for one weight, and measure its evidence.
 
-    problem: Problem
-    order: int
-    penalty: Penalty
-    progress: Progress
-
-    @classmethod
-    def of(cls, problem: Problem, order: int, progress: Progress) -> PriorFamily:
-        """Return the priors of an order."""
-        return cls(problem, order, penalty_of(problem, order), progress)
-
-    def fit(self, weight: float, heights: FloatArray, *, is_mode: bool = False) -> PriorFit:
-        """Climb from these heights, unless they are the mode already, for one weight, and measure its evidence."""
-        problem, prior = self.problem, precision_of(self.problem, self.penalty, weight)
-        if is_mode:
-            theta, outputs, height = _evaluate(problem, prior, heights)
-        else:
-            heights, theta, outputs, height = climb(problem, prior, heights, self.progress)
-        volume = problem.system(theta, outputs, prior).log_determinant
-        log_evidence = height + (float(np.log(weight * self.penalty.spectrum + problem.anchor).sum()) - volume) / 2
-        return PriorFit(self.order, weight, log_evidence, heights, problem.whole(theta), problem.spikes)
+    Without `progress` the heights are the mode already.
+    """
+    prior = precision_of(problem, penalty, weight)
+    if progress is None:
+        theta, outputs, height = _evaluate(problem, prior, heights)
+    else:
+        heights, theta, outputs, height = climb(problem, prior, heights, progress)
+    volume = problem.system(theta, outputs, prior).log_determinant
+    # The determinant of Q is by the eigenvalues of P.
+    log_evidence = height + (float(np.log(weight * penalty.spectrum + problem.anchor).sum()) - volume) / 2
+    return PriorFit(order, weight, log_evidence, heights, problem.whole(theta), problem.spikes)
 
 
 def stay_uniform(problem: Problem) -> PriorFit:
@@ -919,8 +913,8 @@ def _fit_spikes(problem: Problem, fit: PriorFit, weight: float, progress: Progre
     spikes, size = np.zeros(fit.theta.size), fit.heights.size
     spikes[free.places] = np.exp(moved[size:])
     spikes[spikes < NEGLIGIBLE] = 0.0
-    family = PriorFamily.of(replace(problem, spikes=spikes), fit.order, progress)
-    found = family.fit(weight, moved[:size], is_mode=True)
+    spiked, penalty = replace(problem, spikes=spikes), penalty_of(problem, fit.order)
+    found = fit_prior(spiked, penalty, fit.order, weight, moved[:size], None)
     return replace(found, log_evidence=found.log_evidence - cost_of(problem) * int(np.count_nonzero(spikes)))
 
 

@@ -104,9 +104,8 @@ def identification(mechanism: Mechanism) -> Identification:
     found = prove_identification(mechanism)
     if found is not None:
         # Add singular values to a lemma where they cost little: they say how much noise the way back adds.
-        alphabet = mechanism.alphabet
         # 512: values up to which singular values are shown although a lemma has decided already.
-        if not mechanism.has_channel or alphabet.size > 512 or not is_storable(mechanism.channel):
+        if not mechanism.has_channel or mechanism.alphabet.size > 512 or not is_storable(mechanism.channel):
             return Identification(found.verdict, found.reason, found.source, found.numbers)
         spectrum = spectrum_of(mechanism.channel)
         numbers = {**found.numbers, **spectrum.numbers()}
@@ -270,23 +269,22 @@ def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
     if not all(one.has_channel for one in mechanisms):
         return Finding(Verdict.NOT_COVERED, "No lemma covers this, and there is no matrix to look at.", THEOREM)
     outputs = sum(one.report_alphabet.size for one in mechanisms)
-    if outputs < values.size:
-        found: Finding = too_few(values.size, outputs)
-        return Finding(found.verdict, found.reason, found.source, found.numbers)
+    found: Finding = _not_checked(values.size, outputs)
     # 25_000_000: entries of a channel up to which its rows are compared, by a few products: a tenth of a second where
     # it is stored.
-    if values.size * outputs > 25_000_000:
-        return _not_checked(values.size, outputs)
-    channel = mechanisms[0].channel if len(mechanisms) == 1 else ColumnStack(tuple(one.channel for one in mechanisms))
-    # 250_000_000: values times values times outputs up to which all singular values are computed: about a quarter of a
-    # second.
-    is_small = values.size**2 * outputs <= 250_000_000
-    if is_small:
-        found = channel_identification(channel)
-    else:  # what can be decided without singular values
-        classes = len(find_classes(channel))
-        untold = DOMINANT if keeps_most(channel) else _not_checked(values.size, outputs)
-        found = same_rows(values.size, classes) if classes < values.size else untold
+    if outputs < values.size:
+        found = too_few(values.size, outputs)
+    elif values.size * outputs <= 25_000_000:
+        first, *others = (one.channel for one in mechanisms)
+        channel = ColumnStack((first, *others)) if others else first
+        # 250_000_000: values times values times outputs up to which all singular values are computed: about a quarter
+        # of a second. Beyond, what can be decided without them.
+        if values.size**2 * outputs <= 250_000_000:
+            found = channel_identification(channel)
+        elif (classes := len(find_classes(channel))) < values.size:
+            found = same_rows(values.size, classes)
+        elif keeps_most(channel):
+            found = DOMINANT
     # A finding that can be kept is one without the spectrum and the classes it was made of.
     return Finding(found.verdict, found.reason, found.source, found.numbers)
 

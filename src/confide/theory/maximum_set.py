@@ -383,9 +383,7 @@ def _solve(along: FloatArray, directions: FloatArray, room: FloatArray, most: fl
 
 
 def _unit(value: int, size: int) -> FloatArray:
-    vector = np.zeros(size)
-    vector[value] = 1.0
-    return vector
+    return np.eye(1, size, value).reshape(-1)
 
 
 def maximum_set(mechanism: Mechanism, counts: Counts) -> MaximumSet:
