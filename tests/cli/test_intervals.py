@@ -80,6 +80,19 @@ def hump(folder: Path) -> tuple[str, ...]:
     return ("estimate", "hump.toml", "hump.csv", "--method", "ibu")
 
 
+def test_what_comes_unasked_is_at_the_level_by_itself_and_what_is_asked_at_the_joint_one(
+    call: Call, hump: tuple[str, ...]
+) -> None:
+    asked = (*hump, "--query", "age >= 20", "--query", "age < 15")
+    alone, joint = (call(*asked, "--interval", level, "--json").record for level in ("80%", "80% joint"))
+    assert [one["query"] for one in joint["statistics"]] == ["median", "mean"]
+    assert joint["statistics"] == alone["statistics"]
+    for one, other in zip(alone["queries"], joint["queries"], strict=True):
+        assert one["level"] == other["level"] == 0.8
+        assert (one["together"], other["together"]) == (1, 2)
+        assert other["low"] < one["low"] < one["high"] < other["high"]
+
+
 @pytest.mark.slow
 def test_median_mean_and_windows_come_first_and_unbidden(call: Call, hump: tuple[str, ...]) -> None:
     record = call(*hump, "--query", "age >= 20", "--interval", "0.9", "--json").record

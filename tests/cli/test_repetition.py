@@ -369,7 +369,10 @@ def test_files_of_no_row_or_a_few_are_no_copies(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("report\n3\n")  # two people may well say the same
     assert cf.count(tmp_path, cf.Survey(YEARS)).total == 2
     for name in "ac":
-        (tmp_path / f"{name}.csv").write_text("report\n" + "3\n" * 61)  # 129 bytes
+        (tmp_path / f"{name}.csv").write_text("report\n" + "3\n" * 60)  # 127 bytes
+    assert cf.count(tmp_path, cf.Survey(YEARS)).total == 120
+    for name in "ac":
+        (tmp_path / f"{name}.csv").write_text("report\n" + "3\n" * 60 + "3")  # 128 bytes
     with pytest.raises(DataFileError, match=r"c\.csv is byte for byte the same as .*a\.csv"):
         cf.count(tmp_path, cf.Survey(YEARS))
     assert cf.count(tmp_path, cf.Survey(YEARS), allow_copies=True).total == 122

@@ -37,3 +37,21 @@ def test_thirty_days_of_permanent_noise_are_worth_the_people_of_one(survey: cf.S
     assert counts.total == 3000
     assert counts.independent.total == pytest.approx(people)
     assert not found.heading.is_over_limit
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_a_day_is_one_day_whatever_groups_reported_on_it(most: int | None) -> None:
+    """The most reports of one person are the days of their group, up to the survey's limit; in all, all days."""
+    towns = {"sex": ("f", "m"), "town": ("Bern", "Oslo")}
+    survey = cf.Survey(ROUNDS, groups=towns, most_reports=most)
+    came = [("11", "f", "Bern"), ("11", "m", "Bern"), ("11", "f", "Oslo"), ("12", "f", "Bern"), ("14", "m", "Bern")]
+    days = [{"day": f"2026-11-{day}", "groups": list(cell), "counts": [["yes", 3]]} for day, *cell in came]
+    record = {"by": list(towns), "survey": survey.fingerprint, "days": days, "rejected": {}, "is_simulated": False}
+    for by in ((), ("town",), ("sex",), ("town", "sex"), ("day",), ("day", "town")):
+        found = to_counts_file(survey, record | {"accepted": 3 * len(came)}, by)
+        assert found.heading.files == min(3, most or 3), by
+        known = [dict(zip(("day", *towns), (f"2026-11-{day}", *cell), strict=True)) for day, *cell in came]
+        for key in {tuple(one[name] for name in by) for one in known}:
+            own = {one["day"] for one in known if tuple(one[name] for name in by) == key}
+            assert found.heading.files_of(key) == min(len(own), most or 3), (by, key)
+            assert found.groups[key][0].repeats == min(len(own), most or 3), (by, key)

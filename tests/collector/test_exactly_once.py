@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from tests.collector.asking import serving
+from tests.collector.asking import ages, serving
 from tests.collector.killing import kill_and_count
 
+from confide.collector.service import KEYS
 from confide.collector.stores import Store
 
 
@@ -51,11 +54,23 @@ def test_an_id_with_other_content_is_a_conflict(store: Store, other: dict[str, o
         assert served.counts() == {"3": 1}
 
 
+def test_an_id_with_any_other_part_is_a_conflict(store: Store) -> None:
+    survey = replace(ages(), groups={"sex": ("f", "m"), "town": ("Bern", "Oslo")})
+    known: dict[str, object] = {"day": "2026-11-15", "reports": [4]}
+    known["groups"] = {"town": "Bern", "sex": "m"}
+    assert {*known, "survey", "batch"} == KEYS
+    with serving(store, survey) as served:
+        message = served.message([3], groups={"sex": "f", "town": "Bern"})
+        assert served.post(message).status == 200
+        assert (
+            served.post(message | {"groups": {"town": "Bern", "sex": "f"}}).status == 200
+        )  # the same in another order
+        for name, other in known.items():
+            assert served.post(message | {name: other}).code == "conflict", name
+        assert served.counts() == {"3": 1}
+
+
 def test_the_same_id_in_another_survey_is_another_batch(store: Store) -> None:
-    from dataclasses import replace
-
-    from tests.collector.asking import ages
-
     other = replace(ages(), most_reports=1)
     store.add_survey(other)
     with serving(store) as served:

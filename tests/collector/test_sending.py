@@ -12,6 +12,7 @@ import pytest
 from tests.collector.killing import SURVEY, Nursery, Running
 from typer.testing import CliRunner, Result
 
+from confide.cli.collector import _invitations
 from confide.cli.main import app
 from confide.collector.client import receipts_of
 from confide.collector.stores import make_invitations
@@ -104,3 +105,10 @@ def test_secrets_of_many_people_make_their_reports_and_stay_here(born: Nursery, 
     assert (refused.exit_code, "fresh noise" in said(refused)) == (2, True)
     born.kill(running.pid)
     running.store.close()
+
+
+@pytest.mark.parametrize("form", ["{}\n{}\n", "{}\n{}", "{}\r\n{}\r\n", " {}  {} ", "\n\n{}\n\n\t{}\n\n"])
+def test_invitations_stand_in_a_file_in_any_form(form: str, tmp_path: Path) -> None:
+    codes = ["abcde-fghij-klmno-pqrst", "ABCDEFGHIJKLMNOPQRST"]
+    (tmp_path / "codes").write_bytes(form.format(*codes).encode())
+    assert _invitations(str(tmp_path / "codes")) == codes

@@ -36,3 +36,7 @@ def test_the_query_says_what_it_reads() -> None:
     text = Query(cf.Grid(2, 2), ("integer", "integer"), "integer", 1).explained_text
     assert text.startswith("-- reports is a table or a view with the columns\n-- by0: ")
     assert "-- part0: row (integer)\n-- part1: column (integer)\n-- weight: " in text
+    two = Query(cf.Integers(0, 9), ("text",), None, 2).explained_text.splitlines()
+    assert [line.partition(":")[0] for line in two if line.startswith("--")][1:] == ["-- by0", "-- by1", "-- part0"]
+    assert ["column 1 of --by" in two[1], "column 2 of --by" in two[2]] == [True, True]
+    assert two[3] == "-- part0: report (text)"

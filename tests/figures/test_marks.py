@@ -46,6 +46,17 @@ def test_neighbours_that_share_a_step_are_averaged() -> None:
     assert "means of 3 neighbours" in axes.get_xlabel()
 
 
+@pytest.mark.parametrize("size", [600, 601, 1200, 1301])
+def test_a_step_is_the_mean_of_the_values_that_it_covers_the_last_one_too(size: int) -> None:
+    shares = np.random.default_rng(size).dirichlet(np.ones(size))
+    axes = draw_distributions(cf.Integers(5, size + 4), [Panel("IBU", shares)]).axes[0]
+    heights, edges, _ = next(patch for patch in axes.patches if isinstance(patch, StepPatch)).get_data()
+    width = -(-size // 600)
+    starts = range(0, size, width)
+    assert heights.tolist() == pytest.approx([float(np.mean(shares[one : one + width])) for one in starts])
+    assert edges.tolist() == [*(one + 4.5 for one in starts), size + 4.5]
+
+
 def test_south_is_down_and_west_is_left_on_every_map() -> None:
     shares = np.array([0.7, 0.1, 0.1, 0.1])  # most people in the south-west
     for figure in (

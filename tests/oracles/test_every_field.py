@@ -6,6 +6,7 @@ another place shows.
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 from collections import Counter
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cli import surveys as examples
 from tests.collector.asking import ages
 from tests.plans.test_records import given
 
@@ -28,6 +30,7 @@ from confide.data.files import records
 from confide.data.files.counts_files import GroupedCounts, Heading, load_counts, read_heading, save_counts, write_counts
 from confide.data.files.sheets import Account, Reason
 from confide.data.files.writing import Metadata, read_metadata
+from confide.errors import SurveyError
 from confide.evidence.counts import Noise, Origin
 from confide.evidence.shapes import Shape
 from confide.plans.records import prediction_record
@@ -257,7 +260,10 @@ def test_surveys_and_tokens_of_a_store_are_read_back(tmp_path: Path) -> None:
     _, secret = make_token(store, "read", "alice", AGES.fingerprint)
     token = StoredToken("alice", "read", AGES.fingerprint, digest_secret(secret))
     store.close()
-    assert open_store(str(tmp_path / "s.db")).tokens() == [token]
+    for url in (f"{tmp_path}/s.db", f"sqlite:///{tmp_path}/s.db"):
+        again = open_store(url)
+        assert again.tokens() == [token]
+        again.close()
 
 
 # Records: what stands under a name is what is called so.
@@ -338,3 +344,36 @@ def test_names_in_records_stand_for_what_is_called_so(answer: cf.Estimate) -> No
         )
         but += ("repeats",) if kind == "estimate" else ()
         assert len(agree(record, thing, *but)) >= fewest, (kind, list(record))
+
+
+def test_the_error_of_inversion_is_told_by_itself_and_times_the_reports() -> None:
+    for repeats in (1, 2):  # of people who reported twice, half of the reports count
+        diagnosis = cf.diagnose(COUNTS.with_repeats(repeats), AGES.mechanism, name="age")
+        told = records.diagnosis_record(AGES, diagnosis)["inversion"]
+        assert told["mean_squared_error"] == diagnosis.inversion.mean_squared
+        assert told["mean_squared_error_times_reports"] == pytest.approx(510 / repeats * told["mean_squared_error"])
+        assert told["mean_squared_error"] > 0
+
+
+def test_a_table_of_an_attribute_has_every_value_its_window_and_the_ends_of_that(answer: cf.Estimate) -> None:
+    windows = answer.windows(error=0.125, level=0.75, name="age")
+    header, *rows = csv.reader(records.margin_csv("age", answer, windows).splitlines())
+    assert header == ["age", "probability", "window", "share", "low", "high"]
+    found = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [float(row["probability"]) for row in found] == answer.distribution.tolist()
+    assert [int(row["age"]) for row in found] == list(range(2, 12))
+    for label, members, one in zip(windows.labels, windows.members, windows.answers, strict=True):
+        for row in (found[place] for place in members.tolist()):
+            assert row["window"] == label
+            assert [float(row[end]) for end in ("share", "low", "high")] == [one.estimate, one.low, one.high]
+    alone = list(csv.reader(records.margin_csv("age", answer, None).splitlines()))
+    assert alone == [row[:2] for row in [header, *rows]]
+
+
+@pytest.mark.parametrize("name", examples.FINITE)
+@pytest.mark.parametrize("key", ["promise", "alphabet", "guarantee", "name"])
+def test_a_mechanisms_table_has_its_own_settings_and_nothing_that_follows_from_them(name: str, key: str) -> None:
+    text = examples.survey(examples.FINITE[name]).text()
+    assert text.count("[mechanism]\n") == 1
+    with pytest.raises(SurveyError, match=f"unknown key {key!r}|lacks|needs a table|must be"):
+        parse_survey(text.replace("[mechanism]\n", f"[mechanism]\n{key} = 1\n"))

@@ -4,6 +4,9 @@ the mode that is there, a link that stays one, the same through standard output,
 
 from __future__ import annotations
 
+import csv
+import gzip
+import json
 import os
 import time
 from collections.abc import Callable
@@ -188,3 +191,20 @@ def test_every_order_of_a_ledgers_steps_is_durable(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Path, "replace", replaced)
     ledger(tmp_path / "ledger.json")
     assert steps == ["file", "name", "folder"]
+
+
+@pytest.mark.parametrize("name", [one for one in WRITERS if one.startswith("reports") and not one.endswith("parquet")])
+def test_a_companion_says_how_its_file_is_read(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name)
+    told = json.loads((tmp_path / f"{name}-metadata.json").read_text())
+    content = (tmp_path / told["url"]).read_bytes()
+    text = (gzip.decompress(content) if told["url"].endswith(".gz") else content).decode()
+    columns = [one["titles"] for one in told["tableSchema"]["columns"]]
+    if "dialect" in told:  # which only what the W3C describes has: CSV
+        form = told["dialect"]
+        assert (form["header"], form["encoding"], form["lineTerminators"]) == (True, "utf-8", ["\n"])
+        header, *rows = csv.reader(text.splitlines(), delimiter=form["delimiter"], quotechar=form["quoteChar"])
+        found = [dict(zip(header, map(int, row), strict=True)) for row in rows]
+    else:
+        found = [json.loads(line) for line in text.splitlines()]
+    assert found == [dict.fromkeys(columns, report) for report in REPORTS.tolist()]

@@ -15,12 +15,18 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
+from confide.cli.terminal import console
+from confide.data.counting import merge_files
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
 from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import Metadata, Traces
+from confide.errors import DataFileError
+from confide.estimates.explanations import describe_repetition
 from confide.evidence.counts import Noise, Origin
 from confide.present.groups import summarise_groups
 from confide.present.pages import estimate_page, groups_page
+from confide.present.summary import Caution, Summary
+from confide.present.terminal import show_summary
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0), "age", "Ages")
 YES = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
@@ -111,6 +117,18 @@ def test_three_groups_that_differ_are_named_and_more_are_told_to_be_more(differe
     )
     assert sum(name in said for name in found) == min(3, len(found))
     assert (", ..." in said) == (len(found) > 3)
+
+
+@pytest.mark.parametrize("few", [9, 10])
+def test_the_highest_and_the_lowest_are_of_groups_that_say_something(few: int) -> None:
+    groups = groups_of({"Oslo": (700, 300), "Bern": (few, 0), "Nice": (0, few), "Rome": (300, 700), "Kiel": (0, 3)})
+    answers = GroupAnswers(ask_groups(groups, ["answer == yes"], 0.95))
+    found = summarise_groups(groups, answers).answers
+    ends = ("Bern", "Nice") if few >= 10 else ("Oslo", "Rome")
+    assert [words.split()[0] for words, *_ in found] == ["Highest", "Lowest"]
+    for (_, now, told), town in zip(found, ends, strict=True):
+        assert told.startswith(f"{town}, ")
+        assert float(now.strip("%")) == pytest.approx(100 * answers.questions["answer == yes"][town,].estimate, abs=0.6)
 
 
 def test_no_interval_of_a_group_leaves_its_picture() -> None:
@@ -222,6 +240,9 @@ def test_counts_that_carry_no_survey_are_told_to(name: str, by: bool, tmp_path: 
     assert ("takes its groups together" in said) == (is_csv and by)
     if not is_csv:
         assert cf.load_counts(tmp_path / name, AGES).rows.accepted == 2
+        return
+    with pytest.raises(DataFileError, match="is CSV, and such counts carry no survey"):
+        merge_files([tmp_path / name], tmp_path / "m.parquet")
 
 
 def test_a_contract_tells_every_setting_that_reports_depend_on() -> None:
@@ -263,3 +284,47 @@ def test_a_merge_tells_how_many_files_a_pattern_named(tmp_path: Path) -> None:
     assert ending.exit_code == 0, ending.output
     assert "Merged 3 files of counts" in " ".join(ending.output.split())
     assert cf.load_counts(tmp_path / "all.parquet").rows.accepted == 6
+
+
+def test_an_opening_is_in_one_order_on_a_terminal_and_in_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    """What speaks against an answer stands before it, wherever it is read."""
+    cautions = [
+        Caution("But", "heading", ("first doubt", "more of it")),
+        Caution("Poor fit", "other", ("second doubt",)),
+    ]
+    answers = [("Question", "its answer", "its ends"), ("Another", "another answer", "")]
+    made = Summary(
+        "Title", ["about"], "Headline.", answers, (), cautions, verdict="Verdict.", details=[("Word", "detail")]
+    )
+    show_summary(made, console())
+    out = capsys.readouterr().out
+    said = ["Title", "about", "first doubt", "second doubt", "Headline.", "its answer", "another answer", "Verdict."]
+    assert sorted(said, key=out.index) == said
+    record = made.record
+    told = "\n".join(record["summary"])
+    assert sorted(said, key=told.index) == said
+    assert [record["headline"], len(record["summary"])] == ["Headline.", 7]
+
+
+@pytest.mark.parametrize("most", [None, 1, 2, 3])
+def test_a_limit_is_broken_by_more_files_than_it_allows(most: int | None) -> None:
+    survey = replace(AGES, most_reports=most)
+    for files in (2, 3, 4):
+        told = describe_repetition(survey, files)
+        assert ("the limit is broken" in told) == (most is not None and files > most), files
+        assert (f"allows {most}" in told) == (most is not None and files > most)
+
+
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize("other", [None, "Other"])
+def test_only_what_is_counted_as_another_word_is_warned_of(fold: bool, other: str | None, tmp_path: Path) -> None:
+    words = cf.Categories(["Yes", "No", "Other"], fold=fold, other=other)
+    (tmp_path / "survey.toml").write_text(cf.Survey(cf.RandomizedResponse(words, 1.0), "answer").text())
+    (tmp_path / "v.csv").write_text("answer\nYes\nYES\nno\nMaybe\n")
+    given = [str(tmp_path / "survey.toml"), str(tmp_path / "v.csv"), "-o", str(tmp_path / "r.csv"), "--force"]
+    ending = CliRunner().invoke(app, ["privatize", *given, "--rejects", str(tmp_path / "x.csv")])
+    assert ending.exit_code == 0, ending.output
+    said, strange = " ".join(ending.output.split()), 1 if fold else 3
+    warned = re.findall(r"(\d+) rows? of (\d+) say what is not listed and are (.*?), as", said)
+    assert warned == ([] if other is None else [(str(strange), "4", "counted as Other")])
+    assert ("2 folded" in said) == fold

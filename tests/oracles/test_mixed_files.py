@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import random
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +20,10 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
+from confide.collector.wire import Wire
+from confide.data.files.reading import read_value_batches
+from confide.data.files.sheets import Reason
+from confide.errors import DataFileError
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -140,6 +146,88 @@ def test_files_of_all_kinds_are_counted_together_with_counts_or_without(tmp_path
         assert {town: in_plain(counts) for (town,), counts in found.items()} == added(everything), name
 
 
+TYPED: dict[str, tuple[cf.Alphabet, list[Any], list[str]]] = {
+    "yes or no": (cf.Categories(["true", "false"]), [True, False, True, None], ["true", "false", "true", ""]),
+    "names that are numbers": (cf.Categories(["3", "40"]), [3, 40, 40, None], ["3", "40", "40", ""]),
+    "names that are fractions": (cf.Categories(["2.5", "0.1"]), [2.5, 0.1, 0.1, None], ["2.5", "0.1", "0.1", ""]),
+    "whole numbers": (cf.Integers(-2, 9), [-2, 9, 9, None], ["-2", "9", "9", ""]),
+    "whole numbers with a point": (cf.Integers(-2, 9), [-2.0, 9.0, 9.0, None], ["-2", "9", "9", ""]),
+    "texts": (cf.Categories(["True", "ünï"]), ["True", "ünï", "ünï", None], ["True", "ünï", "ünï", ""]),
+}
+
+
+@pytest.mark.parametrize("kind", TYPED)
+def test_a_value_of_any_type_is_the_same_in_every_kind_of_file(kind: str, tmp_path: Path) -> None:
+    """As a report and as a person's own value, in files and on the wire: what it says as a text."""
+    alphabet, values, texts = TYPED[kind]
+    survey = cf.Survey(cf.RandomizedResponse(alphabet, 1.0), "value")
+    expected = Counter(text for text in texts if text)
+    for name, column in (("r", "report"), ("v", "value")):
+        (tmp_path / f"{name}.csv").write_text("\n".join([column, *(text or '""' for text in texts)]) + "\n")
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({column: value}) + "\n" for value in values))
+        parquet.write_table(pyarrow.table({column: values}), tmp_path / f"{name}.parquet")
+
+    def told(counts: cf.Counts) -> dict[str, float]:
+        return dict(zip(map(str, counts.reports.tolist()), counts.counts.tolist(), strict=True))
+
+    for ending in ("csv", "jsonl", "parquet"):
+        assert told(cf.count(tmp_path / f"r.{ending}", survey)) == expected, ending
+    for ending in ("csv", "parquet"):
+        (rows,) = read_value_batches(tmp_path / f"v.{ending}", survey)
+        assert told(rows.tally()) == expected, ending
+        assert rows.account.rejected == {Reason.MISSING: 1}
+    judged = Wire.of(survey).judge(values)
+    assert isinstance(judged.counts, dict)
+    assert {text.strip('"'): number for text, number in judged.counts.items()} == expected
+    assert judged.rejected == [(3, Reason.MISSING)]
+
+
+COLUMNS: dict[str, tuple[Any, Any]] = {
+    "small": (pyarrow.array([3, 4], pyarrow.int8()), pyarrow.array([2, 1], pyarrow.int16())),
+    "whole": (pyarrow.array([3, 5]), pyarrow.array([2, 1])),
+    "unsigned": (pyarrow.array([3, 6], pyarrow.uint64()), pyarrow.array([2, 1], pyarrow.uint32())),
+    "reals": (pyarrow.array([3.0, 4.5]), pyarrow.array([2.0, 1.0])),
+    "narrow": (pyarrow.array([3.0, 0.5], pyarrow.float32()), pyarrow.array([2.0, -1.0], pyarrow.float32())),
+    "texts": (pyarrow.array(["3", "x"]), pyarrow.array(["2", "y"])),
+    "decimals": (pyarrow.array([Decimal("7.0"), Decimal("8.5")]), pyarrow.array([2, 1])),
+    "bytes": (pyarrow.array([b"9", b"z"]), pyarrow.array([b"2", b"y"])),
+}
+
+
+@pytest.mark.parametrize("has_count", [True, False])
+def test_parquet_files_of_any_types_are_counted_together_as_each_by_itself(has_count: bool, tmp_path: Path) -> None:
+    alone: dict[str, cf.Counts] = {}
+    for kind, (reports, counts) in COLUMNS.items():
+        table = {"town": ["Oslo", "Rome"], "report": reports} | ({"count": counts} if has_count else {})
+        parquet.write_table(pyarrow.table(table), tmp_path / f"{kind}.parquet")
+        alone[kind] = cf.count(tmp_path / f"{kind}.parquet", SURVEY)
+    for one, other in itertools.permutations(COLUMNS, 2):
+        both = cf.count([tmp_path / f"{one}.parquet", tmp_path / f"{other}.parquet"], SURVEY)
+        assert in_plain(both) == Counter(in_plain(alone[one])) + Counter(in_plain(alone[other])), (one, other)
+        parts = [alone[kind].rows.rejected for kind in (one, other)]  # type: ignore[attr-defined]
+        assert both.rows.rejected == dict(sum(map(Counter, parts), Counter())), (one, other)
+
+
+def test_a_fraction_for_a_count_is_refused_beside_files_of_any_type(tmp_path: Path) -> None:
+    parquet.write_table(pyarrow.table({"report": [3, 4], "count": [2.0, 2.5]}), tmp_path / "weights.parquet")
+    for kind, (_, counts) in COLUMNS.items():
+        parquet.write_table(pyarrow.table({"report": [3, 5], "count": counts}), tmp_path / f"{kind}.parquet")
+        paths = [tmp_path / f"{kind}.parquet", tmp_path / "weights.parquet"]
+        for order in (1, -1):
+            with pytest.raises(DataFileError, match="fraction for a count"):
+                cf.count(paths[::order], SURVEY)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_with_another_column_is_named_with_it(order: int, tmp_path: Path) -> None:
+    paths = [tmp_path / "usual.csv", tmp_path / "other.csv"]
+    for path, name in zip(paths, ("report", "years"), strict=True):
+        path.write_text(f"{name}\n3\n")
+    said = r"of \S*usual.csv stand in column 'report', but \S*other.csv has no such column; its column 'years' may"
+    with pytest.raises(DataFileError, match=said):
+        cf.count(paths[::order], SURVEY)
+
+
 BAD = [
     ("Oslo,3", ""),
     ("Rome,x", "not a number"),
@@ -167,6 +255,8 @@ def test_every_row_that_cannot_be_used_has_its_own_reason(is_quoted: bool, tmp_p
     told = {word: sum(number for reason, number in listed.items() if word in reason) for word in ("missing", "outside")}
     assert told == {"missing": 2, "outside": 1}
     assert sum(listed.values()) == sum(bool(reason) for _, reason in BAD)
+    told_rows = json.loads(next(line for line in ending.output.splitlines() if line.startswith("{")))["rows"]
+    assert told_rows == {"read": len(lines), "accepted": 3, "rejected": len(lines) - 3, "reasons": listed}
 
 
 def packed(text: str) -> bytes:
@@ -199,9 +289,28 @@ def test_what_comes_through_a_pipe_is_known_by_its_first_bytes(kind: str, tmp_pa
     assert cf.load_counts(target, SURVEY) == cf.tally([3, 4, 4])
 
 
-def test_an_array_of_json_through_a_pipe_is_refused_as_one(tmp_path: Path) -> None:
+BAD_PIPES: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "standard input is empty"),
+    "an array of json": (b'[{"report": 3}, {"report": 4}]', "JSON array"),
+    "no column": (b"town,week\nOslo,1\n", "has no column 'report'"),
+    "no header": (b"3\n4\n", "needs a header line"),
+    "no text": (b"report\n\xff\xfe\n", "is not UTF-8"),
+    "an open quote": (b'report\n"3\n', "is not valid CSV"),
+    "half a gzip file": (gzip.compress(b"report\n" + b"3\n" * 999)[:20], "is not a whole gzip file"),
+    "half a parquet file": (as_parquet([3, 4])[:-9], "is not a whole Parquet file"),
+    "no report": (b"report\nx\ny\n", "None of the 2 rows of standard input"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_PIPES)
+def test_what_is_wrong_with_a_pipe_is_said_of_standard_input_and_of_no_other_file(kind: str, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SURVEY.text())
-    said = ["count", str(tmp_path / "s.toml"), "-", "-o", str(tmp_path / "c.parquet")]
-    ending = CliRunner().invoke(app, said, input=b'[{"report": 3}, {"report": 4}]')
-    assert ending.exit_code != 0
-    assert "JSON array" in " ".join(ending.output.split())
+    content, told = BAD_PIPES[kind]
+    target = tmp_path / "c.parquet"
+    ending = CliRunner().invoke(app, ["count", str(tmp_path / "s.toml"), "-", "-o", str(target)], input=content)
+    said = " ".join(ending.output.split())
+    assert ending.exit_code == 4, said
+    assert told in said
+    assert "standard input" in said
+    assert "confide-" not in said.replace(str(tmp_path), "")
+    assert not target.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import hashlib
+import itertools
 import json
 import re
 import time
@@ -55,9 +56,9 @@ from confide.present import pictures
 from confide.present.diagnoses import around, joined_classes
 from confide.present.figures import draw_path, to_pdf
 from confide.present.figures.panels import Panel, Role, share_label
-from confide.present.figures.shares import draw_sheet
+from confide.present.figures.shares import draw_distributions, draw_sheet
 from confide.present.pages import render
-from confide.present.summary import Cell, Listing, Section
+from confide.present.summary import Cell, Listing, Section, texts
 from confide.present.surveys import audit_record, summarise_plan
 from confide.present.terminal import show_summary
 from confide.studio import answers, drafts, workers
@@ -356,6 +357,38 @@ def test_a_closed_survey_invites_nobody() -> None:
     pages = [home([Entry.of(replace(stored, is_closed=closed))], has_studio=True) for closed in (False, True)]
     assert ["Take part" in page for page in pages] == [True, False]
     assert ["no more reports" in page for page in pages] == [False, True]
+
+
+def test_every_link_of_the_first_page_is_of_its_own_survey() -> None:
+    surveys = [SERVED, replace(SERVED, groups={"town": ("Bern", "Oslo")})]
+    entries = [Entry.of(StoredSurvey(7 + place, one.fingerprint, one.to_json())) for place, one in enumerate(surveys)]
+    page = home(entries, has_studio=True)
+    takes, pages = ([f"{before}{one.fingerprint}" for one in surveys] for before in ("/take/", "/v1/surveys/"))
+    assert re.findall('href="(.*?)"', page) == ["/studio", *takes]
+    assert re.findall('action="(.*?)"', page) == [f"{one}/page" for one in pages]
+
+
+def test_whoever_watches_a_survey_sees_every_report_and_its_end(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store.db"))
+    with serving(store) as served:
+        collector, fingerprint = served.app.collector, served.survey.fingerprint
+        studio, seen = Studio(collector), list[Any]()
+
+        def watch() -> None:
+            seen.append(json.loads(served.run(studio._watch(collector.entries[fingerprint]))[1])["version"])
+            seen.append(studio._summary(collector.entries[fingerprint])["version"])
+
+        watch()
+        for reports in ([3], [3], ["nonsense"]):
+            served.post(served.message(reports))
+            watch()
+        store.close_survey(fingerprint)
+        collector.refresh()
+        watch()
+        studio.close()
+    store.close()
+    assert seen[::2] == seen[1::2]
+    assert sorted(set(seen)) == seen[::2]
 
 
 def test_the_start_page_has_the_shared_styles_and_its_own() -> None:
@@ -731,3 +764,40 @@ def test_an_empty_file_is_none_that_anybody_reported_in() -> None:
     assert read_heading("all.parquet").files == 2
     account = read_reports("all.parquet", AGES).account
     assert (account.is_counted, account.accepted) == (True, 5)
+
+
+def test_a_picture_is_told_as_of_what_it_shows() -> None:
+    told = {role: pictures.tell_panel(Panel("P", np.full(4, 0.25), role=role), cf.Integers(0, 3), "x") for role in Role}
+    assert {role for role, words in told.items() if "most of the reports" in words} == {Role.NOISY}
+    assert all("most of people" in words for role, words in told.items() if role is not Role.NOISY)
+
+
+@pytest.mark.parametrize("has_reference", list(itertools.product([True, False], repeat=2)))
+def test_the_truth_behind_any_panel_is_named(has_reference: tuple[bool, bool]) -> None:
+    shares = np.full(4, 0.25)
+    panels = [Panel(f"P{place}", shares, reference=shares if one else None) for place, one in enumerate(has_reference)]
+    for alphabet in (cf.Integers(0, 3), cf.Categories(list("abcd"))):
+        keys = [text.get_text() for one in draw_distributions(alphabet, panels).legends for text in one.get_texts()]
+        assert keys == ["the truth"] * any(has_reference)
+
+
+def test_every_answer_of_a_group_stands_under_its_own_heading() -> None:
+    """On a terminal and on a page, whichever comes first in each."""
+    mechanism = cf.RandomizedResponse(cf.Integers(0, 3), 2.0)
+    survey = cf.Survey(mechanism, "age", "Ages")
+    counts = {("Oslo",): cf.tally([0, 1, 2, 3], [600, 500, 20, 30]), ("Rome",): cf.tally([0, 3], [300, 700])}
+    groups = SurveyGroups(cf.estimate_groups(counts, mechanism, cf.IBU()).estimates, survey, ("town",))
+    answers_of = GroupAnswers(ask_groups(groups, ["age >= 2", "age == 0"], 0.9, quantiles=[0.9]))
+    assert len(answers_of.questions) == 5
+    for made in (
+        group_summaries._table(groups, answers_of),
+        group_summaries._side_by_side(groups, answers_of).parts[1],
+    ):
+        assert isinstance(made, Listing)
+        headings = {one[:1].lower() + one[1:]: place for place, one in enumerate(made.headings)}
+        for row in made.rows:
+            for question, found in answers_of.questions.items():
+                cell = row[headings[question]]
+                assert isinstance(cell, Cell)
+                now, ends = texts(found[str(row[0]),])
+                assert (cell.words, cell.beside.strip("()")) == (now, ends), question

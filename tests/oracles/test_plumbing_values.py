@@ -21,6 +21,8 @@ import confide as cf
 from confide.cli import answers
 from confide.cli.main import app
 from confide.collector.stores import open_store
+from confide.data.files import Account, GroupedCounts
+from confide.errors import InvalidCountsError
 from confide.estimates import groups as grouping
 from confide.estimates.groups import GroupEstimates, GroupReports
 from confide.estimates.inference import Band, CrossTable
@@ -28,14 +30,16 @@ from confide.evidence.shapes import Shape
 from confide.plans import Curve, Guess
 from confide.plans.planning import Flattery, Outlook
 from confide.plans.records import plan_csv, plan_record, range_cell, remarks
-from confide.present.estimates import tabulate_cross
+from confide.present.diagnoses import _queries
+from confide.present.estimates import Findings, _show_distributions, tabulate_cross
 from confide.present.figures import draw_ranges, draw_residuals
-from confide.present.figures.maps import MapScene
+from confide.present.figures.maps import MapScene, _room
 from confide.present.figures.panels import Panel, Role
-from confide.present.summary import Summary
+from confide.present.summary import NONE, Cards, Listing, Summary, people_in, state
 from confide.present.surveys import audit_record
 from confide.present.terminal import show_summary
 from confide.solve.em import Status
+from confide.theory.verdicts import Verdict
 
 pytest.importorskip("matplotlib")
 
@@ -79,9 +83,11 @@ def test_distinct_cells_are_counted_and_not_their_parts() -> None:
 
 def test_a_group_is_too_small_where_half_the_line_would_not_show() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 10), 1.0)
-    reports = {"near": 50, "far": 50, "few": 9}
+    reports = {"near": 50, "far": 50, "few": 9, "ten": 10}
     seen = GroupReports({key: [(cf.tally([3], counts=[number]), mechanism)] for key, number in reports.items()})
-    vars(seen)["differences"] = {key: some(visible=one) for key, one in (("near", 5.0), ("far", 5.1), ("few", 1.0))}
+    vars(seen)["differences"] = {
+        key: some(visible=one) for key, one in (("near", 5.0), ("far", 5.1), ("few", 1.0), ("ten", 1.0))
+    }
     assert seen.too_small == ["far", "few"]
 
 
@@ -226,3 +232,100 @@ def test_each_attribute_has_its_own_open_end() -> None:
         "earned 20 or more": [True, False, True, False],
         "spent 20 or more": [False, True, True, False],
     }
+
+
+def test_what_the_best_explanations_leave_open_is_told_as_what_it_is() -> None:
+    """One answer, a range, or a range that the answers lie in at most."""
+    known = {"query": "x == 1", "interval": None, "identification": some(verdict=Verdict.NO)}
+    ends = [(None, None, False), (0.25, 0.25, False), (0.125, 0.5, False), (0.125, 0.5, True)]
+    made = [some(**known, lowest=low, highest=high, is_outer=outer) for low, high, outer in ends]
+    (table,) = _queries(made).parts
+    assert isinstance(table, Listing)
+    place = table.headings.index("Equally good explanations")
+    told = [row[place] for row in table.rows]
+    assert told == [NONE, "one answer", "12.50% to 50.00%", "12.50% to 50.00% at most"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("age >= 65", "are 65 or older"),
+        ("Age < 20", "are younger than 20"),
+        ("age == 40", "are 40"),
+        ("age in {1, 2}", "have age in {1, 2}"),
+        ("age in 40..49", "have age in 40..49"),
+        ("income <= 20k", "have income 20k or less"),
+        ("age >= 65 and sex == f", "have age >= 65 and sex == f"),
+        ("within 2 km of 40.75, -73.98", "are within 2 km of 40.75, -73.98"),
+        ("North", ""),
+    ],
+)
+def test_a_question_about_people_goes_on_as_a_sentence(query: str, words: str) -> None:
+    assert people_in(query) == words
+    told = state(cf.estimates.Interval(query, 0.0426, 0.0075, 0.0784, 0.95, ""), "age")
+    first = f"About 4% {words}" if words else f"{query}: about 4%"
+    assert told == f"{first} (95% confidence: 1% to 8%)."
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_words_stand_within_their_district(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    inside = draw.random((6, 9)) < 0.85
+    for height, breadth in draw.uniform(0.2, 4.5, (12, 2)).tolist():
+        found = _room(inside, height, breadth)
+        # All half cells that a box at the corner of one covers lie inside, or no box has room.
+        fine = np.repeat(np.repeat(inside, 2, axis=0), 2, axis=1)
+        sides = -int(-2 * height // 1), -int(-2 * breadth // 1)
+        has_room = [
+            bool(fine[top : top + sides[0], left : left + sides[1]].all())
+            for top in range(12 - sides[0] + 1)
+            for left in range(18 - sides[1] + 1)
+        ]
+        assert (found is not None) == any(has_room)
+        if found is not None:
+            top, left = (round(2 * middle - side / 2) for middle, side in zip(found, sides, strict=True))
+            assert fine[top : top + sides[0], left : left + sides[1]].all()
+
+
+@pytest.mark.parametrize("mechanism", [cf.TruncatedGeometric, cf.Geometric, cf.Rappor])
+def test_the_truth_stands_behind_whatever_is_drawn_over_the_same_values(mechanism: Any) -> None:
+    made = mechanism(cf.Integers(0, 5), epsilon=2.0)
+    truth = np.array([0.1, 0.2, 0.3, 0.2, 0.1, 0.1])
+    counts = made.simulate_counts((truth * 2000).astype(int), rng=1)
+    outcome = cf.assess(counts, made, cf.MLE(), truth=truth)
+    known = Findings(cf.Survey(made, "age"), counts, (outcome,), truth)
+    (section,) = _show_distributions(known)
+    panels = {panel.title: panel for part in section.parts if isinstance(part, Cards) for panel in part.panels}
+    assert list(panels) == ["Original", *(["Noisy"] if known.is_comparable else []), "MLE"] + (
+        [] if known.is_comparable else ["Bits set"]
+    )
+    behind = {title: None if one.reference is None else one.reference.tolist() for title, one in panels.items()}
+    same = {"MLE", "Noisy"} if known.is_comparable else {"MLE"}
+    assert behind == {title: truth.tolist() if title in same else None for title in panels}
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_group_has_one_name_for_each_column(columns: int) -> None:
+    for names in range(4):
+        groups = {tuple("abc"[:names]): cf.tally([3])}
+        if names == columns:
+            assert len(GroupedCounts(tuple("xyz"[:columns]), groups, Account(1))) == 1
+            continue
+        with pytest.raises(InvalidCountsError, match="A group is named by x"):
+            GroupedCounts(tuple("xyz"[:columns]), groups, Account(1))
+
+
+@pytest.mark.parametrize("option", ["--token read", "--invite 3 -o i.txt", "--upload token", "--close", ""])
+def test_nothing_is_done_about_a_survey_that_is_not_there(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known, strange = cf.Survey(YES_NO, "answer"), cf.Survey(YES_NO, "answer", most_reports=1)
+    Path("strange.toml").write_text(strange.text())
+    store = open_store("store.db")
+    store.add_survey(known)
+    for named in ("strange.toml", strange.fingerprint):
+        ending = CliRunner().invoke(app, ["curate", "store.db", "--survey", named, *option.split()])
+        assert (ending.exit_code, "The store has no survey" in " ".join(ending.output.split())) == (2, True)
+    assert (store.tokens(), [one.admission for one in store.surveys()], Path("i.txt").exists()) == ([], ["open"], False)
+    store.close()

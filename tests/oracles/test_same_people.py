@@ -66,6 +66,10 @@ DIALECTS: dict[str, Callable[[People], str]] = {
     "quoted": lambda rows: lines_of(rows, quoted=True),
     "a blank line above": lambda rows: "\n" + lines_of(rows),
     "three blank lines above": lambda rows: "\n\n\n" + lines_of(rows),
+    "a name over two lines": lambda rows: lines_of(rows).replace("town", '"town\n"', 1),
+    "names over four lines below a blank one": lambda rows: (
+        "\n" + lines_of(rows).replace("town,report", '"\ntown\n","report\n"', 1)
+    ),
     "a byte order mark": lambda rows: "\ufeff" + lines_of(rows),
     "columns moved": lambda rows: moved(rows, more=False),
     "one column more": lambda rows: moved(rows, more=True),
@@ -86,7 +90,8 @@ def written(folder: Path, kind: str, rows: People, *, packed: bool = False) -> P
 
 def first_line(kind: str) -> int:
     """The line of the first row."""
-    return 2 + {"a blank line above": 1, "three blank lines above": 3}.get(kind, 0)
+    above = {"a blank line above": 1, "three blank lines above": 3, "a name over two lines": 1}
+    return 2 + (above | {"names over four lines below a blank one": 4}).get(kind, 0)
 
 
 def expected(files: list[tuple[str, People]]) -> tuple[dict[str, Counter[int]], list[tuple[int, str]]]:

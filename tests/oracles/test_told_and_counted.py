@@ -4,8 +4,12 @@ that hold to the last digit, and people who are people whether they stand in row
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -130,6 +134,21 @@ def test_an_outbox_holds_people_whether_they_stand_in_rows_or_in_counts(size: in
         assert (receipt["reports"], receipt["survey"], receipt["to"]) == (7, ages().fingerprint, ""), name
 
 
+@pytest.mark.parametrize("size", [1, 3, 4, 50])
+def test_every_message_of_an_outbox_has_the_reports_of_one_group(size: int, tmp_path: Path) -> None:
+    sharp = replace(AGES, mechanism=cf.TruncatedGeometric(cf.Integers(2, 6, unit="year"), 90.0))  # nothing moves
+    people = [(str(2 + place % 5), "AB"[place % 3 == 0]) for place in range(23)]
+    (tmp_path / "v.csv").write_text("age,town\n" + "".join(f"{age},{town}\n" for age, town in people))
+    box, _ = Outbox.fill(tmp_path / "box", sharp, tmp_path / "v.csv", batch_size=size)
+    messages = [json.loads(line) for line in (tmp_path / "box").read_text().splitlines()[1:]]
+    assert len(messages) == box.messages
+    sent = Counter((str(report), one["groups"]["town"]) for one in messages for report in one["reports"])
+    assert sent == Counter(people)
+    assert len({one["batch"] for one in messages}) == len(messages)
+    assert max(len(one["reports"]) for one in messages) <= size
+    assert {one["survey"] for one in messages} == {sharp.fingerprint}
+
+
 @pytest.mark.parametrize(
     "ordered",
     [
@@ -145,6 +164,19 @@ def test_a_group_without_a_name_comes_first_whatever_the_others_are(ordered: lis
     expected = [("",), *((one,) for one in ordered)]
     assert natural_order(expected) == natural_order(expected[::-1]) == expected
     assert natural_order([("x", *one) for one in expected[::-1]]) == [("x", *one) for one in expected]
+
+
+DAYS = [date(2024, month, day) for month in (1, 2, 11, 12) for day in (1, 2, 11, 12)] + [date(2025, 1, 1)]
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%d %B %Y", "%m/%d/%Y", "%b %d %Y"])
+def test_dates_written_in_any_way_are_in_their_order(form: str) -> None:
+    """Every pair of them; a day after the twelfth tells that months come first, and a month never does."""
+    late = [] if form.startswith(("%d", "%Y")) else [date(2024, 1, 13)]
+    for one, other in itertools.combinations(DAYS, 2):
+        days = sorted([one, other, *late])
+        expected = [(day.strftime(form),) for day in days]
+        assert natural_order(expected[::-1]) == natural_order(expected) == expected
 
 
 def test_made_up_people_are_as_many_as_were_asked_for() -> None:

@@ -28,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -36,7 +37,7 @@ from confide.data.files import sheets
 from confide.data.files.counts_files import Key, is_counts_file
 from confide.data.files.sheets import Account, ColumnPlaces, Field, Reason, Reject, fields_of
 from confide.data.files.writing import SUFFIX, Traces, content_digest, is_companion
-from confide.errors import DataFileError
+from confide.errors import ConfideError, DataFileError
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values import Alphabet
@@ -579,7 +580,13 @@ def set_down(paths: Iterable[PathLike]) -> Iterator[tuple[list[str], dict[str, s
             ending = next((ending for mark, ending in marks.items() if first.startswith(mark)), ".csv")
             places[-1] = str(target.rename(target.with_name(target.name + ending)))
             titles[places[-1]] = title
-        yield places, titles
+        try:
+            yield places, titles
+        except ConfideError as error:
+            # Readers name the copy, which is gone when somebody reads this.
+            for place, title in titles.items():
+                error.args = (str(error).replace(place, title),)
+            raise
 
 
 def _is_stream(path: str) -> bool:
@@ -749,8 +756,10 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
         self.notes, self.traces = list[str](), Traces()
         self.files, self.sources = 1, tuple[str, ...]()
 
-    def __exit__(self, *failure: object) -> None:
-        self._closing.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.__exit__(kind, error, trace)
 
     @abstractmethod
     def count(self, source: Any) -> None:
