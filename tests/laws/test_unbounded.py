@@ -38,7 +38,7 @@ from confide import (
 )
 from confide.channels import Channel, Dense
 from confide.errors import ImpossibleReportError, InvalidParameterError
-from confide.mechanisms import planar
+from confide.mechanisms import planar_noise
 from confide.mechanisms.planar_noise import LARGEST_SCATTER
 from confide.values import BitVectors
 
@@ -262,7 +262,7 @@ def test_a_mechanism_takes_back_all_that_it_reports(mechanism: Mechanism) -> Non
 
 
 def windowed(mechanism: PlanarGeometric, counts: Counts, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(planar, "LARGEST_STORED", 0)
+    monkeypatch.setattr(planar_noise, "LARGEST_STORED", 0)
     return mechanism.observe(counts)
 
 

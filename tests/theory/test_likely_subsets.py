@@ -283,14 +283,14 @@ def test_cells_between_the_clusters_carry_nothing(mechanism: Mechanism, monkeypa
 
 
 def test_a_crowd_with_an_outlier_is_convolved_where_the_crowd_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from confide.mechanisms import planar
+    from confide.mechanisms import planar_noise
 
     mechanism = PlanarGeometric(Lattice(0.5, "km"), 1.0)
     counts = far_and_near(mechanism, 10**7)
     part = likely_subset(counts, mechanism).alphabet
     stored = mechanism.observe_within(counts, part)
-    monkeypatch.setattr(planar, "LARGEST_STORED", 5_000)
-    monkeypatch.setattr(planar, "LARGEST_WINDOW", 300)
+    monkeypatch.setattr(planar_noise, "LARGEST_STORED", 5_000)
+    monkeypatch.setattr(planar_noise, "LARGEST_WINDOW", 300)
     convolved = mechanism.observe_within(counts, part)
     assert type(convolved.channel) is not type(stored.channel)
     for theta in np.random.default_rng(1).dirichlet(np.ones(part.size), 3):
