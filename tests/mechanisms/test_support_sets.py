@@ -285,3 +285,12 @@ def test_bots_among_the_reports_of_a_pool_are_noticed() -> None:
     # Seeds stand together in cells: reports of one seed are few.
     first, last = (int(one.strip("()").split(",")[0]) for one in found.outliers[0].report.split(" to "))
     assert first <= 17 <= last
+
+
+def test_a_raw_estimate_that_does_not_add_up_is_no_distribution() -> None:
+    mechanism = cf.OptimizedUnary(cf.Integers(0, 2), 1.0)
+    counts = cf.tally(mechanism.report_alphabet.pack(np.ones((1, 3), dtype=bool)), [100])  # every bit always set
+    raw = cf.estimate(counts, mechanism, cf.Inversion("none"))
+    assert (raw.distribution > 1).all()
+    assert not raw.is_distribution
+    assert cf.estimate(counts, mechanism, cf.Inversion("norm-sub")).is_distribution
