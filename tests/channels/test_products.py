@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -400,3 +401,17 @@ def test_seeds_are_looked_up_together(size: int, seeds: int, buckets: int, lift:
     ]
     inside = np.array(own)[:, :, None] == np.arange(buckets)
     check(channel, np.where(inside, 0.25 * (1 + lift), 0.25).reshape(size, -1))
+
+
+def test_inner_products_of_hashed_rows_are_those_of_the_matrix() -> None:
+    generator = np.random.default_rng(3)
+    channel = HashChannel(
+        50, generator.integers(1, PRIME, 20), generator.integers(0, PRIME, 20), 12, Fraction(1, 2), 4.0, 0.1
+    )
+    values, weights = np.array([3, 7, 1, 40]), generator.random(240)
+    rows = channel.dense()[values]
+    found = channel.gram(values, weights)
+    assert found is not None
+    np.testing.assert_allclose(found, (rows * weights) @ rows.T, rtol=1e-13)
+    assert replace(channel, buckets=2).gram(values, weights[:40]) is None  # whole rows are quicker
+    assert RandomizedResponseChannel(50, 0.5, 0.01).gram(values, weights[:50]) is None

@@ -273,3 +273,24 @@ def test_more_free_seeds_than_fit_name_the_cure() -> None:
     reports = np.column_stack([np.arange(200), np.zeros(200, dtype=np.int64)])
     with pytest.raises(cf.ConfideError, match=r"Declare a pool, such as seeds = 1000"):
         cf.LocalHashing(cf.Integers(0, 60_000_000), 1.0).observe(cf.tally(reports))
+
+
+def test_bots_among_the_reports_of_a_pool_are_noticed() -> None:
+    mechanism = cf.LocalHashing(cf.Integers(0, 29), 1.0, seeds=1000)
+    reports = mechanism.privatize(np.arange(5000) % 30, rng=1)
+    assert not cf.fit(cf.tally(reports), mechanism).is_bad
+    bots = np.tile([[17, 1]], (150, 1))
+    found = cf.fit(cf.tally(np.concatenate([reports, bots])), mechanism)
+    assert found.is_bad
+    # Seeds stand together in cells: reports of one seed are few.
+    first, last = (int(one.strip("()").split(",")[0]) for one in found.outliers[0].report.split(" to "))
+    assert first <= 17 <= last
+
+
+def test_a_raw_estimate_that_does_not_add_up_is_no_distribution() -> None:
+    mechanism = cf.OptimizedUnary(cf.Integers(0, 2), 1.0)
+    counts = cf.tally(mechanism.report_alphabet.pack(np.ones((1, 3), dtype=bool)), [100])  # every bit always set
+    raw = cf.estimate(counts, mechanism, cf.Inversion("none"))
+    assert (raw.distribution > 1).all()
+    assert not raw.is_distribution
+    assert cf.estimate(counts, mechanism, cf.Inversion("norm-sub")).is_distribution

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from tests.solvers.problems import run, uniform
 
-from confide import MLE, Exponential, Integers, Mechanism, Rappor, TruncatedGeometric, TruncatedLaplace, tally
+from confide import (
+    MLE,
+    Exponential,
+    Integers,
+    LocalHashing,
+    Mechanism,
+    Rappor,
+    TruncatedGeometric,
+    TruncatedLaplace,
+    tally,
+)
 from confide.evidence.evidence import Evidence
 from confide.solve import support_newton as newton
 from confide.solve.maximum import follow_path, solve_where_reported
@@ -20,8 +31,16 @@ def bit_reports(people: int, size: int = 40) -> Evidence:
     return mechanism.observe(tally(mechanism.privatize(np.arange(people) % size // 2, rng=1)))
 
 
-def test_blocks_of_entries_give_the_hessian_of_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    evidence = bit_reports(700)
+def hashed_reports(people: int) -> Evidence:
+    mechanism = LocalHashing(Integers(0, 39), 2.0, buckets=12, seeds=30)
+    return mechanism.observe(tally(mechanism.privatize(np.arange(people) % 20, rng=1)))
+
+
+@pytest.mark.parametrize("make", [bit_reports, hashed_reports])
+def test_blocks_of_entries_give_the_hessian_of_whole_rows(
+    make: Callable[[int], Evidence], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = make(700)
     monkeypatch.setattr(newton, "BLOCK_OF_OUTPUTS", 97)
     theta = uniform(evidence)
     outputs = evidence.channel.push(theta)
@@ -32,8 +51,11 @@ def test_blocks_of_entries_give_the_hessian_of_whole_rows(monkeypatch: pytest.Mo
     np.testing.assert_allclose(blocks.hessian(evidence, outputs), rows.hessian(evidence, outputs), rtol=1e-12)
 
 
-def test_many_bit_vectors_are_solved_without_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    evidence = bit_reports(3000)
+@pytest.mark.parametrize("make", [bit_reports, hashed_reports])
+def test_many_bit_vectors_are_solved_without_their_rows(
+    make: Callable[[int], Evidence], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = make(3000)
     stored = run(support_newton, evidence, 1e-6)
     monkeypatch.setattr(newton, "MOST_STORED", 0)
     chosen = choose_curvature(evidence, uniform(evidence), evidence.channel.push(uniform(evidence)))

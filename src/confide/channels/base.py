@@ -239,6 +239,10 @@ class Channel(ABC):
         """
         return None
 
+    def gram(self, values: Indices, weights: FloatArray) -> FloatArray | None:  # noqa: ARG002 (for those that can)
+        """Return M diag(weights) M' between some values; `None` if whole rows are as quick."""
+        return None
+
     @property
     def keep_and_other(self) -> tuple[float, float] | None:
         """Probabilities of the value itself and of each other one.

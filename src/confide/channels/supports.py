@@ -343,6 +343,24 @@ class HashChannel(SupportChannel):
             sums.append(total)
         return np.array(sums).reshape(*weights.shape[:-1], self.size)
 
+    def gram(self, values: Indices, weights: FloatArray) -> FloatArray | None:
+        # Two values have as many terms in common as hashes that put them into one bucket: 1 in `buckets`. A sparse term
+        # takes a hundred times as long as one of whole rows, of which there are `buckets` for each seed.
+        if self.buckets**2 < 100:
+            return None
+        from scipy.sparse import csr_array
+
+        seeds, own = np.arange(self.multipliers.size), np.empty((values.size, self.multipliers.size), dtype=np.int64)
+        for row, value in enumerate(values):
+            own[row] = buckets_of(value, self.multipliers, self.shifts, self.buckets) + seeds * self.buckets
+        roots = np.sqrt(weights)[own]
+        starts = np.arange(values.size + 1) * seeds.size
+        table = csr_array((roots.reshape(-1), own.reshape(-1), starts), shape=(values.size, self.shape[1]))
+        both: FloatArray = self.lift**2 * (table @ table.T).toarray()
+        once = self.lift * (roots * roots).sum(axis=1)
+        products: FloatArray = self.outside**2 * (float(weights.sum()) + once[:, None] + once + both)
+        return products
+
     def holds(self, values: Indices, outputs: Indices | slice) -> NDArray[np.bool_]:
         wanted = np.arange(self.shape[1])[outputs]
         seeds, own = np.divmod(wanted, self.buckets)

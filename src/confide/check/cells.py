@@ -101,7 +101,12 @@ def _layout(mechanism: Mechanism, most: int, *, is_alone: bool) -> CellLayout:
     has_blocks = is_alone and mechanism.channel.keep_and_other is not None
     # 16 cells are kept apart however few reports there are.
     most = most if has_blocks else max(16, min(most, LARGEST_QUICK // size))
-    cells = _merge_neighbours(mechanism.report_alphabet, most, is_ordered=not has_blocks)
+    pairs = mechanism.report_alphabet.attributes if mechanism.facts.supports is not None else None
+    if pairs is None:
+        cells = _merge_neighbours(mechanism.report_alphabet, most, is_ordered=not has_blocks)
+    else:  # seeds and buckets: each seed has few reports, and one is like another
+        seeds, buckets = pairs.split(np.arange(pairs.size))
+        cells = seeds // math.ceil(pairs.size / most) * pairs.shape[1] + buckets
     if mechanism.facts.is_positive and not has_blocks:
         # Every cell is reachable, so that no channel need be made for nothing.
         _refuse_too_many(size, np.unique(cells).size)

@@ -123,7 +123,7 @@ def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
     bits = sum(counts.reports.shape[0] for one, counts in answer.groups.items() if has_bits(one))
     is_map = isinstance(alphabet.geometry, PlaneGeometry) and alphabet.size > MOST_CELLS_UNBIDDEN
     if not answer.is_distribution:
-        why = "the answer has negative shares, so it is no distribution"
+        why = "the answer has negative shares, or does not add up to 1, so it is no distribution"
     elif answer.fit.p_value < BEYOND_DOUBT:
         why = "the reports do not come from this mechanism, on which they would rest"
     elif answer.shape_fit is not None and answer.shape_fit.p_value < BEYOND_DOUBT:

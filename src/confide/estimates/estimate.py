@@ -189,8 +189,11 @@ class Estimate(Shown):
 
     @property
     def is_distribution(self) -> bool:
-        """Whether no entry is negative."""
-        return bool((self.distribution >= 0).all())
+        """Whether no entry is negative, and all add up to 1.
+
+        Inversion without a repair may miss either.
+        """
+        return _is_distribution(self.distribution)
 
     def interval(self, level: float = 0.95, *, basis: Basis | None = None) -> Band:
         """Return an interval for the probability of each value.
@@ -753,10 +756,14 @@ def independent(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
     return {mechanism: counts.independent for mechanism, counts in by_mechanism(groups).items()}
 
 
+def _is_distribution(vector: FloatArray) -> bool:
+    return bool((vector >= 0).all()) and abs(float(vector.sum()) - 1) < 1e-6
+
+
 def judge(groups: Groups, evidence: Evidence, solution: Solution, method: Method, seconds: float) -> Estimate:
     """Return a solution as an estimate, with likelihood and certificate."""
     mechanisms = tuple(groups)
-    is_distribution = bool((solution.distribution >= 0).all())
+    is_distribution = _is_distribution(solution.distribution)
     return Estimate(
         alphabet=mechanisms[0].alphabet,
         distribution=read_only(solution.distribution),

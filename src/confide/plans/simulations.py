@@ -161,8 +161,8 @@ class Distance(Measure):
     def judge(self, estimate: Estimate, truth: FloatArray) -> float:
         if not estimate.is_distribution:
             raise InvalidParameterError(
-                f"{estimate.method!r} leaves negative shares, which have no distance from a distribution. Plan with "
-                f"another method, or for a query."
+                f"{estimate.method!r} leaves negative shares, or shares that do not add up to 1. They have no distance "
+                f"from a distribution. Plan with another method, or for a query."
             )
         if not has_emd(self.alphabet):
             return total_variation(estimate.distribution, truth)

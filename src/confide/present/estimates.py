@@ -461,7 +461,9 @@ def _compare_with_truth(found: Findings) -> str:
 def _main_result(answer: Estimate, name: str) -> str:
     shares, alphabet = answer.distribution, answer.alphabet
     if not answer.is_distribution:
-        return "The answer has negative shares, so it is no distribution; normalise or project it."
+        return (
+            "The answer has negative shares, or does not add up to 1: it is no distribution. Normalise or project it."
+        )
     if isinstance(alphabet.geometry, LineGeometry) and alphabet.size > 8:  # of fewer, the most common one says more
         below = np.cumsum(shares)
         low, middle, high = (

@@ -822,11 +822,18 @@ class FromRows:
 
     def hessian(self, evidence: Evidence, outputs: FloatArray) -> FloatArray:
         """Return H at these outputs y."""
-        roots = np.sqrt(curvature_of(evidence, outputs))
+        curvature = curvature_of(evidence, outputs)
+        roots = np.sqrt(curvature)
         if self.is_kept:
             curved = self.rows * roots
             return curved @ curved.T
         hessian = np.zeros((self.values.size + 1, self.values.size + 1))
+        between = evidence.channel.gram(self.values, curvature)
+        if between is not None:
+            hessian[1:, 1:] = between
+            hessian[0, 1:] = hessian[1:, 0] = evidence.channel.pull(curvature * self.composite_outputs)[self.values]
+            hessian[0, 0] = float(curvature @ self.composite_outputs**2)
+            return hessian
         for start in range(0, outputs.size, BLOCK_OF_OUTPUTS):
             block = np.arange(start, min(start + BLOCK_OF_OUTPUTS, outputs.size))
             single = evidence.channel.block(self.values, block)
@@ -898,7 +905,9 @@ def curvature_of(evidence: Evidence, outputs: FloatArray) -> FloatArray:
 def choose_curvature(evidence: Evidence, composite: FloatArray, outputs: FloatArray) -> FromRows | FromPlane:
     """Choose the Hessian: a plane's model, blocks, or whole rows."""
     values, reports = evidence.channel.shape
-    if evidence.channel.bit_vectors is not None and values * reports > MOST_STORED:
+    channel, nobody = evidence.channel, np.zeros(0, dtype=np.int64)
+    has_gram = channel.bit_vectors is not None or channel.gram(nobody, np.zeros(reports)) is not None
+    if has_gram and values * reports > MOST_STORED:
         return FromRows(outputs, is_kept=False)
     plane = StationaryPlane.of(evidence.channel) if composite.size >= LARGE_PLANE else None
     if plane is None:
