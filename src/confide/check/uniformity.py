@@ -91,7 +91,7 @@ def _both(one: UniformityTest, other: UniformityTest) -> UniformityTest:
 
 @lru_cache(maxsize=4)
 def _waves(shape: tuple[int, ...]) -> tuple[tuple[int, ...], FloatArray]:
-    """Return how many waves each test takes, and the waves over a box."""
+    """Return the number of waves of each test, and the waves."""
     most = WAVES[-1] if len(shape) == 1 else 3  # half waves along all axes together
     boxes = product(*(range(min(most + 1, side)) for side in shape))
     numbers = sorted((one for one in boxes if 1 <= sum(one) <= most), key=sum)
@@ -151,7 +151,7 @@ def _needed(freedom: float, level: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Gains of all values, and the effect of one uniform report on them.
+    """Gains of all values, and how one uniform report changes them.
 
     Attributes
     ----------

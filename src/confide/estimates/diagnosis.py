@@ -352,6 +352,8 @@ def diagnose(
         A shape that is known before any report is seen, as in :func:`confide.estimate`. Findings on the reports then
         consider only distributions of this shape.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> print(cf.diagnose(None, cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)).consistency.verdict)
     yes

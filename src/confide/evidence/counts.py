@@ -218,6 +218,8 @@ class Counts(Shown):
     is_thinned
         Whether that was taken into account already.
 
+    Examples
+    --------
     >>> Counts([3, 3, 5], [1, 2, 4]).counts
     array([3., 4.])
     """
@@ -320,6 +322,8 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     counts
         How often each report was seen; once each if left out. Survey weights are refused.
 
+    Examples
+    --------
     >>> tally([3, 5, 3]).counts
     array([2., 1.])
     >>> tally([3, 5], counts=[2, 1]) == tally([3, 5, 3])
@@ -371,6 +375,8 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
         How many reports of one person there may be among all, where noise is permanent: 1 for different people. Left
         out, one person may be in every part, and answers are widened by that.
 
+    Examples
+    --------
     >>> merge([tally(["yes"]), tally(["no", "yes"])]).counts
     array([1., 2.])
     """

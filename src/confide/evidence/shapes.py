@@ -145,6 +145,8 @@ class Shape:
     is_declared
         Whether it comes from a survey, and so was said before any report was seen. Intervals say which it is.
 
+    Examples
+    --------
     >>> Shape.of("smooth = 3").words
     ('smooth = 3',)
     """

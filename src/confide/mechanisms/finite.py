@@ -217,6 +217,8 @@ class FromMatrix(Mechanism):
         A guarantee for the matrix. confide checks it over all pairs and outputs and rejects a matrix that breaks it.
         Optional. Default: the smallest epsilon of local differential privacy.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> mechanism = FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     >>> mechanism.report_alphabet, round(mechanism.guarantee.bound(1, 2), 4)

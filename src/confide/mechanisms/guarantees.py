@@ -197,6 +197,8 @@ class ProductGuarantee(Guarantee):
     widths
         Number of components of each attribute's value: 2 for a cell.
 
+    Examples
+    --------
     >>> ProductGuarantee(("sex", "age"), (LocalDP(1.0), MetricPrivacy(0.5)), (1, 1)).bound(("f", 3), ("m", 5))
     2.0
     """

@@ -684,6 +684,8 @@ def geometric_bound(rate: float, size: int, *, is_square: bool = True) -> Bound:
     is_square
         Whether values and outputs are the same.
 
+    Examples
+    --------
     >>> round(geometric_bound(0.05, 100).per_report, 1)
     7818.5
     """

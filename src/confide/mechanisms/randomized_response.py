@@ -327,7 +327,7 @@ class Rappor(UnaryEncoding):
 
 @dataclass(frozen=True, repr=False)
 class OptimizedUnary(UnaryEncoding):
-    """Set the value's bit by a fair coin, and every other bit rarely.
+    """Set the value's bit by a fair coin, other bits rarely.
 
     The true value's bit is 1 with probability 1/2, any other with probability 1 / (e^epsilon + 1). Of all unary
     encodings with this promise it has the smallest variance for rare values (Wang et al., USENIX Security 2017, OUE).

@@ -268,8 +268,11 @@ def toss_all(coins: Sequence[PowerCoin], count: int, bits: Bits) -> NDArray[np.b
 
     Returns
     -------
-    One row per coin, true for heads.
+    array
+        One row per coin, true for heads.
 
+    Examples
+    --------
     >>> toss_all([PowerCoin(Fraction(1, 2)), OddsCoin(Fraction(1, 4))], 3, as_bits(7)).shape
     (2, 3)
     """
@@ -333,8 +336,11 @@ def scatter(count: int, bits: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64
 
     Returns
     -------
-    The numbers bucket by bucket, and where each bucket ends.
+    order, ends
+        The numbers bucket by bucket, and where each bucket ends.
 
+    Examples
+    --------
     >>> order, ends = scatter(1000, as_bits(7))
     >>> sorted(order.tolist()) == list(range(1000)), ends.size, int(ends[-1])
     (True, 256, 1000)

@@ -41,6 +41,8 @@ class SquareWave(LocalMechanism):
         Steps to each side that count as near. Optional. Default: the width of Li et al., which makes the most of a
         report's information; on a circle, the next narrower one that keeps the distribution identifiable.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> mechanism = SquareWave(Integers(0, 99, unit="year"), epsilon=1.0)
     >>> mechanism.width, mechanism.report_alphabet
@@ -135,12 +137,15 @@ class SquareWave(LocalMechanism):
         return row
 
     def at(self, epsilon: float) -> SquareWave:
-        """Return the square wave with another epsilon, and with its own width unless one was chosen."""
+        """Return it with another epsilon.
+
+        The width is derived anew unless it was chosen.
+        """
         is_default = self.width == _widest(self.alphabet.size, self.epsilon, is_ring=self._is_ring)
         return SquareWave(self.alphabet, epsilon, None if is_default else self.width)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """Return the value nearest to each report: the middle of the values that make it likely."""
+        """Return the middle of the values that make each report likely."""
         self.refuse_strays(counts)
         low, high = self.alphabet.span if not self._is_ring else (0, self.alphabet.size - 1)
         return np.clip(counts.reports.astype(np.float64), low, high)[:, None]
@@ -169,7 +174,7 @@ class SquareWave(LocalMechanism):
         return WeightRows.of([[self._reach * self._ratio.numerator, self._others * self._ratio.denominator]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from the window or from outside, with the same weights as rows.
+        """Draw from or outside the window, with the weights of rows.
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """

@@ -224,6 +224,13 @@ class Survey(Shown):
     simulated
         Of a survey that made-up people answer, what they are drawn from, such as ``two humps``; empty of a real one.
         It is part of the fingerprint: their reports can be taken for those of people nowhere.
+
+    Examples
+    --------
+    >>> from confide import Integers, TruncatedGeometric
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 99, unit="year"), epsilon=0.05), name="age", most_reports=1)
+    >>> Survey.from_json(survey.to_json()).fingerprint == survey.fingerprint
+    True
     """
 
     mechanism: Mechanism
@@ -448,7 +455,17 @@ def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
 
 
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey file: TOML, or JSON from ``confide export``."""
+    """Read a survey file: TOML, or JSON from ``confide export``.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from confide import Integers, TruncatedGeometric
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.json"
+    ...     _ = path.write_text(Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0)).to_json())
+    ...     load_survey(path).mechanism
+    TruncatedGeometric(alphabet=Integers(0, 9), epsilon=1.0)
+    """
     require_kinds(load_survey, locals())
     try:
         text = Path(path).read_text(encoding="utf-8")

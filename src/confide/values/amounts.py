@@ -61,6 +61,8 @@ class Bins(Integers):
         By what people's own amounts are multiplied before they are put into bins: 0.001 where they are in dollars and
         the bins in thousands.
 
+    Examples
+    --------
     >>> salaries = Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
     >>> salaries.take([9.99, 10, 250]), salaries.labels()[1:]
     (array([0, 1, 4]), ['10 to 20 thousand', '20 to 50 thousand', '50 to 100 thousand', '100 thousand or more'])

@@ -133,7 +133,8 @@ def register(thing: Kind) -> Kind:
 
     Returns
     -------
-    The same, so that it may stand above a class as ``@cf.register``.
+    Alphabet, Mechanism or Method
+        The same, so that it works as the decorator ``@cf.register``.
 
     Examples
     --------
@@ -141,8 +142,8 @@ def register(thing: Kind) -> Kind:
 
         @cf.register
         @dataclass(frozen=True, repr=False)
-        class SquareWave(cf.Mechanism):
-            kind = "square-wave"  # as in a survey: [mechanism] kind = "square-wave"
+        class Staircase(cf.Mechanism):
+            kind = "staircase"  # as in a survey: [mechanism] kind = "staircase"
             ...
     """
     # A method may be registered with its settings, so as a thing rather than a class.
@@ -181,8 +182,15 @@ LARGEST_LISTED = 2**26
 class Alphabet(ABC):
     """The values a person may have, numbered from 0 on.
 
-    One of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers; `labels`,
-    `take` and `read` say what people call them.
+    An alphabet of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers;
+    `labels`, `take` and `read` translate them for people.
+
+    Examples
+    --------
+    >>> from confide import Integers
+    >>> ages = Integers(0, 99, unit="year")
+    >>> ages.size, ages.distance(30, 35)
+    (100, 5.0)
     """
 
     kind: ClassVar[str] = ""
@@ -620,6 +628,8 @@ def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]]
     wanted
         What the alphabet asks for, in a message.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> as_values([3, 4], Integers(0, 9), [("value",)])
     array([3, 4])

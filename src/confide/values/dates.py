@@ -157,6 +157,8 @@ class Dates(Timed, Integers):
     every
         ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``.
 
+    Examples
+    --------
     >>> days = Dates("2026-02-27", "2026-03-02")
     >>> days.take(["2026-03-01", "2026-02-28T23:59"]), days.labels()[2]
     (array([2, 1]), '2026-03-01')

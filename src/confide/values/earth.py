@@ -289,6 +289,8 @@ class Places(OnEarth, Grid):
         Where nobody can be, such as water: cells as pairs (row, column), or areas, a file of GeoJSON or what it holds.
         A cell is a hole where an area covers it whole.
 
+    Examples
+    --------
     >>> manhattan = Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m")
     >>> manhattan.shape, manhattan.spacing
     ((20, 15), 0.5)
@@ -661,6 +663,8 @@ class Coordinates(OnEarth, Lattice):
     spacing, latitude_steps, longitude_steps
         In place of a step: how far neighbours lie apart in the plane, and how many steps a degree has.
 
+    Examples
+    --------
     >>> manhattan = Coordinates(40.7044, -74.0205, 40.7942, -73.9374)
     >>> manhattan.take([(40.7580, -73.9855)]).tolist()
     [[4526054, -6244080]]

@@ -295,6 +295,12 @@ def read_areas(source: GeoJSON) -> list[Area]:
     ------
     DataFileError
         If it is no GeoJSON, or holds something other than areas, or an area that is none; it says where.
+
+    Examples
+    --------
+    >>> corners = [[-74.0, 40.7], [-73.9, 40.7], [-73.9, 40.8], [-74.0, 40.7]]
+    >>> [area.name for area in read_areas({"type": "Polygon", "coordinates": [corners]})]
+    ['area']
     """
     content, origin = _load(source)
     found = [(_polygons(geometry, where), name) for geometry, name, where in _geometries(content, origin)]

@@ -1,4 +1,4 @@
-"""The contract of a method, and those that climb the likelihood: IBU and MLE."""
+"""The contract of a method, with IBU and MLE."""
 
 from __future__ import annotations
 
@@ -79,6 +79,13 @@ class Solution:
         How it ended, in a word and in a sentence.
     choices
         What it was mixed from, if from several.
+
+    Examples
+    --------
+    >>> from confide import RandomizedResponse, tally, Categories
+    >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)
+    >>> MLE().solve(mechanism.observe(tally(["yes", "yes", "no"]))).status.value
+    'certified'
     """
 
     distribution: FloatArray
@@ -94,6 +101,11 @@ class Method(ABC):
     A new method defines :attr:`name` and :meth:`solve`. Bootstrap replicates and groups are then solved one by one; one
     that can take many rows of counts together defines :meth:`solve_many` as well. A method that is EM with something
     changed builds on :class:`EMMethod`, which has both.
+
+    Examples
+    --------
+    >>> IBU(delta=0.01).name, MLE().seeks_maximum
+    ('IBU', True)
     """
 
     climbs: ClassVar[bool] = False
@@ -244,6 +256,8 @@ class IBU(EMMethod):
     folds, seed
         How many folds the reports are split into to be held out, and the seed of the split.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> counts = cf.tally(["yes", "no"], counts=[600, 400])
@@ -457,6 +471,8 @@ class MLE(Method):
         ``"auto"`` chooses by the channel: a closed form for randomized response, Newton on a small support for most,
         an interior point in O(k) for long lines.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5)
     >>> counts = cf.tally(mechanism.privatize([3, 4, 5] * 1000, rng=1))

@@ -80,6 +80,8 @@ class Inversion(_Repaired):
         ``"normalize"`` clips negative entries and rescales (INV-N), ``"project"`` takes the nearest distribution in
         Euclidean distance (INV-P), ``"none"`` returns w itself, which may be negative.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> counts = cf.tally(["yes", "no"], counts=[600, 400])
@@ -107,6 +109,8 @@ class BitInversion(_Repaired):
         ``"normalize"`` clips and rescales the whole vector (RAP-N), ``"project"`` takes the nearest distribution
         (RAP-P), ``"none"`` returns the vector as it is.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.Rappor(cf.Categories(["a", "b"]), epsilon=4.0)
     >>> counts = cf.tally(mechanism.privatize(["a"] * 900 + ["b"] * 100, rng=1))

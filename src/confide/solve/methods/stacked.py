@@ -1,4 +1,4 @@
-"""The default: an average over smooth priors, mixed with other candidates by cross-validation.
+"""The default method: smooth priors, mixed with others by cross-validation.
 
 Planes of very many cells are solved for square blocks of them, then brought to the cells by a few steps of EM.
 """
@@ -319,6 +319,8 @@ class Stacked(Method):
     folds, seed
         How many folds the reports are split into to be held out, and the seed of the split.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> ages = cf.datasets.adult_ages()
     >>> mechanism = cf.TruncatedGeometric(ages.alphabet, epsilon=0.1)
