@@ -25,11 +25,13 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_llms_txt",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*/*.ipynb", "sg_execution_times.rst"]
 suppress_warnings = ["config.cache", "myst.header"]
 
-# Pages are text; what runs stands in the gallery and in the tests.
-nb_execution_mode = "off"
+# Notebooks run when the site is built. The blocks of other pages run in the tests.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
