@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx_gallery.scrapers import figure_rst
 
 import confide
 
@@ -41,6 +43,17 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+
+def scrape_sketches(_block: object, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Save the paper's figures, which pyplot does not know, one below the other."""
+    pictures = zip(block_vars["example_globals"].pop("figures", []), block_vars["image_path_iterator"], strict=False)
+    shown = []
+    for figure, path in pictures:
+        figure.savefig(path, dpi=100)
+        shown.append(figure_rst([path], gallery_conf["src_dir"]))
+    return "".join(shown)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -48,6 +61,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
+    "image_scrapers": ("matplotlib", scrape_sketches),
+    "capture_repr": ("_repr_html_",),
     "remove_config_comments": True,
     "backreferences_dir": "api/examples",
     "doc_module": ("confide",),
@@ -90,7 +105,7 @@ def write_commands() -> None:
         lines += [f"## confide {called}", "", " ".join(paragraphs[0].split()), ""]
         options = [one for one in command.params if getattr(one, "help", None)]
         if options:
-            lines += ["| | |", "| --- | --- |"]
+            lines += ["| option | what it does |", "| --- | --- |"]
             for one in options:
                 name = (
                     ", ".join(one.opts) if one.param_type_name == "option" else (one.metavar or one.name or "").upper()

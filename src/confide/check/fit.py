@@ -83,7 +83,7 @@ def fit(counts: Counts, mechanism: Mechanism, *, seed: int = 0) -> Fit:
     counts
         The reports, counted by :func:`confide.tally`.
     mechanism
-        The mechanism that they are supposed to have gone through.
+        The mechanism that should have made them.
     seed
         The seed of the replicates; the same reports always get the same p-value.
 

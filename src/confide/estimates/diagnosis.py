@@ -343,7 +343,7 @@ def diagnose(
     counts
         The reports, counted by :func:`confide.tally`; None to ask about the mechanism alone.
     mechanism
-        The mechanism that they went through.
+        The mechanism of the reports.
     name
         What a value is called in sentences, such as ``"age"``.
     level

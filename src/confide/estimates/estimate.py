@@ -67,7 +67,7 @@ CURE = (
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Shown):
-    """A recovered distribution with its diagnostics.
+    """A recovered distribution with its intervals and diagnostics.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class Estimate(Shown):
 
     @property
     def is_distribution(self) -> bool:
-        """Whether no entry is negative."""
+        """Whether all entries are non-negative."""
         return bool((self.distribution >= 0).all())
 
     def interval(self, level: float = 0.95, *, basis: Basis | None = None) -> Band:
@@ -623,7 +623,7 @@ def estimate(
     counts
         The reports, counted by :func:`tally`.
     mechanism
-        The mechanism that the reports went through.
+        The mechanism of the reports.
     method
         How to recover the distribution. The default, :class:`Stacked`, combines several methods by cross-validation;
         ``choices`` of the estimate says what it chose and why.

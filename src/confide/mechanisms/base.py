@@ -252,7 +252,7 @@ class Mechanism(Shown, ABC):
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """Promise to a person."""
+        """What the mechanism promises to each person."""
 
     @property
     def declared(self) -> Mapping[str, Any] | None:

@@ -144,7 +144,7 @@ class LocalDP(EpsilonGuarantee):
 
 @dataclass(frozen=True)
 class MetricPrivacy(EpsilonGuarantee):
-    """Metric privacy (d-privacy): the bound grows with the distance between the values.
+    """Metric privacy (d-privacy): the bound grows with distance.
 
     >>> MetricPrivacy(0.05).bound(30, 40)
     0.5

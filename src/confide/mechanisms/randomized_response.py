@@ -61,8 +61,8 @@ class LocalMechanism(Mechanism):
 class RandomizedResponse(LocalMechanism):
     """Report the true value, or a uniformly random other value.
 
-    P(z | x) = e^epsilon / (k - 1 + e^epsilon) if z = x, and 1 / (k - 1 + e^epsilon) otherwise (paper, eq. krr). That is
-    the largest probability of the true value that epsilon allows.
+    P(z | x) = e^epsilon / (k - 1 + e^epsilon) if z = x, and 1 / (k - 1 + e^epsilon) otherwise (paper, eq. krr). No
+    mechanism with this promise reports every true value with a larger probability.
 
     >>> from confide import Categories
     >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)

@@ -697,8 +697,8 @@ NEW_SECRET = "python -c 'import secrets; print(secrets.token_hex(32))'"  # noqa:
 class Permanent:
     """Noise from a person's secret: the same report for the same value.
 
-    Pass it in place of ``rng=``. Each person needs their own secret, of 16 random bytes or more, or a text of them. It
-    never leaves the device. ``survey.privatize`` binds it to the survey, so that two surveys have independent noise.
+    Pass it as ``rng=``. Each person needs a secret of their own: at least 16 random bytes, or a text of them. It never
+    leaves the device. ``survey.privatize`` binds it to the survey, so two surveys have independent noise.
 
     >>> from confide import Categories, RandomizedResponse, Survey
     >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
@@ -709,8 +709,8 @@ class Permanent:
     Attributes
     ----------
     secret
-        Bytes, or a text: hexadecimal digits mean their bytes, any other text its UTF-8. One line end after a text, as
-        in files, is ignored. It is never shown.
+        Bytes, or a text. Hexadecimal digits mean their bytes, any other text its UTF-8. One line end after it is
+        ignored. The secret is never shown.
     fingerprint
         The survey's, once the noise is bound to one.
     """

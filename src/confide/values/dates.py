@@ -145,9 +145,9 @@ class Timed(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Dates(Timed, Integers):
-    """Days, weeks, months, quarters or years in a row, numbered from 0.
+    """A range of days, weeks, months, quarters or years.
 
-    Weeks are those of ISO 8601, from Monday on; neighbours lie one apart, months too, whatever their lengths.
+    Weeks follow ISO 8601 and begin on Monday. Neighbours are one step apart, months too, whatever their lengths.
 
     Parameters
     ----------

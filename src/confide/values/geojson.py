@@ -289,12 +289,12 @@ def read_areas(source: GeoJSON) -> list[Area]:
 
     It may be a Polygon, a MultiPolygon, a Feature of one, or a FeatureCollection of these.
 
-    An area has the name that its feature has among its properties, else that of the file.
+    An area is named by its feature's properties, or else by the file.
 
     Raises
     ------
     DataFileError
-        If it is no GeoJSON, or holds something other than areas, or an area that is none; it says where.
+        If it is no GeoJSON, or contains something other than valid areas. The message says where.
 
     Examples
     --------

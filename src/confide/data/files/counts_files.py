@@ -73,10 +73,10 @@ class GroupedCounts(Mapping[Key, Counts]):
     rows
         The account of rows.
     origin
-        The origin of the noise of all reports; by default the sum over the groups. If reports of several origins were
-        counted together, that of one group is unknown.
+        The origin of all reports' noise. Default: the sum over the groups. If several origins were counted together,
+        that of a single group is unknown.
     repeats
-        Most reports of one person in all groups together, if noise is permanent: a person may be in a group of each
+        Most reports of one person in all groups together, if noise is permanent. A person may be in one group of each
         file.
     """
 

@@ -100,8 +100,8 @@ class Inversion(_Repaired):
 class BitInversion(_Repaired):
     """Estimate each share from its bit, then repair the vector.
 
-    RAPPOR's own estimator: a bit is 1 with probability p for those who have the value and q for the others, so a share
-    of (frequency - q) / (p - q) explains its frequency; under RAPPOR q is 1 - p. For any :class:`UnaryEncoding`.
+    This is RAPPOR's own estimator, for any :class:`UnaryEncoding`. A bit is 1 with probability p for those who have the
+    value, and q for the others. So the estimated share is (frequency - q) / (p - q). Under RAPPOR, q is 1 - p.
 
     Parameters
     ----------
