@@ -39,7 +39,8 @@ def sketch(name: str, repeats: int = 1) -> list[Figure]:
 
 def _tables(experiment: Experiment, repeats: int) -> Tables:
     if isinstance(experiment, Comparison):
-        contenders = [one for one in experiment.contenders if experiment.keeps_shares or _is_of_the_paper(one.method)]
+        takes_all = experiment.keeps_shares or experiment.is_timed  # their pictures name further methods
+        contenders = [one for one in experiment.contenders if takes_all or _is_of_the_paper(one.method)]
         draws = experiment.draws(1 if experiment.keeps_shares else repeats)
         records = [record for one in draws for record in run_draw(one, contenders, is_kept=experiment.is_kept(one))]
         return experiment.tabulate(records)

@@ -15,7 +15,6 @@ from tests.cases import each
 
 from reproduction.catalogue import EXPERIMENTS
 from reproduction.experiments import NUMBERS
-from reproduction.sketch import sketch
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -71,9 +70,11 @@ def test_figures_name_their_experiment_as_the_paper_numbers_it(path: Path) -> No
         assert [f"Figure {number}" for number in numbers_in(text.splitlines()[1])] == [NUMBERS[one] for one in labels]
 
 
-@pytest.mark.parametrize("name", ["likely-subsets", "start-examples"])
-def test_a_sketch_draws_every_picture(name: str) -> None:
-    assert len(sketch(name)) == len(EXPERIMENTS[name].pictures) > 0
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [*EXAMPLES, *FIGURES], ids=lambda path: path.stem)
+def test_the_examples_of_the_gallery_draw(path: Path) -> None:
+    made = runpy.run_path(str(path)).get("figures", [])
+    assert len(made) + len(plt.get_fignums()) > 0
     plt.close("all")
 
 
