@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from sphinx_gallery.scrapers import figure_rst
 
 import confide
+from confide.present.figures import to_png
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent))  # the gallery draws the paper's figures with reproduction/
@@ -50,7 +51,7 @@ def scrape_sketches(_block: object, block_vars: dict[str, Any], gallery_conf: di
     pictures = zip(block_vars["example_globals"].pop("figures", []), block_vars["image_path_iterator"], strict=False)
     shown = []
     for figure, path in pictures:
-        figure.savefig(path, dpi=100)
+        to_png(figure, path, dpi=120)
         shown.append(figure_rst([path], gallery_conf["src_dir"]))
     return "".join(shown)
 

@@ -27,9 +27,9 @@ def per(unit: str) -> str:
     """Return the words at an axis of privacy levels.
 
     >>> per("per year")
-    'privacy level ε (per year); smaller is more private'
+    'ε (per year); smaller is more private'
     """
-    return f"privacy level ε ({unit}); smaller is more private"
+    return f"ε ({unit}); smaller is more private"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from reproduction.table import Tables
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+COLUMN = 8.4  # inches: what a column of text shows without shrinking the letters
+
 
 def sketch(name: str, repeats: int = 1) -> list[Figure]:
     """Draw an experiment's figures from few repeats, here and now.
@@ -32,9 +34,12 @@ def sketch(name: str, repeats: int = 1) -> list[Figure]:
     >>> [type(figure).__name__ for figure in sketch("manhattan-map")]
     ['Figure']
     """
+    from confide.present.figures import style
+
     (experiment,) = find([name])
     tables = _tables(experiment, repeats)
-    return [picture.draw(tables) for picture in experiment.pictures]
+    with style.within(COLUMN):
+        return [picture.draw(tables) for picture in experiment.pictures]
 
 
 def _tables(experiment: Experiment, repeats: int) -> Tables:
