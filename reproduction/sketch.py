@@ -1,4 +1,4 @@
-"""Sketches of experiments: the paper's figures from few repeats, in seconds, for the gallery of the site."""
+"""Sketches of the paper's figures, in seconds, for the gallery."""
 
 from __future__ import annotations
 
