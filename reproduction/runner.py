@@ -231,7 +231,8 @@ def draw_pictures(experiment: Experiment, path: Path) -> int:
 
     Returns
     -------
-    How many were drawn.
+    int
+        How many were drawn.
     """
     folder = Folder(path)
     state = _state(experiment, folder)
