@@ -82,8 +82,9 @@ clients/javascript/node_modules: clients/javascript/package.json clients/javascr
 web/node_modules: web/package.json web/package-lock.json
 	@cd web && npm ci --silent --no-audit --no-fund && touch node_modules
 
-docs: $(VENV)/.installed-docs  ## Build the documentation site into build/site (a minute); warnings are errors
+docs: $(VENV)/.installed-docs  ## Build the documentation site into build/site (two minutes); warnings and dead links are errors
 	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/site
+	@$(BIN)/python docs/offline.py build/site
 	@echo "Wrote build/site/index.html"
 
 setup: $(VENV)/.installed-dev  ## Make the environment for development

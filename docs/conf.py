@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx_gallery.scrapers import figure_rst
 
 import confide
+from confide.present.figures import to_png
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent))  # the gallery draws the paper's figures with reproduction/
@@ -25,11 +28,14 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_llms_txt",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*/*.ipynb", "sg_execution_times.rst"]
 suppress_warnings = ["config.cache", "myst.header"]
 
-# Pages are text; what runs stands in the gallery and in the tests.
-nb_execution_mode = "off"
+# Notebooks run when the site is built. The blocks of other pages run in the tests.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
@@ -39,6 +45,17 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+
+def scrape_sketches(_block: object, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Save the paper's figures, which pyplot does not know, one below the other."""
+    pictures = zip(block_vars["example_globals"].pop("figures", []), block_vars["image_path_iterator"], strict=False)
+    shown = []
+    for figure, path in pictures:
+        to_png(figure, path, dpi=120)
+        shown.append(figure_rst([path], gallery_conf["src_dir"]))
+    return "".join(shown)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -46,6 +63,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
+    "image_scrapers": ("matplotlib", scrape_sketches),
+    "capture_repr": ("_repr_html_",),
     "remove_config_comments": True,
     "backreferences_dir": "api/examples",
     "doc_module": ("confide",),
@@ -57,6 +76,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "confide"
 html_static_path = ["_static"]
 html_css_files = ["confide.css"]
+html_sidebars = {page: [] for page in ("commands", "security", "glossary", "changelog")}  # they have no section
 html_show_sourcelink = False
 html_copy_source = True
 html_theme_options = {
@@ -88,7 +108,7 @@ def write_commands() -> None:
         lines += [f"## confide {called}", "", " ".join(paragraphs[0].split()), ""]
         options = [one for one in command.params if getattr(one, "help", None)]
         if options:
-            lines += ["| | |", "| --- | --- |"]
+            lines += ["| option | what it does |", "| --- | --- |"]
             for one in options:
                 name = (
                     ", ".join(one.opts) if one.param_type_name == "option" else (one.metavar or one.name or "").upper()

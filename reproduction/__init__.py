@@ -1,4 +1,4 @@
-"""The paper's experiments, beside the library: declared, run into tables, drawn from the tables.
+"""The paper's experiments: declared, run into tables, drawn from the tables.
 
 >>> find(["ages-example"])[0].citations
 ['Figure 1 (fig:geometric_on_ages)']

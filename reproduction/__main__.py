@@ -1,4 +1,4 @@
-"""The command `python -m reproduction`: run the paper's experiments, and lay ours beside them."""
+"""The command `python -m reproduction`: run the experiments, compare with the paper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXAMPLES = (
 
 
 class ExplainingCommand(TyperCommand):
-    """Command that ends a failure which confide explains with its message and exit code, without a traceback."""
+    """Command that ends an explained failure with a message, without traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -78,7 +78,9 @@ def reproduce(  # noqa: PLR0913 - one argument an option
     is_fresh: Annotated[bool, typer.Option("--fresh", help="Run all cells again, finished ones too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments on the real data, and write an index page that lays ours beside the paper's.
+    """Run the paper's experiments, and show ours beside the paper's.
+
+    They run on the real data. The result is an index page.
 
     Every finished cell is kept. After an interruption the same command goes on where it was, and the tables come out
     the same to the last byte, whatever the number of jobs. All figures with thirty repeats take about a quarter of an
@@ -115,7 +117,7 @@ def _list(experiments: list[Experiment], *, as_json: bool) -> None:
 
 
 def _label(experiment: Experiment) -> str:
-    """Return number and label of the first figure, and of its likes in total variation the numbers alone."""
+    """Return the first figure's label, and numbers of its variants."""
     if not experiment.paper:
         return "(an addition)"
     return " and ".join([experiment.citations[0], *(NUMBERS[label] for label in experiment.paper[1:])])
@@ -157,7 +159,7 @@ def _write_index(output: Path) -> None:
 
 
 def _tell(experiments: list[Experiment], runs: list[Run], output: Path, *, as_json: bool) -> None:
-    """Say what came of it: how each statement of the paper fared, and where to look."""
+    """Say how each statement of the paper fared, and where to look."""
     folder = Folder(output)
     claims = [claim for experiment in experiments for claim in claims_of(experiment, folder)]
     if as_json:
@@ -173,7 +175,10 @@ def _tell(experiments: list[Experiment], runs: list[Run], output: Path, *, as_js
 
 
 class ProgressBars(Watcher):
-    """Bar for all experiments, and one for the cells of the experiment at work, on standard error."""
+    """Progress bars of all experiments and of the one at work.
+
+    They stand on standard error.
+    """
 
     def __init__(self, bars: Progress, count: int) -> None:
         self.bars = bars

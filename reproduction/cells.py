@@ -1,4 +1,4 @@
-"""Cells of an experiment: each is one draw of reports and one method that sees them."""
+"""Cells of an experiment: one draw of reports, one method."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HELD_OUT_LIMIT, HELD_OUT_LIMIT_FOR_BITS = 2_000, 1_000
 
 @dataclass(frozen=True)
 class Contender:
-    """Method that takes part, and the p of IBU's binomial start where that is what varies."""
+    """Method that takes part, and IBU's start if it varies."""
 
     method: Method
     start: float | None = None
@@ -47,7 +47,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Unprocessed(Method):
-    """The reports taken for values: the baseline of a curator who estimates nothing."""
+    """The reports taken as values: a curator who estimates nothing."""
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ FOR_BITS = (IBU_FOR_BITS, *BIT_INVERSIONS, *INVERSIONS, *OURS_FOR_BITS)
 
 @dataclass(frozen=True)
 class Draw:
-    """People, the mechanism that blurs their values, and the number of the repeat.
+    """People, their mechanism, and the number of the repeat.
 
     All methods of a draw see the same reports. Its seed is made of its declaration alone, so neither the order of work
     nor the number of processes nor the figure it belongs to changes it.
@@ -95,7 +95,7 @@ class Draw:
         return seed_of(self.source, self.blur.kind, self.blur.epsilon, self.repeat)
 
     def key(self, contender: Contender, *, is_kept: bool) -> str:
-        """Return a digest that tells this cell from all others: another declaration gives another key."""
+        """Return a digest of the cell's declaration."""
         return fingerprint(__version__, self.source, self.blur, self.repeat, contender, is_kept)
 
     def setting(self, contender: Contender) -> str:
@@ -105,7 +105,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Row:
-    """Row of a table of results; None where there is nothing to say."""
+    """Row of a table of results; None is unknown."""
 
     data: str
     values: int
@@ -128,7 +128,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Record:
-    """Finished cell: its row, how long it took, and the estimated shares where they are to be drawn."""
+    """Finished cell: its row, its time, and shares to draw."""
 
     key: str
     setting: str
@@ -178,7 +178,7 @@ def run_draw(draw: Draw, contenders: Sequence[Contender], *, is_kept: bool) -> l
 
 @cache
 def _build(blur: Blur, alphabet: Alphabet) -> Mechanism:
-    """Build each mechanism once a process: its channel keeps what is costly, such as an inverse."""
+    """Build each mechanism once a process, with its costly parts."""
     return blur.build(alphabet)
 
 

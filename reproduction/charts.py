@@ -1,4 +1,4 @@
-"""Charts that several experiments share: frozen values that say which rows of the tables go into which panel."""
+"""Charts that experiments share: which rows go into which panel."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def per(unit: str) -> str:
     """Return the words at an axis of privacy levels.
 
     >>> per("per year")
-    'privacy level ε (per year); smaller is more private'
+    'ε (per year); smaller is more private'
     """
-    return f"privacy level ε ({unit}); smaller is more private"
+    return f"ε ({unit}); smaller is more private"
 
 
 @dataclass(frozen=True)
 class PanelRows:
-    """Rows of one panel by what they have in common, its title, and the unit of their earth mover's distance."""
+    """Rows of one panel, its title, and the unit of EMD."""
 
     title: str
     rows: tuple[tuple[str, Any], ...]
@@ -52,7 +52,10 @@ def panel(title: str, unit: str = "", **rows: Any) -> PanelRows:
 
 @dataclass(frozen=True)
 class BoxChart:
-    """Box plots of an error over repeats, by level and method (or by another column)."""
+    """Box plots of an error by level and method.
+
+    Another column may stand for the method.
+    """
 
     panels: tuple[PanelRows, ...]
     measure: str
@@ -100,7 +103,7 @@ class BoxChart:
 def box_comparison(
     panels: tuple[PanelRows, ...], caption: str, *, level: str, x_label: str, columns: int = 2, **declared: Any
 ) -> Comparison:
-    """Return an experiment drawn as box plots twice from the same runs: in earth mover's distance, in total variation.
+    """Return an experiment with box plots of EMD and total variation.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ class DistributionChart:
 
 
 def alphabet_of(data: str) -> Alphabet:
-    """Return the alphabet of a bundled dataset, or of a synthetic one by its label in the tables."""
+    """Return the alphabet of a dataset by its label in tables."""
     if data.startswith("binomial("):
         return Integers(0, int(data.partition("(")[2].partition(",")[0]))
     return Integers(0, 9) if data.startswith("uniform{") else load(data).alphabet

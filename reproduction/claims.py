@@ -24,7 +24,7 @@ class Ruling(StrEnum):
 
     @property
     def is_judged(self) -> bool:
-        """Whether it says something of the paper, and not of a variant that is shown beside it."""
+        """Whether it judges the paper, not a variant beside it."""
         return self is not Ruling.COMPARED
 
 
@@ -77,7 +77,7 @@ def tally(claims: Sequence[Claim]) -> str:
 
 
 def is_far_better(what: str, tables: Tables, kinds: Sequence[str], *, strong: float, **rows: Any) -> Claim:
-    """Check that IBU beats both inversions clearly, at every level up to `strong`."""
+    """Check that IBU clearly beats both inversions, up to `strong`."""
     found = tables[RESULTS].where(mechanism=list(kinds), **rows)
     ratios = {
         (kind, level): at.where(method="IBU").median("emd") / better_inversion(at)
@@ -96,7 +96,7 @@ def is_far_better(what: str, tables: Tables, kinds: Sequence[str], *, strong: fl
 
 
 def improves_with_epsilon(what: str, tables: Tables, **rows: Any) -> Claim:
-    """Check that every method has a smaller error at the weakest privacy than at the strongest."""
+    """Check that errors are smaller at the weakest privacy."""
     found = tables[RESULTS].where(**rows)
     falls = []
     for kind in found.distinct("mechanism"):
@@ -117,7 +117,7 @@ def improves_with_epsilon(what: str, tables: Tables, **rows: Any) -> Claim:
 def are_comparable(
     what: str, found: Table, others: Sequence[str], *, level: str = "epsilon", negligible: float = 0.0
 ) -> Claim:
-    """Check that IBU and the other methods have errors of the same size at every level.
+    """Check that IBU and the others have similar errors everywhere.
 
     Parameters
     ----------

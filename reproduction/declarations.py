@@ -1,4 +1,4 @@
-"""Declarations of an experiment: its people, the mechanism that blurs their values, and the seeds made of them."""
+"""Declarations of an experiment: people, mechanism and seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from confide.values.checks import check_count
 
 
 def declare(thing: object) -> Any:
-    """Return a frozen value as plain lists and texts, with the names of its classes.
+    """Return a frozen value as plain lists, texts and class names.
 
     Renaming a class or a field of a source changes every seed made of it, and so the tables.
 
@@ -42,7 +42,7 @@ def declare(thing: object) -> Any:
 
 
 def fingerprint(*things: object) -> str:
-    """Return a digest of declarations: equal for equal ones, whatever the process, the order of work and the machine.
+    """Return a digest of declarations, the same on every machine.
 
     >>> fingerprint(1, "a") == fingerprint(1, "a"), fingerprint(1) == fingerprint(2)
     (True, False)
@@ -65,7 +65,10 @@ def _digest(things: tuple[object, ...]) -> bytes:
 
 
 class Source(ABC):
-    """People whose values are blurred: a frozen value. Repeats use the same people unless the source samples anew."""
+    """People whose values are blurred: a frozen value.
+
+    Repeats use the same people unless the source samples anew.
+    """
 
     @property
     @abstractmethod
@@ -84,12 +87,17 @@ class Source(ABC):
 
     @abstractmethod
     def histogram(self, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Return how many people have each value; only a source that samples anew uses the generator."""
+        """Return the number of people with each value.
+
+        Only a source that samples anew uses the generator.
+        """
 
 
 @dataclass(frozen=True)
 class Bundled(Source):
-    """People of a bundled dataset or, if `people` is given, that many drawn from its shares in each repeat.
+    """People of a bundled dataset, or new ones in each repeat.
+
+    The latter if `people` is given: that many, drawn from its shares.
 
     >>> Bundled("paris").total, Bundled("paris", people=1000).total
     (14009, 1000)
@@ -125,7 +133,10 @@ class Bundled(Source):
 
 
 class Synthetic(Source):
-    """People drawn once from a known distribution on 0 .. size - 1: the same in every repeat, as in the paper."""
+    """People drawn once from a known distribution.
+
+    Values are 0 .. size - 1. Every repeat has the same people, as in the paper.
+    """
 
     size: int
     people: int
@@ -156,7 +167,9 @@ class Synthetic(Source):
 
 @dataclass(frozen=True)
 class Binomial(Synthetic):
-    """People drawn once from the binomial distribution on 0 .. size - 1.
+    """People drawn once from a binomial distribution.
+
+    Values are 0 .. size - 1.
 
     >>> Binomial(10, 0.5).label, Binomial(10, 0.5).total
     ('binomial(9, 0.5)', 100000)
@@ -184,7 +197,9 @@ class Binomial(Synthetic):
 
 @dataclass(frozen=True)
 class EvenOver(Synthetic):
-    """People drawn once, evenly from some of the values 0 .. size - 1.
+    """People drawn once, evenly from some values.
+
+    The alphabet is 0 .. size - 1.
 
     >>> EvenOver((3, 4, 5, 6), size=10).label
     'uniform{3,4,5,6}'
@@ -235,7 +250,9 @@ def _draw_once(source: Synthetic) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Blur:
-    """Mechanism by its name in a survey, and its epsilon; it meets an alphabet when a cell is run.
+    """Mechanism by name, and its epsilon.
+
+    It gets its alphabet when a cell is run.
 
     Parameters
     ----------
@@ -247,6 +264,8 @@ class Blur:
         Whether methods multiply by the stored matrix, in place of the fast products that confide knows for it. The
         reports are the same.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> Blur("truncated-geometric", 0.05).build(Integers(0, 9))
     TruncatedGeometric(alphabet=Integers(0, 9), epsilon=0.05)

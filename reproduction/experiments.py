@@ -1,4 +1,4 @@
-"""Experiments: declarations, the tables they make, the pictures drawn from them, and what the paper says of them."""
+"""Experiments: declarations, tables, pictures, and the paper's statements."""
 
 from __future__ import annotations
 
@@ -150,7 +150,9 @@ def cross(sources: Source | Iterable[Source], blurs: Iterable[Blur]) -> tuple[Se
 
 @dataclass(frozen=True)
 class Comparison(Experiment):
-    """Methods side by side on the same reports: the cross-product of settings, repeats and methods.
+    """Methods side by side on the same reports.
+
+    The cross product of settings, repeats and methods.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ class Comparison(Experiment):
 
 @dataclass(frozen=True)
 class Computation(Experiment):
-    """Tables that are computed at once and hold no chance, or a little of it from a declared seed."""
+    """Tables that are computed at once, with little or no chance."""
 
     compute: Callable[[], dict[str, Table]] | None = None
     kinds: Mapping[str, Mapping[str, str]] | None = None

@@ -1,4 +1,4 @@
-"""Output folder of a reproduction: tables, figures, finished cells, and what is known of each run."""
+"""Output folder: tables, figures, finished cells, and facts of each run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Folder:
-    """The layout of an output folder: an index, figures, tables, and the finished cells."""
+    """The layout of an output folder: index, figures, tables, cells."""
 
     path: Path
 
@@ -104,7 +104,7 @@ class Folder:
         write_text(self._run(run.name), json.dumps(asdict(run), indent=1) + "\n")
 
     def read_run(self, experiment: Experiment) -> Run | None:
-        """Return what is known of the last run; None if there was none."""
+        """Return what is known of the last run, if any."""
         try:
             return Run(**json.loads(self._run(experiment.name).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -115,14 +115,14 @@ class Folder:
 
 
 def claims_of(experiment: Experiment, folder: Folder) -> list[Claim]:
-    """Return what the paper says of an experiment beside our tables; nothing where it was not run."""
+    """Return the paper's statements beside our tables, if it was run."""
     if experiment.claims is None or not folder.has_tables(experiment):
         return []
     return experiment.claims(folder.read_tables(experiment))
 
 
 def code_digest() -> str:
-    """Return a digest of the code that computes and draws, so that neither is skipped after it was changed."""
+    """Return a digest of the code that computes and draws."""
     library = Path(confide.__file__).parent
     digest = hashlib.sha256(confide.__version__.encode())
     for part in (Path(__file__).parent, library / "figures", library / "theory"):
@@ -133,7 +133,9 @@ def code_digest() -> str:
 
 @dataclass
 class Store:
-    """Finished cells of one experiment, one line of JSON each, appended and flushed to the disk as they end.
+    """Finished cells of one experiment, saved as they end.
+
+    One line of JSON each, flushed to the disk.
 
     A line that was cut short by a kill is passed over when the file is read, and its cell is run again.
     """
@@ -153,7 +155,7 @@ class Store:
         return store
 
     def add(self, records: Iterable[Record]) -> None:
-        """Write finished cells, and do not return before they are on the disk."""
+        """Write finished cells, and wait until they are on disk."""
         kept = list(records)
         lines = "".join(json.dumps(record.to_plain()) + "\n" for record in kept)
         try:
@@ -167,7 +169,7 @@ class Store:
         self.finished |= {record.key: record for record in kept}
 
     def stale(self, settings: set[str]) -> int:
-        """Return how many finished cells belong to none of these settings: their declaration has changed."""
+        """Return the number of finished cells whose declaration has changed."""
         return sum(record.setting not in settings for record in self.finished.values())
 
 

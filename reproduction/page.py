@@ -1,4 +1,4 @@
-"""The index of a reproduction: every figure and table of the paper beside ours."""
+"""The index: every figure and table of the paper beside ours."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def bullets(sentences: Iterable[str]) -> str:
 
 
 def section(heading: str, *parts: str) -> str:
-    """Return a section of parts that are HTML already, nothing where all are empty."""
+    """Return a section of HTML parts; nothing if all are empty."""
     body = "\n".join(part for part in parts if part)
     return f"<section>\n<h2>{text(heading)}</h2>\n{body}\n</section>" if body else ""
 
 
 def fold(heading: str, *parts: str) -> str:
-    """Return what only a specialist asks for, folded away under a heading; nothing where all parts are empty."""
+    """Return a folded section for specialists; nothing if it is empty."""
     body = "\n".join(part for part in parts if part)
     return f"<details><summary><h2>{text(heading)}</h2></summary>\n{body}\n</details>" if body else ""
 
 
 def answer_list(answers: Sequence[tuple[str, str, str]]) -> str:
-    """Return questions with their answers in large letters and, below these, between what they lie."""
+    """Return questions with large answers, and their ranges below."""
     inner = "".join(
         f'<div><dt>{text(asked)}</dt><dd>{text(answer)}</dd><dd class="ends">{text(ends)}</dd></div>'
         for asked, answer, ends in answers
@@ -60,7 +60,7 @@ def answer_list(answers: Sequence[tuple[str, str, str]]) -> str:
 
 
 def reproduction_page(experiments: Sequence[Experiment], folder: Folder) -> str:
-    """Return one HTML document that shows every experiment that was run into a folder.
+    """Return one HTML document of all experiments in a folder.
 
     It opens at once: figures are files beside it, which a browser loads when they are scrolled to.
 
@@ -153,7 +153,7 @@ def _contents(shown: Sequence[Experiment]) -> str:
 
 
 def _disagreements(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) -> str:
-    """Return what a reader of the paper should know first: where ours is another number, and why."""
+    """Return where our numbers differ from the paper's, and why."""
     lines = "".join(
         f"<li>{_mark(claim)} {_link(experiment, claim.what)}. Paper: {text(claim.paper)}. Ours: {text(claim.ours)}. "
         f'<span class="note">{text(claim.note)}</span></li>'
@@ -165,7 +165,7 @@ def _disagreements(shown: Sequence[Experiment], claims: dict[str, list[Claim]]) 
 
 
 def _labels(experiment: Experiment) -> str:
-    """Return what a reader of the paper looks for; labels of its source stand among the technical details."""
+    """Return the paper's numbers; source labels are technical details."""
     return ", ".join(dict.fromkeys(NUMBERS[label] for label in experiment.paper)) or "an addition"
 
 
@@ -212,7 +212,7 @@ def _show(experiment: Experiment, run: Run, claims: Sequence[Claim], folder: Fol
 
 
 def _finding(experiment: Experiment, claims: Sequence[Claim], folder: Folder) -> str:
-    """Return what there is to see in the figures of an experiment: which method errs least, or what came out."""
+    """Return what the figures show: the best method, or the result."""
     if isinstance(experiment, Comparison) and len(experiment.contenders) > 1:
         least = _least(folder.read_tables(experiment)[RESULTS])
         if least:
@@ -227,7 +227,10 @@ def _finding(experiment: Experiment, claims: Sequence[Claim], folder: Folder) ->
 
 
 def _least(results: Table) -> dict[str, int]:
-    """Return in how many settings each method has the smallest median error, the reports themselves left out."""
+    """Return how often each method has the smallest median error.
+
+    The reports themselves are left out.
+    """
     often: dict[str, int] = {}
     for at, methods in _settings(results):
         errors = {name: rows.median("emd") for name, rows in methods.items() if rows.numbers("emd").size}
@@ -277,7 +280,10 @@ def _figure(picture: Picture, folder: Folder, found: str) -> str:
 
 
 def _size(drawing: Path) -> tuple[int, int]:
-    """Return the width and height of a drawing in CSS pixels; its opening tag has them in points."""
+    """Return a drawing's width and height in CSS pixels.
+
+    Its opening tag has them in points.
+    """
     with drawing.open(encoding="utf-8") as stream:
         opening = stream.read(4000)
     found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"|height="([\d.]+)pt"[^>]*?width="([\d.]+)pt"', opening)
@@ -299,7 +305,10 @@ def _numbers(experiment: Experiment, folder: Folder) -> str:
 
 
 def _medians(results: Table) -> str:
-    """Return one row a setting: how each method fared, the best in bold; what all settings share stands below."""
+    """Return one row a setting, the best method in bold.
+
+    What all settings share stands below.
+    """
     found = list(_settings(results))
     shown = [place for place in range(len(SETTING)) if len({setting[place] for setting, _ in found}) > 1] or [0]
     rows = []

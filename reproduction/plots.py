@@ -1,4 +1,4 @@
-"""Plots that only the reproduction draws: boxes, curves and clouds, and likelihood landscapes, side by side."""
+"""Plots of the reproduction: boxes, curves, clouds and likelihood landscapes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ LONGEST_OF_TWO = 17
 
 
 def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many empty axes, in rows of `columns`; the size is that of one panel."""
+    """Return a figure with empty axes, in rows of `columns`.
+
+    The size is that of one panel.
+    """
     if not count:
         raise InvalidParameterError("There is nothing to draw; give at least one panel.")
     beside = style.columns_within(min(count, columns), size[0])
@@ -37,7 +40,7 @@ def new_panels(count: int, columns: int, size: tuple[float, float]) -> tuple[Fig
 
 
 def _legend_columns(names: Sequence[str], most: int) -> int:
-    """Return how many names of a legend stand beside each other; on a telephone two that are short."""
+    """Return the number of names side by side in a legend."""
     narrow = 2 if max(map(len, names)) <= LONGEST_OF_TWO else 1
     return min(len(names), narrow if style.ROOM.get() <= style.NARROW else most)
 
@@ -77,7 +80,7 @@ def draw_boxes(
     is_logarithmic: bool = True,
     is_ordered: bool = False,
 ) -> Figure:
-    """Draw box plots side by side: median, quartiles, and whiskers to the extremes.
+    """Draw box plots: median, quartiles, and whiskers to the extremes.
 
     Panels whose vertical axes have the same label share one range, so that heights can be compared. Series that are
     ordered, such as settings of one method, have shades of a scale; others the colour of their method.
@@ -162,7 +165,7 @@ def _width(panels: Sequence[BoxPanel], series: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Points joined by a line, or a cloud of points, with a band where they spread.
+    """Points with a line or as a cloud, and their band.
 
     Attributes
     ----------
@@ -195,7 +198,9 @@ def draw_curves(
     size: tuple[float, float],
     logarithmic: str = "",
 ) -> Figure:
-    """Draw curves and clouds by name, in at most two panels side by side on common axes.
+    """Draw curves and clouds by name, in one or two panels.
+
+    Panels share their axes.
 
     Parameters
     ----------
@@ -208,6 +213,8 @@ def draw_curves(
     logarithmic
         Axes that are logarithmic: ``""``, ``"x"``, ``"y"`` or ``"xy"``.
 
+    Examples
+    --------
     >>> line = Series(np.array([1.0, 2.0]), np.array([0.1, 0.2]), "black")
     >>> draw_curves({"": {"a line": line}}, x_label="n", y_label="p", size=(4, 3)).axes[0].get_ylabel()
     'p'
@@ -268,7 +275,9 @@ def _positive_limits(all_axes: Sequence[Axes], name: str) -> tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Log-likelihood over points of the triangle theta_1, theta_3 >= 0, theta_1 + theta_3 <= 1.
+    """Log-likelihood over the triangle of theta_1 and theta_3.
+
+    theta_1, theta_3 >= 0 and theta_1 + theta_3 <= 1.
 
     Attributes
     ----------

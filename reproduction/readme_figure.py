@@ -1,4 +1,4 @@
-"""The README's picture: ages as they were reported, as they were recovered, and as they are.
+"""The README's picture: ages as reported, recovered and true.
 
 `python -m reproduction.readme_figure` writes docs/images/ages.png.
 """
@@ -29,7 +29,7 @@ TOP = 0.0318
 
 
 def draw() -> Figure:
-    """Draw the three distributions over each other, each with its label beside it.
+    """Draw the three distributions, each with its label.
 
     >>> [text.get_text().splitlines()[0] for text in draw().axes[0].texts][:3]
     ['as sent: each age off by', 'as confide recovers it:', 'the truth']
@@ -97,7 +97,7 @@ def _set_axes(axes: Axes) -> None:
 
 
 def _label(axes: Axes, blur: float, error: float, sent: np.ndarray) -> None:
-    """Put each label beside its curve, in its colour: no legend to look up."""
+    """Put each label beside its curve, in its colour."""
     axes.text(67.5, 0.0132, f"as sent: each age off by\n{blur:.1f} years on average", **_words(style.NOISY))
     axes.text(47.5, 0.0242, f"as confide recovers it:\n{error:.1f} years from the truth", **_words(style.STACKED))
     axes.text(37.5, 0.0055, "the truth", **_words(style.INK) | {"ha": "center"})

@@ -1,4 +1,4 @@
-"""Runs of experiments: what is missing is computed in processes, tables are written, figures drawn."""
+"""Runs of experiments: missing cells, tables, figures."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_
 
 
 class Watcher:
-    """Listener that is told how far a run has come; this one keeps it to itself."""
+    """Listener for progress; this one stays silent."""
 
     def begin(self, experiment: Experiment, done: int, total: int, stale: int) -> None:
-        """Note that an experiment begins: cells already finished, cells in all, and those that no longer fit."""
+        """Note that an experiment begins, with finished and stale cells."""
 
     def advance(self, experiment: Experiment, cells: int) -> None:
         """Note that cells have ended."""
@@ -45,7 +45,7 @@ class Watcher:
         """Note that the tables of an experiment are written."""
 
     def draw(self, experiments: int) -> None:
-        """Note that all tables are there, and that the last figures of so many experiments are being drawn."""
+        """Note that tables are complete and last figures are drawn."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ def reproduce(
     watcher
         Told how far the run has come.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from reproduction.catalogue import find
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -187,7 +189,7 @@ def _check_names(experiments: Sequence[Experiment]) -> None:
 
 @contextmanager
 def open_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of processes that start from nothing, so that each has its own single-threaded BLAS."""
+    """Yield a pool of fresh processes with single-threaded BLAS."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare)
@@ -209,7 +211,10 @@ def _prepare() -> None:
 
 
 def _end_with_parent() -> None:
-    """Leave when the parent is killed: a pool's process would otherwise wait for work for ever."""
+    """Leave when the parent is killed.
+
+    A pool's process would otherwise wait for work for ever.
+    """
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -217,16 +222,17 @@ def _end_with_parent() -> None:
 
 
 def needs_drawing(experiment: Experiment, folder: Folder) -> bool:
-    """Whether some figure was not yet drawn from the tables that are there."""
+    """Whether some figure is not yet drawn from the present tables."""
     return bool(_pending(experiment, folder, _state(experiment, folder)))
 
 
 def draw_pictures(experiment: Experiment, path: Path) -> int:
-    """Draw every figure of an experiment as PNG and PDF, unless it was drawn from these tables already.
+    """Draw every figure that is not yet drawn from these tables.
 
     Returns
     -------
-    How many were drawn.
+    int
+        How many were drawn.
     """
     folder = Folder(path)
     state = _state(experiment, folder)

@@ -1,4 +1,4 @@
-"""The likelihood over all distributions of three values: a triangle, seen from above and from the side."""
+"""The likelihood over distributions of three values: a triangle."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Likelihood = Callable[[FloatArray], FloatArray]
 
 
 def draw_simplex(labels: Sequence[str], likelihood: Likelihood, best: FloatArray) -> Figure:
-    """Draw a log-likelihood over the triangle of distributions of three values, from above.
+    """Draw a log-likelihood over the triangle, from above.
 
     Parameters
     ----------
@@ -46,6 +46,8 @@ def draw_simplex(labels: Sequence[str], likelihood: Likelihood, best: FloatArray
     best
         Corners of the set of maximum-likelihood estimates, one a row: one point, the ends of a line, or more.
 
+    Examples
+    --------
     >>> figure = draw_simplex(["a", "b", "c"], lambda points: np.log(points @ [0.2, 0.5, 0.3]), np.array([[0, 1.0, 0]]))
     >>> len(figure.axes)
     2
@@ -63,7 +65,10 @@ def draw_simplex(labels: Sequence[str], likelihood: Likelihood, best: FloatArray
 
 
 def draw_simplex_from_the_side(labels: Sequence[str], likelihood: Likelihood, best: FloatArray) -> Figure:
-    """Draw the same as a surface over the shares of the first and the last value, as the paper's figures do."""
+    """Draw the same as a surface, as the paper does.
+
+    The axes are the shares of the first and the last value.
+    """
     _check(labels, best)
     points = _fan(SIDE_FINENESS)
     below = _below_maximum(likelihood, points.reshape(-1, 3), best).reshape(points.shape[:2])
@@ -86,7 +91,7 @@ def draw_simplex_from_the_side(labels: Sequence[str], likelihood: Likelihood, be
 
 
 def simplex_points(fineness: int) -> FloatArray:
-    """Return distributions over three values, evenly spread over the triangle, its corners inside.
+    """Return distributions spread evenly over the triangle, corners included.
 
     >>> simplex_points(1).tolist()
     [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
@@ -97,7 +102,9 @@ def simplex_points(fineness: int) -> FloatArray:
 
 
 def _fan(fineness: int) -> FloatArray:
-    """Return distributions over three values in rows that spread from the second corner to the opposite side.
+    """Return distributions in rows that spread from the second corner.
+
+    They end on the opposite side.
 
     Four neighbours make a facet, so that all facets look one way; triangles would point up and down in turns.
     """
@@ -111,7 +118,10 @@ def _check(labels: Sequence[str], best: FloatArray) -> None:
 
 
 def _below_maximum(likelihood: Likelihood, points: FloatArray, best: FloatArray) -> FloatArray:
-    """Return how far each point is below the maximum; what is impossible, as far as the lowest that is not."""
+    """Return how far each point is below the maximum.
+
+    Impossible points count as the lowest possible one.
+    """
     below: FloatArray = np.maximum(float(likelihood(best).max()) - likelihood(points), 0.0)
     possible = np.isfinite(below)
     return np.where(possible, below, below[possible].max(initial=1.0))

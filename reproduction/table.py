@@ -1,4 +1,4 @@
-"""Tidy tables: one observation a row, the same bytes for the same rows."""
+"""Tidy tables: one observation a row, the same bytes always."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns, each of one kind, and rows; None is an empty place.
+    """Named columns, each of one kind, and rows; None is empty.
 
     >>> table = Table({"method": "text", "emd": "number"}, (("IBU", 0.5), ("IBU", 0.7), ("MLE", 1.5)))
     >>> table.where(method="IBU").median("emd"), table.distinct("method"), table.where(method="IBU").spread("emd")
@@ -56,11 +56,14 @@ class Table:
         return np.array([cell for cell in self.column(name) if cell is not None], dtype=np.float64)
 
     def distinct(self, name: str) -> list[Any]:
-        """Return the distinct cells of a column, in the order they first appear."""
+        """Return the distinct cells of a column, in order of appearance."""
         return list(dict.fromkeys(self.column(name)))
 
     def where(self, **wanted: Any) -> Table:
-        """Return the rows that hold these cells; a list or tuple allows any of its members."""
+        """Return the rows with these cells.
+
+        A list or tuple allows any of its members.
+        """
         names = list(self.kinds)
         places = [(names.index(name), _allowed(value)) for name, value in wanted.items()]
         rows = tuple(row for row in self.rows if all(row[place] in allowed for place, allowed in places))

@@ -1,4 +1,4 @@
-"""Single runs to look at: ages, Manhattan as a map and as heat maps, and RAPPOR on synthetic data."""
+"""Single runs to look at: ages, Manhattan, RAPPOR."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ MAP_COLUMNS = {"row": "whole", "column": "whole", "north": "number", "east": "nu
 
 
 def tabulate_manhattan() -> dict[str, Table]:
-    """Return one row a cell: its number, where its centre is in kilometres, and how many check-ins it has."""
+    """Return one row a cell: its number, centre and check-ins."""
     dataset = manhattan()
     cells, centres = dataset.alphabet.decode(range(dataset.alphabet.size)), dataset.alphabet.coordinates
     rows = zip(cells.tolist(), centres.tolist(), dataset.histogram.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Matrix inversion against IBU: how wrong it is, how long both take, and what the time buys."""
+"""Matrix inversion against IBU: error, time, and what time buys."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BOUND_COLUMNS = {
 
 
 def compute_bounds() -> dict[str, Table]:
-    """Return bound, exact mean squared error and mean over drawn populations, each times n."""
+    """Return bound, exact error and mean over drawn populations, times n."""
     from confide.theory.identification import inversion_error
 
     rows = []
@@ -69,7 +69,7 @@ def compute_bounds() -> dict[str, Table]:
 
 
 def _mean_squared(mechanism: Mechanism, distribution: np.ndarray, seed: int, people: int = 100_000) -> float:
-    """Return n times the mean squared error of the raw inverse, over populations drawn from the distribution."""
+    """Return n times the inverse's mean squared error over drawn populations."""
     generator = np.random.default_rng(seed)
     errors = []
     for _ in range(DRAWS):
@@ -80,14 +80,14 @@ def _mean_squared(mechanism: Mechanism, distribution: np.ndarray, seed: int, peo
 
 
 def _ibu_error(data: str, blur: Blur) -> float:
-    """Return IBU's median EMD over the first repeats of the box plots, on the people of the dataset."""
+    """Return IBU's median EMD over the first repeats."""
     draws = [Draw(Bundled(data), blur, repeat) for repeat in range(REPEATS)]
     rows = [run_draw(draw, [IBU_OF_PAPER], is_kept=False)[0].row for draw in draws]
     return float(np.median([row.emd for row in rows if row.emd is not None]))
 
 
 def judge_bounds(tables: Tables) -> list[Claim]:
-    """Lay the four printed bounds beside ours, and what makes the paper compare their pairs."""
+    """Compare the four printed bounds with ours."""
     lines = [dict(zip(BOUND_COLUMNS, row, strict=True)) for row in tables[RESULTS].rows]
     return [*(_bound(line) for line in lines), *(_utility(*pair) for pair in zip(lines[::2], lines[1::2], strict=True))]
 
@@ -107,7 +107,7 @@ def _bound(line: dict[str, Any]) -> Claim:
 
 
 def _utility(flat: dict[str, Any], metric: dict[str, Any]) -> Claim:
-    """Return whether k-RR and the metric mechanism are as useful as each other when IBU estimates."""
+    """Return whether IBU makes k-RR and the metric mechanism equally useful."""
     ratio = flat["ibu_emd"] / metric["ibu_emd"]
     return judge(
         f"On {flat['data']}, k-RR at {flat['epsilon']:g} and {metric['mechanism']} at {metric['epsilon']:g} give "
@@ -141,7 +141,7 @@ STORED, FAST = "truncated-geometric, stored", "truncated-geometric"
 
 
 def _settings() -> tuple[Setting, ...]:
-    """Return every size and level, with the matrix stored as in the paper, and with confide's fast products."""
+    """Return every size and level, with stored and with fast products."""
     return tuple(
         Setting(Binomial(size, 0.5), Blur("truncated-geometric", level, is_stored=is_stored))
         for is_stored in (True, False)

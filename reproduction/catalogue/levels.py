@@ -1,4 +1,4 @@
-"""Errors over levels of privacy, as box plots: ages, places, lab procedures, k-RR, RAPPOR; and a table of them all."""
+"""Errors over levels of privacy, as box plots, and their table."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ COLUMNS = {
 
 
 def tabulate_mechanisms() -> dict[str, Table]:
-    """Return one row for each mechanism on each dataset, read off the declarations of the box plots."""
+    """Return one row for each mechanism on each dataset."""
     body = (AGES_LEVELS, MANHATTAN_LEVELS, KRR_LEVELS, RAPPOR_LEVELS)
     rows = [*_rows(body, "yes"), *_rows((LAB_LEVELS, PARIS_LEVELS), "appendix")]
     return {RESULTS: Table.of(COLUMNS, rows)}

@@ -1,4 +1,4 @@
-"""The likelihood's maxima: one or many, how soon it is strictly concave, and three that IBU reaches."""
+"""The likelihood's maxima: one or many, and when strictly concave."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FACT_COLUMNS = {
 
 
 def compute_surfaces() -> dict[str, Table]:
-    """Return the log-likelihood on a grid of distributions, and what theory says of each case."""
+    """Return the log-likelihood on a grid, and theory's verdict."""
     return {
         RESULTS: Table.of(SURFACE_COLUMNS, (row for name in CASES for row in _heights(name))),
         FACTS: Table.of(FACT_COLUMNS, (_facts(name) for name in CASES)),
@@ -83,7 +83,7 @@ def _heights(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """Return the verdicts of theory, and the two ends of the set of maxima."""
+    """Return the verdicts of theory, and the ends of the maxima."""
     from confide.theory.maximum_set import maximum_set, strict_concavity, uniqueness
 
     matrix, reports = CASES[name]
@@ -167,7 +167,10 @@ CONCAVITY_COLUMNS = {
 
 
 def compute_concavity() -> dict[str, Table]:
-    """Return the bound for each number of people, and the share of drawn populations with a strictly concave L."""
+    """Return the bound on strict concavity, and its share in simulations.
+
+    One row for each number of people.
+    """
     from confide.theory.maximum_set import concavity_chance
 
     rows = []
@@ -183,7 +186,7 @@ def compute_concavity() -> dict[str, Table]:
 
 
 def _shares(mechanism: Rappor, seed: int) -> list[float]:
-    """Return how often the bits of the first n reports make L strictly concave, for each n, over drawn populations.
+    """Return how often the first n reports make L strictly concave.
 
     L is strictly concave when no change w of a distribution, with sum 0, leaves all its outputs as they are (theorem
     strictconcavity); that is when the bit vectors together with the vector of ones have full rank.
@@ -283,7 +286,7 @@ MAXIMA_COLUMNS = {
 
 
 def compute_maxima() -> dict[str, Table]:
-    """Run IBU from three starts on the exact distribution of reports, and find the whole set of maxima."""
+    """Run IBU from three starts, and find the set of maxima."""
     from confide.theory.maximum_set import maximum_set_of
 
     people = san_francisco()
@@ -299,7 +302,7 @@ def compute_maxima() -> dict[str, Table]:
 
 
 def _evidence(people: Dataset) -> Evidence:
-    """Return the reports of infinitely many people, as the paper does: their distribution is exact."""
+    """Return the exact distribution of reports, as of infinitely many people."""
     if not isinstance(people.alphabet, Grid):
         raise InvalidParameterError(f"San Francisco should be a grid; got {people.alphabet!r}.")
     channel = truncated(PlanarGeometric(people.alphabet, EPSILON), OUTPUTS).channel
@@ -307,7 +310,7 @@ def _evidence(people: Dataset) -> Evidence:
 
 
 def _estimates(evidence: Evidence) -> dict[str, FloatArray]:
-    """Return what IBU reaches from each start, run until it is as good as proven."""
+    """Return what IBU reaches from each start, with proof."""
     return {
         name: IBU(stop="certificate", tolerance=TOLERANCE, start=_start(name, evidence), iteration_limit=LIMIT)
         .solve(evidence)
@@ -317,7 +320,7 @@ def _estimates(evidence: Evidence) -> dict[str, FloatArray]:
 
 
 def _start(name: str, evidence: Evidence) -> FloatArray | None:
-    """Return a distribution drawn evenly from all, or None for the uniform one."""
+    """Return a random distribution, or None for the uniform one."""
     if name not in RANDOM_STARTS:
         return None
     generator = np.random.default_rng(seed_of("san-francisco", name))

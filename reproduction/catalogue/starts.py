@@ -1,4 +1,4 @@
-"""IBU's choices: where it starts, when it stops, and what other deltas give."""
+"""IBU's choices: where it starts, when it stops, other deltas."""
 
 from __future__ import annotations
 

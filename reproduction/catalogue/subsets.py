@@ -1,4 +1,4 @@
-"""Likely subsets: which values are left of an unbounded alphabet, in the paper's two pictures."""
+"""Likely subsets of an unbounded alphabet, in the paper's two pictures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FACT_COLUMNS = {"name": "text", "amount": "number", "unit": "text"}
 
 
 def compute() -> dict[str, Table]:
-    """Return every point of both pictures with its role, and the distances that the paper names."""
+    """Return every point of both pictures, and the paper's distances."""
     from confide.theory.likely_subsets import Hull, discretization_error, widening
 
     hull = Hull.of(PLACES)
@@ -66,13 +66,19 @@ def compute() -> dict[str, Table]:
 
 
 def _cells() -> FloatArray:
-    """Return the centres of the cells that the paper draws, from -2 to 10 and from -2 to 6 kilometres."""
+    """Return the centres of the cells that the paper draws.
+
+    From -2 to 10 and from -2 to 6 kilometres.
+    """
     east, north = (np.arange(-2 + SPACING / 2, end, SPACING) for end in (10, 6))
     return np.stack(np.meshgrid(east, north), axis=-1).reshape(-1, 2)
 
 
 def _line() -> list[tuple[str, str, float, float]]:
-    """Return the values from below the smallest report to above the largest (proposition likelylinear), and others."""
+    """Return the values around all reports, and others.
+
+    Proposition likelylinear.
+    """
     values = STEP * np.arange(-2, 10)
     first, last = values[values <= NUMBERS.min()].max(), values[values >= NUMBERS.max()].min()
     is_kept = (values >= first) & (values <= last)
@@ -125,7 +131,7 @@ def check(tables: Tables) -> list[Claim]:
 
 @dataclass(frozen=True, eq=False)
 class LineSubset:
-    """Reports on a line, the values around them, and the first and the last value that are left."""
+    """Reports on a line, the values around them, and those left."""
 
     reports: FloatArray
     values: FloatArray
@@ -135,7 +141,7 @@ class LineSubset:
 
 @dataclass(frozen=True, eq=False)
 class PlaneSubset:
-    """Reports on a plane, the corners of their hull, by how much it is widened, and the values that are left."""
+    """Reports on a plane, their widened hull, and the values left."""
 
     reports: FloatArray
     corners: FloatArray
@@ -196,7 +202,7 @@ def _add_plane(axes: Axes, plane: PlaneSubset) -> None:
 
 
 def _add_legend(axes: Axes) -> None:
-    """Say beside the axes what is what, or below them where there is no room."""
+    """Add the legend beside the axes, or below if narrow."""
     is_narrow = style.ROOM.get() <= style.NARROW
     if is_narrow:
         axes.set_title(axes.get_title(loc="left").replace(": ", ":\n"))
@@ -214,7 +220,7 @@ def _farthest(corners: FloatArray) -> FloatArray:
 
 
 def outline(corners: FloatArray, distance: float) -> FloatArray:
-    """Return the rim of a convex polygon widened by a distance: its sides moved out, joined by arcs.
+    """Return the rim of a convex polygon widened by a distance.
 
     >>> rim = outline(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 1.0)
     >>> bool(np.allclose(rim.min(axis=0), -1.0, atol=0.01))
@@ -229,7 +235,7 @@ def outline(corners: FloatArray, distance: float) -> FloatArray:
 
 
 def _outward(start: FloatArray, end: FloatArray) -> FloatArray:
-    """Return the outward normal of a side of a polygon whose corners run counter-clockwise."""
+    """Return the outward normal of a polygon's side, counter-clockwise."""
     side = end - start
     return np.array([side[1], -side[0]])
 

@@ -1,4 +1,7 @@
-"""Public names of confide: `import confide as cf` reaches them as `cf.NAME`, and loads them with the first one."""
+"""Public names of confide: `import confide as cf` reaches them as `cf.NAME`.
+
+Each is loaded when it is first used.
+"""
 
 import importlib
 import typing

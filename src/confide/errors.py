@@ -77,7 +77,7 @@ class UniformReportsWarning(UserWarning):
 
 
 class SimulatedReportsWarning(UserWarning):
-    """Seeded reports are about to be written: they protect nobody."""
+    """Simulated reports are about to be written: they protect nobody."""
 
 
 class SolverError(ConfideError):
@@ -85,7 +85,7 @@ class SolverError(ConfideError):
 
 
 class LimitError(ConfideError):
-    """A report beyond the survey's limits, or that cannot be counted."""
+    """A report beyond the survey's limits, or one that cannot be counted."""
 
 
 class UnreachableTargetError(ConfideError):

@@ -89,6 +89,13 @@ class Channel(ABC):
     Both products take a vector, or a stack of vectors along the leading axes, so that one call can solve many problems.
     A new channel needs `shape`, `push`, `pull` and `select`. If it can do more in closed form, it overrides a method
     further down; no code asks for its class.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> channel = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0).channel
+    >>> channel.push(np.array([1.0, 0.0])).round(3), channel.pull(np.array([1.0, 0.0])).round(3)
+    (array([0.731, 0.269]), array([0.731, 0.269]))
     """
 
     @property

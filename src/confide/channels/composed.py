@@ -92,6 +92,8 @@ class Embedded(Channel):
     outputs
         Number of outputs of this channel.
 
+    Examples
+    --------
     >>> from confide.channels import RandomizedResponseChannel
     >>> base = RandomizedResponseChannel(3, 0.5, 0.25)
     >>> Embedded(base, np.array([0, 1]), np.array([0, 1, 1]), 2).dense()
@@ -619,6 +621,8 @@ class Mixture:
     layout
         Layout of the components, if neighbours are similar; otherwise `None`.
 
+    Examples
+    --------
     >>> halves = Mixture(4, (Points(np.array([0])), Runs(1, 3)))
     >>> halves.dense().round(2)
     array([[1.  , 0.  , 0.  , 0.  ],

@@ -45,6 +45,8 @@ class TwoSidedExponential(Channel):
     diagonal
         The diagonal. Optional. Default: row(x) column(x).
 
+    Examples
+    --------
     >>> channel = TwoSidedExponential(0.5, 0.5, np.array([2, 1, 2]) / 3)
     >>> channel.push(np.array([1.0, 0.0, 0.0])).round(4)
     array([0.6667, 0.1667, 0.1667])
@@ -313,6 +315,8 @@ class ScatteredExponential(Channel):
     places
         Positions of the values, increasing. Optional. Default: 0 .. size - 1.
 
+    Examples
+    --------
     >>> channel = ScatteredExponential(2, np.log(2), np.array([0.0, 1.0]))
     >>> channel.dense()
     array([[1. , 0.5],
@@ -427,6 +431,8 @@ class WrappedExponential(Channel):
     around
         1 - alpha^size, separate for the same reason.
 
+    Examples
+    --------
     >>> WrappedExponential(3, 0.5, 0.5, 0.875).push(np.array([1.0, 0.0, 0.0])).round(4)
     array([0.4286, 0.2857, 0.2857])
     """

@@ -1,4 +1,6 @@
-"""The square wave's matrix in O(k): one probability within a window around the value, another elsewhere.
+"""The square wave's matrix as a fast channel.
+
+One probability within a window around the value, another elsewhere; products take O(k).
 
 A product is a window sum plus a constant times the total. Window sums use the blocks of van Herk (1992) and of Gil and
 Werman (1993): cut the line into blocks as long as the window. Every window is then the end of one block and the
@@ -16,7 +18,7 @@ from confide.channels.base import UNIT, Channel, FloatArray, Indices
 
 
 def window_sums(vectors: FloatArray, length: int) -> FloatArray:
-    """Return the sum over each window of `length` entries, along the last axis.
+    """Return the sum over each window of `length` entries, last axis.
 
     >>> window_sums(np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 3)
     array([ 7., 14., 28.])
@@ -35,7 +37,7 @@ def window_sums(vectors: FloatArray, length: int) -> FloatArray:
 
 @dataclass(frozen=True, repr=False)
 class SquareWaveChannel(Channel):
-    """The matrix with `near` within `width` steps of the value and `far` elsewhere.
+    """The matrix with `near` within `width` steps, `far` elsewhere.
 
     On a line, outputs reach `width` steps beyond both ends, so every window is whole. On a ring, windows wrap.
 

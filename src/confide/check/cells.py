@@ -1,4 +1,4 @@
-"""Outputs of a mechanism in cells, the reports counted in them, and their best explanation."""
+"""Outputs of a mechanism in cells, with counts and fitted probabilities."""
 
 from __future__ import annotations
 

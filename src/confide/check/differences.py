@@ -1,4 +1,4 @@
-"""Differences between groups: which of them differ from all the others, at a controlled false discovery rate.
+"""Which groups differ from all the others, at a false discovery rate.
 
 Where a group's people have the distribution that all others have, their reports are exchangeable with those of the
 others, whatever that distribution is and whatever the mechanism does. Given all reports, those of the group are then
@@ -68,7 +68,7 @@ class Directions:
 
     @classmethod
     def over(cls, alphabet: Alphabet, theta: FloatArray) -> Directions:
-        """Choose functions that suit the values: by their order, by their coordinates, or one by one.
+        """Choose score functions: by order, by coordinates, or one by one.
 
         >>> from confide import Categories
         >>> Directions.over(Categories(["red", "green", "blue"]), np.array([0.2, 0.5, 0.3])).functions
@@ -93,7 +93,10 @@ class Directions:
         return cls(theta, np.array([*linear, *mixed, *bent]), np.array(weights))
 
     def scores(self, channel: Channel) -> FloatArray:
-        """Return E[f | report] for every output of a channel, one row each; 0 for one that cannot be."""
+        """Return E[f | report] for every output, one row each.
+
+        The row of an impossible output is 0.
+        """
         outputs = channel.push(self.theta)
         expected = channel.push(self.theta * self.functions)
         scores: FloatArray = np.divide(expected, outputs, out=np.zeros_like(expected), where=outputs > 0)
@@ -101,7 +104,7 @@ class Directions:
 
 
 def _polynomials(values: FloatArray, theta: FloatArray) -> list[FloatArray]:
-    """Return Legendre's polynomials of the rank that each value has among all people, between -1 and 1."""
+    """Return Legendre polynomials of each value's rank among all people."""
     distinct, places = np.unique(values, return_inverse=True)
     shares = np.bincount(places, theta, distinct.size)
     ranks = (np.cumsum(shares) - shares / 2)[places]
@@ -226,7 +229,10 @@ def differences(pools: Mapping[GroupKey, Sequence[Part]], *, level: float = LEVE
 
 
 def _independent(counts: Counts) -> Counts:
-    """Return as many reports as are independent for certain, as counts that add up with those of other groups."""
+    """Return as many reports as are certainly independent.
+
+    They are counts that add up with those of other groups.
+    """
     found = counts.independent
     return Counts(found.reports, found.counts, found.origin) if found.is_thinned else found
 
@@ -244,7 +250,7 @@ def _judge_all(
     seed: int,
     apart: Collection[GroupKey] = (),
 ) -> dict[GroupKey, Difference]:
-    """Compare each of these groups with the others, but with none of those that are to be kept apart.
+    """Compare each group with the others, without those kept apart.
 
     Of how many groups in all decides how fine p-values must be.
     """
@@ -253,7 +259,9 @@ def _judge_all(
 
 
 def benjamini_hochberg(p_values: FloatArray, level: float) -> Indices:
-    """Return which hypotheses are rejected at a false discovery rate, as 0 or 1.
+    """Return which hypotheses are rejected at a false discovery rate.
+
+    0 or 1 each.
 
     >>> benjamini_hochberg(np.array([0.02, 0.9, 0.021, 0.8]), 0.05)
     array([1, 0, 1, 0])
@@ -267,7 +275,7 @@ def benjamini_hochberg(p_values: FloatArray, level: float) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """All reports of one mechanism: the score of each cell, how many there are, and each group's own.
+    """All reports of one mechanism: scores, totals and each group's own.
 
     Attributes
     ----------
@@ -298,11 +306,17 @@ class _Layer:
         return (self.scores.T * self.counts) @ self.scores / max(self.total - 1, 1.0)
 
     def spread(self, size: float) -> float:
-        """Return the factor that makes of it the covariance of the sum over a group, drawn without replacement."""
+        """Return the factor from scores to a group's covariance.
+
+        The group is drawn without replacement.
+        """
         return size * (1 - size / self.total)
 
     def draw(self, size: int, number: int, generator: np.random.Generator) -> FloatArray:
-        """Return the sums over so many groups of one size, at most half of all reports, drawn from these."""
+        """Return simulated sums over many groups of one size.
+
+        At most half of all reports are drawn.
+        """
         if size == 0:
             return np.zeros((number, self.scores.shape[1]))
         if size >= LARGE:
@@ -326,12 +340,15 @@ class _Layer:
 
     @property
     def is_coarse(self) -> bool:
-        """Whether there are so few cells that sums take few values, and ties matter: no approximation will do."""
+        """Whether cells are few, so that ties matter.
+
+        No approximation will do then.
+        """
         return self.counts.size <= NUMBERED and self.total < MOST_EXACT
 
     @cached_property
     def _cells(self) -> Indices:
-        """The cell of each report; of evenly spaced ones where there are very many."""
+        """The cell of each report; evenly spaced ones if very many."""
         total = round(self.total)
         # Of more reports than are numbered to be drawn from, that many stand for all.
         most = 4_000_000
@@ -341,7 +358,7 @@ class _Layer:
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """Comparison of every group with the others, over all layers, with the laws that were simulated so far."""
+    """Every group against the others, over all layers, with simulated laws."""
 
     layers: Sequence[_Layer]
     groups: int
@@ -351,7 +368,7 @@ class _Comparison:
 
     @cached_property
     def whitening(self) -> FloatArray:
-        """Makes scores uncorrelated over all reports, each direction by what those before it leave of it."""
+        """Decorrelate scores over all reports, each direction after those before it."""
         covariance = sum(layer.total * layer.covariance for layer in self.layers) / sum(
             one.total for one in self.layers
         )
@@ -359,19 +376,22 @@ class _Comparison:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """How much each direction that is left counts; those that are not left have a row of zeros."""
+        """Weight of each direction; a direction that is dropped has zeros."""
         return self.layers[0].directions.weights
 
     @cached_property
     def sizes(self) -> Indices:
-        """The size of each group in each layer, or of the others where those are fewer: both have one law."""
+        """Size of each group in each layer, or of the others.
+
+        The smaller of the two counts: both have one law.
+        """
         sizes = np.array([np.minimum(one.sizes, one.total - one.sizes) for one in self.layers]).T
         rounded: Indices = np.rint(np.maximum(sizes, 0.0)).astype(np.int64)
         return rounded
 
     @cached_property
     def simulated(self) -> list[tuple[int, ...]]:
-        """The sizes of which the law is simulated for each group: much the same ones together."""
+        """Sizes to simulate the law for; similar sizes share one."""
         same = [one.is_coarse for one in self.layers]
         return [
             tuple(min(size, LARGE) if one else _rounded(size) for size, one in zip(row, same, strict=True))
@@ -379,7 +399,10 @@ class _Comparison:
         ]
 
     def judge(self, place: int) -> Difference:
-        """Return the p-value of one group, and where it differs; whether that counts depends on the others."""
+        """Return a group's p-value, and where it differs.
+
+        Whether that counts depends on the others.
+        """
         spreads = [layer.spread(float(layer.sizes[place])) for layer in self.layers]
         if not any(self.sizes[place]):  # the group is everybody, or nobody
             return Difference(is_different=False, p_value=1.0, statistic=0.0, scores=np.zeros(self.weights.size))
@@ -395,12 +418,12 @@ class _Comparison:
         return Difference(is_different=False, p_value=p_value, statistic=statistic, scores=scores, visible=visible)
 
     def _statistic(self, sums: FloatArray, law: FloatArray) -> FloatArray:
-        """Return the weighted sum of squares of each row of sums, relative to its mean under the law."""
+        """Return weighted sums of squares, relative to their mean."""
         mean = float(np.einsum("i,ij,jk,ik->", self.weights, self.whitening, law, self.whitening))
         return ((sums @ self.whitening.T) ** 2) @ self.weights / max(mean, 1e-300)
 
     def _chance(self, statistic: float, sizes: tuple[int, ...]) -> float:
-        """Return the p-value: the rank among simulated groups or, beyond them all, their tail."""
+        """Return the p-value: the rank among simulated groups, or their tail."""
         if sizes not in self.laws:
             self.laws[sizes] = self._simulate(sizes)
         drawn = self.laws[sizes]
@@ -428,7 +451,10 @@ class _Comparison:
         return np.sort(self._statistic(np.asarray(sums), np.asarray(law)))
 
     def _visible(self, spreads: Sequence[float]) -> float | None:
-        """Return the shift of the mean that would have shown: along the first direction, where tilts move both."""
+        """Return the shift of the mean that the test would have seen.
+
+        Along the first direction, where tilts move both.
+        """
         slope = self.layers[0].directions.slope
         told = sum(spread * layer.covariance[0, 0] for spread, layer in zip(spreads, self.layers, strict=True))
         if slope is None or not told > 0:
@@ -439,7 +465,7 @@ class _Comparison:
 
 
 def _rounded(size: int) -> int:
-    """Return a size, rounded down to a few leading ones: smaller groups have the heavier tails.
+    """Return a size, rounded down: smaller groups have heavier tails.
 
     >>> _rounded(7), _rounded(300), _rounded(310)
     (7, 284, 284)
@@ -452,7 +478,10 @@ def _rounded(size: int) -> int:
 
 
 def _whitening(covariance: FloatArray) -> FloatArray:
-    """Return a lower triangular W with W C W' = 1; rows of zeros for directions that those before them determine."""
+    """Return a lower triangular W with W C W' = 1.
+
+    Directions that those before them determine have rows of zeros.
+    """
     size = covariance.shape[0]
     whitening = np.zeros((size, size))
     for place in range(size):
@@ -466,7 +495,10 @@ def _whitening(covariance: FloatArray) -> FloatArray:
 
 
 def _layers(pools: Mapping[GroupKey, Sequence[Part]], apart: Collection[GroupKey] = ()) -> list[_Layer]:
-    """Lay the reports of each mechanism out by their scores; those of groups apart are scored, and not drawn from."""
+    """Lay out each mechanism's reports by score.
+
+    Groups apart are scored, but nothing is drawn from them.
+    """
     members: dict[Mechanism, dict[int, Counts]] = {}
     for place, pool in enumerate(pools.values()):
         for counts, mechanism in pool:
@@ -483,7 +515,10 @@ def _layers(pools: Mapping[GroupKey, Sequence[Part]], apart: Collection[GroupKey
 
 
 def _everybody(everybody: Mapping[Mechanism, Counts], part: Alphabet | None, size: int) -> FloatArray:
-    """Return about the distribution of all people; the uniform one where bit vectors are too many to store."""
+    """Return about the distribution of all people.
+
+    It is uniform where bit vectors are too many to store.
+    """
     # 50_000_000: entries of a matrix, distinct reports times values, up to which the distribution of all people is
     # looked for.
     if max(counts.reports.shape[0] for counts in everybody.values()) * size > 50_000_000:
@@ -506,7 +541,10 @@ def _layer(
     directions: Directions,
     rest: tuple[int, set[int]],
 ) -> _Layer | None:
-    """Score the reports of one mechanism: those of all groups at once where they share a channel."""
+    """Score the reports of one mechanism.
+
+    Groups that share a channel are scored at once.
+    """
     number, apart = rest
     blocks: dict[int, tuple[Channel, FloatArray, FloatArray]] = {}  # with the channel, so that its id stays its own
     sums, sizes = np.zeros((number, directions.weights.size)), np.zeros(number)

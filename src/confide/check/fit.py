@@ -82,10 +82,12 @@ def fit(counts: Counts, mechanism: Mechanism, *, seed: int = 0) -> Fit:
     counts
         The reports, counted by :func:`confide.tally`.
     mechanism
-        The mechanism that they are supposed to have gone through.
+        The mechanism that should have made them.
     seed
         The seed of the replicates; the same reports always get the same p-value.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
     >>> people = [20 + number % 40 for number in range(30_000)]
@@ -97,7 +99,14 @@ def fit(counts: Counts, mechanism: Mechanism, *, seed: int = 0) -> Fit:
 
 
 def fit_pool(groups: Sequence[Group], *, seed: int = 0) -> Fit:
-    """Test several groups, each with its own mechanism, against one population."""
+    """Test several groups, each with its own mechanism, against one population.
+
+    >>> import confide as cf
+    >>> strong, weak = (cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon) for epsilon in (0.5, 2.0))
+    >>> all_yes = cf.tally(["yes"], counts=[1000])  # no population sends this
+    >>> fit_pool([(all_yes, strong), (all_yes, weak)]).verdict.value
+    'does not fit'
+    """
     require_kinds(fit_pool, locals())
     return examine(groups).test(seed)
 
@@ -107,6 +116,12 @@ def fit_groups(groups: Mapping[GroupKey, Counts], mechanism: Mechanism, *, seed:
 
     All groups together get half the level. Holm's procedure divides the other half among the groups. Many groups are
     first screened side by side; only those with a doubt get the whole test.
+
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    >>> towns = {"Oslo": mechanism.simulate_counts([200] * 10, rng=1), "Bern": cf.tally([5], counts=[1000])}  # bots
+    >>> sorted(fit_groups(towns, mechanism).bad)
+    ['Bern']
     """
     require_kinds(fit_groups, locals())
     return examine_groups({key: [(one, mechanism)] for key, one in groups.items()}).test(seed)
@@ -597,7 +612,7 @@ def _other_epsilon(tables: Tables, stats: Statistics) -> Iterable[str]:
 
 
 def _between(tables: Tables, wrong: float, right: float) -> float:
-    """Return, by bisection, the multiple of epsilon at which reports begin to fit."""
+    """Return, by bisection, the multiple of epsilon where reports begin to fit."""
     # Epsilon is named within 2 %.
     while abs(math.log(right / wrong)) > 0.02:
         middle = math.sqrt(wrong * right)

@@ -1,4 +1,4 @@
-"""Declared shapes against reports: whether these speak against one, what that test can see, and what past data allow.
+"""Test declared shapes against reports, and learn widths from past data.
 
 The statistic is twice the fall of the log-likelihood from its maximum over all distributions to that over the
 distributions of the shape. On the border of a shape it has no known law, so replicates are drawn from the best
@@ -55,7 +55,7 @@ ROUGHLY = MLE(tolerance=0.02, time_limit=60.0)
 
 @dataclass(frozen=True)
 class ShapeFit:
-    """Fit of a shape: whether reports speak against it, and what would have shown.
+    """Fit of a shape: whether reports speak against it.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class ShapeFit:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """The sentences after the headline: how bad it is, or what would have shown."""
+        """Sentences after the headline: how bad, or what would have shown."""
         if self.is_bad:
             worse = (
                 f"Its best distribution explains them by {self.fall:.1f} nats less than the best of any shape; where "
@@ -150,7 +150,10 @@ def examine_shape(
 
 @dataclass(frozen=True, eq=False)
 class ShapeExamination:
-    """The best of a shape against the best of all, for the reports and for replicates of them."""
+    """Best of a shape against best of all.
+
+    For the reports, and for replicates of them.
+    """
 
     alphabet: Alphabet
     shape: Shape
@@ -164,7 +167,7 @@ class ShapeExamination:
 
     @cached_property
     def _best(self) -> tuple[FloatArray, list[Mixture]]:
-        """The best distribution of the shape, and the sets of mixtures that come near it."""
+        """Best distribution of the shape, and the mixtures near it."""
         found = []
         for mixture in self.mixtures:
             evidence = in_mixture(self.parts, mixture)
@@ -188,12 +191,15 @@ class ShapeExamination:
 
     @cached_property
     def fall(self) -> float:
-        """Nats by which the best of the shape is below the best of all."""
+        """Nats between the best of the shape and of all."""
         return float(self.falls(self._free.counts[None])[0])
 
     @property
     def is_loud(self) -> bool:
-        """Whether replicates are worth their time: one constraint alone makes a fall of 1.35 once in twenty times."""
+        """Whether replicates are worth their time.
+
+        One constraint alone gives a fall of 1.35 in one of twenty cases.
+        """
         # 1.0: nats below which no replicates are drawn for a warning.
         return not self.obstacle and self.fall > 1.0
 
@@ -204,7 +210,7 @@ class ShapeExamination:
         return max(self._free.channel.shape) <= 512
 
     def test(self, seed: int = 0) -> ShapeFit:
-        """Draw as many replicates as are needed, and look how far the reports stand out among them."""
+        """Draw replicates, and see how far the reports stand out."""
         if self.obstacle:
             return ShapeFit(self.shape, FitVerdict.CANNOT_BE_TESTED, obstacle=self.obstacle)
         # Luck of their own for these reports: shared by all surveys, that of the replicates would move the size.
@@ -225,7 +231,7 @@ class ShapeExamination:
         return ShapeFit(self.shape, verdict, p_value, fall, falls.size, sights)
 
     def _sights(self, theta: FloatArray, falls: FloatArray, generator: np.random.Generator) -> tuple[Power, ...]:
-        """Return how probably plain breaks would show: people who stand on one value, against the shape."""
+        """Return how probably plain breaks would show: heaps on one value."""
         loud = float(np.quantile(falls, 1 - LEVEL, method="higher"))
         place, sights = self._break_at(theta), []
         label = label_value(self.alphabet.decode(np.array([place])).tolist()[0])
@@ -239,7 +245,7 @@ class ShapeExamination:
         return tuple(sights)
 
     def _break_at(self, theta: FloatArray) -> int:
-        """Return the value that a heap breaks the shape at: in the midst of what the shape is about."""
+        """Return the value at which a heap breaks the shape."""
         outside = np.flatnonzero(np.sum([one.spread(np.ones(one.count)) for one in self.mixtures], axis=0) == 0)
         if outside.size and not self.shape.is_order and self.shape.term("smooth") is None:
             return int(outside[outside.size // 2])
@@ -263,7 +269,10 @@ def _highest(evidence: Evidence, rows: FloatArray) -> FloatArray:
 
 
 def _chance_of(fall: float, falls: FloatArray) -> float:
-    """Return the rank of a fall among those of replicates; beyond all of them, by a gamma of their mean and spread."""
+    """Return the rank of a fall among replicates.
+
+    Beyond all of them, by a gamma distribution of their mean and spread.
+    """
     from scipy.special import gammaincc
 
     rank = (1 + int(np.count_nonzero(falls >= fall))) / (falls.size + 1)
@@ -275,7 +284,9 @@ def _chance_of(fall: float, falls: FloatArray) -> float:
 
 
 def bring(distribution: FloatArray, shape: Shape, alphabet: Alphabet) -> FloatArray:
-    """Return the distribution of a shape that is nearest to another one: of the least Kullback-Leibler divergence.
+    """Return the distribution of a shape that is nearest to another.
+
+    Nearest by Kullback-Leibler divergence.
 
     >>> from confide import Integers
     >>> bring(np.array([0.2, 0.4, 0.4]), Shape.of("falling"), Integers(0, 2)).round(3)
@@ -295,7 +306,9 @@ def bring(distribution: FloatArray, shape: Shape, alphabet: Alphabet) -> FloatAr
 
 
 def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.01) -> float:
-    """Return the width for ``smooth = ...`` that past data allow: the largest whose mixtures still tell their shares.
+    """Return the width for ``smooth = ...`` that past data allow.
+
+    It is the largest width whose mixtures still show the shares of the data.
 
     A mixture of bumps is fitted to past values for one width after another. The answer is the last width at which every
     share of the kind "at most x" (on a grid, of every box from its first cell) is within `error` of what it was, and
@@ -311,6 +324,8 @@ def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.
     error
         How far a share may be off: 0.01 for one percentage point.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> ages = cf.datasets.adult_ages()
     >>> cf.check.smoothness_of(ages.histogram, ages.alphabet)
@@ -336,7 +351,10 @@ def smoothness_of(histogram: ArrayLike, alphabet: Alphabet, *, error: float = 0.
 
 
 def _distance(differences: FloatArray, alphabet: Alphabet) -> float:
-    """Return the largest difference of a share "at most x"; on a grid, of a box from the first cell."""
+    """Return the largest difference of a share "at most x".
+
+    On a grid, of a box from the first cell.
+    """
     if alphabet.grid is not None:
         boxes = np.nan_to_num(alphabet.grid.picture(differences)).cumsum(axis=0).cumsum(axis=1)
         return float(np.abs(boxes).max())

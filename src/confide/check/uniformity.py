@@ -146,7 +146,7 @@ def _needed(freedom: float, level: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Gains of all values, and the effect of one uniform report on them.
+    """Gains of all values, and how one uniform report changes them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, show what it returns. One command a file, joined in main."""
+"""The command line: one command a file, joined in main."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ INTERRUPTED = 130
 
 
 def guard() -> None:
-    """End the process on the spot if it is interrupted, until a command has been imported.
+    """End the process at once if interrupted before a command is imported.
 
     Nothing is open yet. An exception would instead pass through half imported packages, and end in the traceback of
     whichever of them happened to be on its way. A handler that is not Python's own (ignored under nohup, for one) was

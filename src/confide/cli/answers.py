@@ -1,4 +1,4 @@
-"""What confide estimate asks beyond the distribution, of all reports and of each group, and the files it writes."""
+"""What `confide estimate` asks besides the distribution, and what it writes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading)
 
 
 def ask(survey: Survey, answer: Estimate, questions: Questions, level: Level, *, has_band: bool) -> dict[str, Any]:
-    """Ask for median and mean where values are numbers, for what was asked, and for the windows that reports tell."""
+    """Ask for median, mean, the queries, and the resolved windows."""
     alphabet, undivided = answer.alphabet, why_undivided(answer)
     is_unbidden = isinstance(alphabet.geometry, LineGeometry) and not undivided
     unbidden: list[float | None] = [0.5, *([None] if alphabet.has_mean else [])] if is_unbidden else []
@@ -105,14 +105,17 @@ def ask(survey: Survey, answer: Estimate, questions: Questions, level: Level, *,
 
 
 def tables_beside(outputs: list[Path], tables: Findings) -> dict[Path, str]:
-    """Return a CSV file for each attribute and each cross table, beside that of the whole estimate."""
+    """Return a CSV file for each attribute and cross table.
+
+    They stand beside that of the whole estimate.
+    """
     found: dict[Names, str] = {(name,): files.margin_csv(name, *one) for name, one in (tables.marginals or {}).items()}
     found |= {table.names: files.cross_csv(table) for table in tables.crosses}
     return {path: found[names] for path, names in paths_beside(outputs, found).items()}
 
 
 def paths_beside(outputs: list[Path], tables: Iterable[Names]) -> dict[Path, Names]:
-    """Return where tables stand beside the CSV files of the whole estimate, and the attributes of each.
+    """Return paths of tables beside the CSV files of the estimate.
 
     >>> [path.name for path in paths_beside([Path("estimate.csv"), Path("page.html")], [("age",), ("age", "sex")])]
     ['estimate.age.csv', 'estimate.age-sex.csv']
@@ -122,7 +125,10 @@ def paths_beside(outputs: list[Path], tables: Iterable[Names]) -> dict[Path, Nam
 
 
 def choose_tables(survey: Survey, shown: list[str]) -> tuple[Names, list[Names]]:
-    """Return the attributes to look at alone, and those of each cross table; of many combinations each attribute."""
+    """Choose the attributes to show alone, and the cross tables.
+
+    Of many combinations, each attribute.
+    """
     alphabet = survey.alphabet.attributes
     if alphabet is None:
         if shown:
@@ -140,7 +146,7 @@ def choose_tables(survey: Survey, shown: list[str]) -> tuple[Names, list[Names]]
 
 
 def tabulate(answer: Estimate, names: Names, crosses: list[Names], level: Level) -> dict[str, Any]:
-    """Estimate each attribute by itself and find its windows, and fill the cross tables."""
+    """Estimate each attribute alone, find its windows, fill cross tables."""
     if not answer.is_distribution:
         return {}
     marginals: dict[str, tuple[Estimate, Windows | None]] = {}
@@ -165,7 +171,7 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
     verbose: bool,
     as_json: bool,
 ) -> GroupFits:
-    """Estimate every group, write what is asked for, show the first ones, and return how they fit."""
+    """Estimate every group, write and show results; return how they fit."""
     groups = len(counts.groups)
     # Mean and median of up to fifty groups get intervals unasked, in a few seconds.
     is_asked = bool(questions.queries or questions.statistics) or level is not None or groups <= 50
@@ -206,7 +212,7 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
 
 
 def _warn_before(groups: int, survey: Survey, method: Method, level: float | None, *, is_asked: bool) -> None:
-    """Say what takes long, which of it is left out, and that groups need not have the survey's shape."""
+    """Say what takes long, and what is left out."""
     if survey.shape is not None:
         warn(
             f"The survey declares the shape {survey.shape} of all people together, and a group need not have it: each "

@@ -118,7 +118,7 @@ def _settings(origins: list[str] | None, most_a_second: int) -> Settings:
 
 
 class _Kept(NamedTuple):
-    """What the store is told when it is served: who may upload, the window of days, the number of simulated people."""
+    """What a served store is told: tokens, days, simulated people."""
 
     upload: str
     window: int | None
@@ -304,7 +304,10 @@ def pull_counts(
 
 
 def local_counts(reports: Path, survey: Path) -> Path:
-    """Return a file of counts in place of a collector's URL, for as long as the command runs; else the file itself."""
+    """Return a file of counts in place of a collector's URL.
+
+    It lasts as long as the command. A file is returned as it is.
+    """
     url = name_reports(reports)
     if "://" not in url:
         return reports
@@ -317,7 +320,7 @@ def local_counts(reports: Path, survey: Path) -> Path:
 
 
 def name_reports(reports: Path) -> str:
-    """Return what a message calls reports: a file, or a collector by its URL, of which a path leaves out a slash.
+    """Return what a message calls reports: a file, or a URL.
 
     >>> name_reports(Path("http://127.0.0.1:8000")), name_reports(Path("reports.csv"))
     ('http://127.0.0.1:8000', 'reports.csv')
@@ -327,7 +330,10 @@ def name_reports(reports: Path) -> str:
 
 
 def take_named(path: Path, given: Path, survey: Survey) -> ReportInput:
-    """Read reports under the name that they were asked for by: the URL, and not the file that it was pulled into."""
+    """Read reports under the name that was asked for.
+
+    That is the URL, and not the file that it was pulled into.
+    """
     name = name_reports(given)
     try:
         found = take_reports(path, survey)
@@ -342,7 +348,7 @@ def take_named(path: Path, given: Path, survey: Survey) -> ReportInput:
 
 @contextlib.contextmanager
 def _reaching(url: str, token_file: Path | None) -> Iterator[Client]:
-    """Reach a collector, and say when that takes long, and how it is told a token where it needs one."""
+    """Reach a collector; say when that takes long or needs a token."""
     from confide.collector.client import Client, CollectorError
 
     with Client(url, _token(token_file), tell=lambda text: say(text, stderr=True)) as client:

@@ -1,4 +1,4 @@
-"""confide count and merge: files of reports, however large, become counts, and counts add up."""
+"""confide count and merge: reports become counts, and counts add up."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def count(  # noqa: PLR0913 - one argument an option
 
 
 def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:
-    """Note the groups that go by on their way into a file of counts."""
+    """Note the groups that pass on their way into a file."""
     for batch in batches:
         if depth:
             groups.update(zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True))

@@ -103,7 +103,7 @@ def curate(  # noqa: C901, PLR0912, PLR0913 - one argument an option
 
 
 def _require_store(store: str) -> None:
-    """Refuse a file that is none, or no store, in the words of this command."""
+    """Refuse a file that is missing or is no store."""
     if store.startswith(("postgresql://", "postgres://")):
         return
     if not Path(store).is_file():
@@ -117,7 +117,7 @@ def _require_store(store: str) -> None:
 
 
 def _set_days(opened: Store, window: str) -> None:
-    """Set how many days back are taken, or the first day, and say which days are taken then."""
+    """Set which days are accepted, and say which they are."""
     if re.fullmatch(r"\s*[+-]?\d+\s*", window):
         opened.set_window(int(window))
     else:

@@ -1,4 +1,4 @@
-"""confide datasets: list the bundled histograms, say where one comes from, write it as a file of values."""
+"""confide datasets: list, explain and export the bundled histograms."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def demo(
 
 
 def _summarise(survey: Survey, people: Dataset, counts: Counts, outcomes: list[Outcome], answer: Interval) -> Summary:
-    """Return what the demo shows: the answer, each method beside the truth, and what was promised."""
+    """Return what the demo shows: answer, methods beside the truth, promise."""
     truth, noisy = people.distribution, survey.mechanism.lay_out(counts) / counts.total
     distances = emd(noisy, truth, survey.alphabet), total_variation(noisy, truth)
     rows: list[list[str]] = [["noisy reports", f"{distances[0]:.2f}", f"{distances[1]:.3f}", "-", "-"]]

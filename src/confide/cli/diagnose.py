@@ -1,4 +1,4 @@
-"""confide diagnose: what the reports at hand tell, and what a survey's mechanism can tell at all."""
+"""confide diagnose: what these reports show, and what any could show."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
 def _gather(
     reports: Path, given: Path, asked_by: Survey, contract: Survey, *, different_people: bool
 ) -> tuple[ReportInput, CountsFile | None]:
-    """Read reports, and where these are counts by groups, also the counts of each group."""
+    """Read reports and, from counts by groups, each group's counts."""
     if is_counts_file(reports):
         heading, name = read_heading(reports), name_reports(given)
         heading.require(asked_by, name)

@@ -231,7 +231,10 @@ def _refuse_for_groups(options: dict[str, object]) -> None:
 
 
 def _warn_of_ending(found: Findings, *, as_json: bool) -> None:
-    """Say what speaks against an answer: beside JSON also what the summary has a line for."""
+    """Warn of what speaks against an answer.
+
+    With JSON, also of what the summary has a line for.
+    """
     answer = found.estimate
     if as_json and found.undivided and found.alphabet.grid is not None:
         say(f"Districts are left out: {found.undivided}.", stderr=True)
@@ -259,7 +262,9 @@ def _true_distribution(rows: Rows, survey: Survey, counts: Counts) -> NDArray[np
 
 
 def _announced(name: str, alphabet: Alphabet) -> str:
-    """Return a method's name, with a word of warning where it takes long: a million values and 200 reports take 25 s.
+    """Return a method's name, with a warning if it takes long.
+
+    A million values and 200 reports take 25 s.
 
     >>> from confide import Integers
     >>> _announced("IBU", Integers(0, 999_999))

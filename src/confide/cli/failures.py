@@ -1,4 +1,4 @@
-"""How commands fail: one message, and an exit code that scripts can rely on.
+"""How commands fail: one message and one exit code.
 
 Nothing heavy is imported here: `confide --version` and a typo should answer at once.
 """
@@ -42,7 +42,7 @@ class ExitCode(IntEnum):
 
 
 class NoAnswerError(ConfideError):
-    """A survey is sound, but this mechanism cannot be estimated from or audited."""
+    """The survey is sound, but its mechanism cannot be estimated or audited."""
 
 
 MEANINGS = {
@@ -86,7 +86,7 @@ def exit_code_of(error: ConfideError) -> ExitCode:
 
 @contextmanager
 def explained_failures() -> Iterator[None]:
-    """End a failure with one message and its exit code, in place of a traceback."""
+    """End a failure with a message and exit code, no traceback."""
     try:
         yield
     except ConfideError as error:
@@ -103,7 +103,7 @@ def explained_failures() -> Iterator[None]:
 
 
 def refuse_output(error: OSError) -> ExitCode:
-    """Say that the output cannot be written, and return the exit code for it."""
+    """Report that the output cannot be written; return the exit code."""
     _complain(f"The output cannot be written: {error.strerror or error}.")
     return ExitCode.DATA
 

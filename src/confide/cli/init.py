@@ -1,4 +1,4 @@
-"""confide init: write an example survey to start from, with what a newcomer reads first about its parts."""
+"""confide init: write a commented example survey."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def init(
 
 
 def example_survey(alphabet: str, mechanism: str, path: Path) -> str:
-    """Return a survey with one alphabet and one mechanism, and as comments the others that fit, and limits not set.
+    """Return an example survey, with the alternatives as comments.
 
     >>> parse_survey(example_survey("integers", "geometric", Path("survey.toml"))).mechanism
     Geometric(alphabet=Integers(0, 99, unit='year'), epsilon=0.05)
@@ -95,12 +95,15 @@ def example_survey(alphabet: str, mechanism: str, path: Path) -> str:
 
 
 def exemplary() -> dict[str, Example]:
-    """Return the examples of all alphabets that have one of their own; a class may have that of another above it."""
+    """Return the alphabets that have examples of their own.
+
+    A class may inherit the example of another.
+    """
     return {kind: vars(one)["example"] for kind, one in ALPHABETS.items() if "example" in vars(one)}
 
 
 def mechanism_tables(kind: str, *alphabets: str) -> dict[str, str]:
-    """Return the table of a mechanism in TOML by alphabets that it takes, the one for an example first.
+    """Return a mechanism's tables in TOML by alphabet, the example first.
 
     >>> list(mechanism_tables("taxicab"))
     ['grid', 'lattice', 'places']
@@ -125,7 +128,7 @@ def mechanism_tables(kind: str, *alphabets: str) -> dict[str, str]:
 
 
 def _choose(alphabet: str | None, mechanism: str | None) -> tuple[str, str]:
-    """Return alphabet and mechanism, each chosen to fit the other where it was not asked for."""
+    """Return alphabet and mechanism, each chosen to fit the other."""
     if alphabet is not None:
         check_choice("--alphabet", alphabet, tuple(exemplary()))
     if mechanism is None:

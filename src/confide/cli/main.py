@@ -95,7 +95,7 @@ for _command in ("estimate", "diagnose"):
 
 
 class ExplainingCommand(TyperCommand):
-    """A command that says what took the place of an option, and whose help has options under headings of their own."""
+    """A command that explains replaced options and groups its help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what was typed."""
@@ -105,7 +105,7 @@ class ExplainingCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options under their headings, in the order in which these first come up."""
+        """Write arguments and options under their headings, in order."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for one in self.get_params(ctx):
             usual = "Arguments" if one.param_type_name == "argument" else "Options"
@@ -118,7 +118,7 @@ class ExplainingCommand(TyperCommand):
 
 
 class ExplainingGroup(TyperGroup):
-    """Commands that are imported when they are called, and whose failures end with a message and an exit code."""
+    """Commands that load when called, and fail with one message."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (click's signature)
         """Return the names of all commands, in the order of the help."""
@@ -135,7 +135,10 @@ class ExplainingGroup(TyperGroup):
         return typer.main.get_command(app)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that was asked for; it is imported now, and may end an interruption in its own way."""
+        """Import and return the command that was asked for.
+
+        From now on it may handle an interruption itself.
+        """
         found = super().resolve_command(ctx, args)
         unguard()
         return found
@@ -146,7 +149,7 @@ class ExplainingGroup(TyperGroup):
             return super().invoke(ctx)
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        """Run the command line, and end only when what was said has left."""
+        """Run the command line; end only when all output is written."""
         try:
             return super().main(*args, **settings)
         except SystemExit as ending:
@@ -169,7 +172,10 @@ class ExplainingGroup(TyperGroup):
 
 
 def _paragraphs(heading: str, lines: Iterable[str]) -> str:
-    """Return lines that the help leaves as they are: the mark in front stops it from running them together."""
+    """Return lines that the help leaves as they are.
+
+    The mark in front stops it from running them together.
+    """
     return "\b\n" + "\n".join([heading, *(f"  {line}" for line in lines)])
 
 

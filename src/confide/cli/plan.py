@@ -166,7 +166,7 @@ def as_span(text: str) -> tuple[int, int]:
 
 
 class SurveyClock:
-    """Tells on standard error what is simulated and, once a few surveys were, about how long all of it takes."""
+    """Progress of a plan on standard error, with the time left."""
 
     def __init__(self, surveys: Callable[[], int], tell: Callable[[str], None]) -> None:
         self.surveys, self.tell, self.times = surveys, tell, list[float]()

@@ -133,7 +133,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
 
 
 def _read_secret(path: Path) -> Permanent:
-    """Return permanent noise from a file with a secret; no message shows what stands in it."""
+    """Return permanent noise from a file; no message shows the secret."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

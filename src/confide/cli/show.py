@@ -1,4 +1,4 @@
-"""confide show, export and audit: what a survey promises, as people, devices and skeptics read it."""
+"""confide show, export and audit: what a survey promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""confide studio: design a survey, take part and look at what comes in, in a browser."""
+"""confide studio: design a survey and see its results in a browser."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def studio(
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
-    """Return a socket at the port that was named, or at the first one that is free from the usual one on."""
+    """Return a socket at the named port, or the first free one."""
     from confide.collector.serving import bind
     from confide.collector.stores import StoreError
 
@@ -114,7 +114,10 @@ def _take(url: str) -> Store:
 
 
 def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
-    """Return the name of a token for this run, and the token; those of studios that were killed go."""
+    """Return a token for this run and its name.
+
+    Tokens of studios that were killed are removed.
+    """
     from confide.collector.stores import make_token
 
     for one in opened.tokens() if is_alone else ():
@@ -132,7 +135,10 @@ def _revoke(url: str, name: str) -> None:
 
 @contextlib.contextmanager
 def _opened(address: str) -> Iterator[None]:
-    """Open a browser by way of a file that only its owner reads: a list of processes would show the token to all."""
+    """Open a browser without showing the token in process lists.
+
+    The address goes through a file that only its owner can read.
+    """
     handle, path = tempfile.mkstemp(prefix="confide-studio-", suffix=".html")  # mode 0600
     link = html.escape(address, quote=True)
     with os.fdopen(handle, "w", encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""Terminal: lines, tables, notes and bar charts on standard output, warnings and progress on standard error."""
+"""Terminal output: results on standard output, warnings and progress on standard error."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return the console for standard output or standard error, in plain colours: nothing is guessed from the text."""
+    """Return the console for an output, in plain colours.
+
+    It guesses nothing from the text.
+    """
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False)
 
 
 def say(text: str = "", *, stderr: bool = False, style: str = "") -> None:
-    """Print text: wrapped between words on a terminal, as it is into a file or a pipe."""
+    """Print text, wrapped between words on a terminal only."""
     from rich.text import Text
 
     target = console(stderr=stderr)
@@ -32,19 +35,22 @@ def say(text: str = "", *, stderr: bool = False, style: str = "") -> None:
 
 
 def say_exactly(text: str, *, stderr: bool = False) -> None:
-    """Print a line that is meant to be copied, such as a path or a command, without breaking it."""
+    """Print a line for copying, such as a path, in one piece."""
     from rich.text import Text
 
     console(stderr=stderr).print(Text(text), soft_wrap=True)
 
 
 def show_pairs(pairs: Iterable[tuple[str, str]], *, stderr: bool = False) -> None:
-    """Print what belongs together as two columns: a word and what it stands for."""
+    """Print pairs as two columns: a word and its meaning."""
     show_lines(console(stderr=stderr), list(pairs))
 
 
 def warn_of(cautions: Iterable[Caution]) -> None:
-    """Warn of what speaks against an answer, beside JSON: elsewhere notes say it."""
+    """Warn of what speaks against an answer, if JSON is printed.
+
+    Elsewhere notes say it.
+    """
     for one in cautions:
         warn(one.words[0])
 
@@ -62,14 +68,20 @@ def warn(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print why nothing came of it, on standard error; the exit code says it alone where that is full or closed."""
+    """Print why a command failed on standard error.
+
+    If that is full or closed, the exit code alone says it.
+    """
     with contextlib.suppress(OSError):
         _announce("Error: ", "bold red", text)
 
 
 @contextlib.contextmanager
 def progress(label: str, *, is_noted: bool = False) -> Iterator[Monitor]:
-    """Show on standard error how far a step has come, where somebody watches; if `is_noted`, say when it is done."""
+    """Show the progress of a step, if somebody watches.
+
+    If `is_noted`, say when it is done.
+    """
     with ticker(label) as tell:
 
         def follow(iteration: int, log_likelihood: float) -> None:
@@ -83,7 +95,7 @@ def progress(label: str, *, is_noted: bool = False) -> Iterator[Monitor]:
 
 @contextlib.contextmanager
 def ticker(label: str) -> Iterator[Callable[[str], None]]:
-    """Show on standard error what a step is at, in whatever words it is told, where somebody watches."""
+    """Show in words what a step is doing, if somebody watches."""
     from rich.markup import escape
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -96,7 +108,7 @@ def ticker(label: str) -> Iterator[Callable[[str], None]]:
 
 @contextlib.contextmanager
 def progress_bar(label: str, total: int) -> Iterator[Progress]:
-    """Show on standard error how many of several are done, where somebody watches."""
+    """Show how many of several are done, if somebody watches."""
     from rich import progress as parts
 
     target = console(stderr=True)
@@ -116,6 +128,6 @@ def _announce(word: str, style: str, text: str) -> None:
 
 
 def warn_of_mixture(origin: Origin) -> None:
-    """Warn when simulated reports were put together with others: an estimate from both says nothing of people."""
+    """Warn if simulated reports are mixed with others."""
     if origin.is_simulated and origin.noise is None:
         warn(f"simulated reports are counted together with others. {origin} Count them by themselves.")

@@ -1,4 +1,4 @@
-"""Usage that commands share: arguments and options, checks on them, and what is said of reports."""
+"""Arguments, options and checks that commands share."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PERCENT = re.compile(r"([0-9]+(?:[.,][0-9]*)?)\s*%")
 
 
 def as_count(typed: str | int) -> int:
-    """Return a count as it was typed, or refuse it with the value in the message.
+    """Return a typed count, or refuse it with its value.
 
     >>> [as_count(text) for text in ("50000", "50,000", "50_000", "50 000", "5e4", "50k")]
     [50000, 50000, 50000, 50000, 50000, 50000]
@@ -73,7 +73,7 @@ def as_count(typed: str | int) -> int:
 
 
 def as_amount(typed: str | float) -> float:
-    """Return an amount as it was typed, with a decimal point, or refuse it with the value in the message.
+    """Return a typed amount, or refuse it with its value.
 
     >>> as_amount("0.05"), as_amount("5e-2")
     (0.05, 0.05)
@@ -95,7 +95,9 @@ def as_amount(typed: str | float) -> float:
 
 
 def as_share(typed: str | float) -> float:
-    """Return a share as it was typed, as an amount or in percent; whether it lies between 0 and 1 is not looked at.
+    """Return a typed share, as an amount or in percent.
+
+    Its range is not checked.
 
     >>> as_share("0.95"), as_share("95%")
     (0.95, 0.95)
@@ -106,7 +108,7 @@ def as_share(typed: str | float) -> float:
 
 @dataclass(frozen=True)
 class Level:
-    """How often intervals are to hold the truth: each of them, or all of an answer at once."""
+    """Confidence level, of each interval or of all at once."""
 
     share: float
     is_joint: bool = False
@@ -125,7 +127,7 @@ def as_level(typed: str) -> Level:
 
 
 def option(words: str, metavar: str = "", *names: str, **settings: Any) -> Any:
-    """Return an option of a command: its help, its metavar, and its names if the parameter's own is not enough.
+    """Return an option: its help, metavar and names.
 
     The default is not shown unless `show_default` asks for it: most are None, and the help says what that means.
     """
@@ -140,7 +142,7 @@ def argument(words: str, metavar: str, **settings: Any) -> Any:
 
 
 def _refusal(typed: object, why: str) -> typer.BadParameter:
-    """Return the refusal of a text; typer puts the option's name in front."""
+    """Return the refusal of a text; typer adds the option's name."""
     return typer.BadParameter(f"{str(typed)!r}: {why}.")
 
 
@@ -193,7 +195,7 @@ QUERY = 'A share: "age >= 65", "answer in {yes, no}", "within 2 km of 40.75, -73
 
 
 def more_of(name: str, outputs: Sequence[Path]) -> str:
-    """Return how to see more than the first answer: more lines, or a page where none was asked for."""
+    """Return how to see more than the first answer."""
     is_page = any(one.suffix.lower() == ".html" for one in outputs)
     return "More: -v" + ("" if is_page else f" \N{MIDDLE DOT} page: -o {name}.html")
 
@@ -214,7 +216,7 @@ def check_formats(outputs: Iterable[Path], formats: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked: shares of people, statistics by their shares (None is the mean), and the files of areas."""
+    """What is asked: shares, statistics (None is the mean), and areas."""
 
     queries: list[Query] = field(default_factory=list)
     statistics: list[float | None] = field(default_factory=list)
@@ -222,7 +224,7 @@ class Questions:
 
 
 def read_questions(texts: Iterable[str], survey: Survey) -> Questions:
-    """Read the questions of --query: about people, for a statistic, or for the areas of a GeoJSON file.
+    """Read the questions of --query: shares, statistics, or areas of a file.
 
     A statistic is a word without a comparison, which no question about people is: a survey may be called mean.
     """
@@ -241,7 +243,7 @@ def read_questions(texts: Iterable[str], survey: Survey) -> Questions:
 
 
 def _read_share(text: str) -> float:
-    """Read a share between 0 and 1, written as such or in percent.
+    """Read a share between 0 and 1, or in percent.
 
     >>> _read_share("0.9"), _read_share("90%")
     (0.9, 0.9)
@@ -280,7 +282,7 @@ def check_queries(survey: Survey, queries: Iterable[Query]) -> None:
 
 
 def split_names(option: str, names: list[str] | None) -> tuple[str, ...]:
-    """Return names that were given one by one, or with commas between them.
+    """Return names that were given one by one, or with commas.
 
     >>> split_names("--keep", ["city,week", "sex"])
     ('city', 'week', 'sex')
@@ -292,7 +294,7 @@ def split_names(option: str, names: list[str] | None) -> tuple[str, ...]:
 
 
 def take_reports(path: Path, survey: Survey) -> ReportInput:
-    """Read reports for one estimate, and warn of what may be wrong with them."""
+    """Read reports for one estimate, and warn of likely faults."""
     found = read_reports(path, survey, cure=COUNT_FIRST)
     warn_of_values(found.account.columns, found.account.source, survey)
     if found.unused:
@@ -304,14 +306,14 @@ def take_reports(path: Path, survey: Survey) -> ReportInput:
 
 
 def separated(gathered: ReportInput, *, is_known: bool) -> ReportInput:
-    """Return reports of which it may be known that nobody is in two files of them."""
+    """Return reports, knowing whether nobody is in two files."""
     if not is_known:
         return gathered
     return replace(gathered, pool=[(part.with_repeats(1), own) for part, own in gathered.pool])
 
 
 def choose_cells(survey: Survey, cell: str | None) -> Survey:
-    """Return the survey as it is estimated: where reports are coordinates, on cells of this size."""
+    """Return the survey to estimate: coordinates become cells of this size."""
     mechanism = survey.mechanism
     has_coordinates = (
         isinstance(mechanism, PlanarLaplace) and bool(survey.alphabet.extent) and not survey.alphabet.is_finite
@@ -342,7 +344,10 @@ def count_on_cells(gathered: ReportInput, survey: Survey, cells: Survey) -> Repo
 
 
 def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> None:
-    """Warn when a column is named as true values are: an estimate from those would be wrong, and look right."""
+    """Warn if a column is named like true values.
+
+    An estimate from them would be wrong, and look right.
+    """
     if columns in ((survey.name,), ("value",)) and columns != (REPORT_COLUMN,):
         warn(
             f"column {columns[0]} of {source} is named like the true values, not '{REPORT_COLUMN}'. It is "
@@ -351,7 +356,7 @@ def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> Non
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse outputs that cannot be written, or that are one of the inputs, before any work is done."""
+    """Refuse outputs that are inputs, or cannot be written, before any work."""
     read = {resolved(one) for one in inputs if one is not None and str(one) != "-"}
     written: set[Path] = set()
     for output in outputs:
@@ -374,13 +379,19 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
 
 
 def end_strictly(*fits: Fit | GroupFits | ShapeFit | None, strict: bool) -> None:
-    """End the command with its own exit code where the reports do not fit, if that was asked for."""
+    """End with a special exit code if reports do not fit.
+
+    Only if --strict asks for it.
+    """
     if strict and any(one is not None and one.is_bad for one in fits):
         raise typer.Exit(int(ExitCode.POOR_FIT))
 
 
 def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
-    """Return the shape to estimate in: the survey's, or the words of an option, which may say the same or none."""
+    """Return the shape: the survey's, or that of an option.
+
+    The option may repeat the survey's shape, or drop it.
+    """
     if not words:
         return survey.shape
     plain = [one.strip().lower() for one in words]
@@ -394,7 +405,7 @@ def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
 
 
 def describe_merged(heading: Heading) -> str:
-    """Return what is promised to a person who reported in each of the files behind counts."""
+    """Return the promise to a person who is in every merged file."""
     if heading.files == 1:
         return f"{heading.survey.mechanism.guarantee.terms}, for one report of each person"
     if heading.is_pooled:
@@ -406,12 +417,12 @@ def describe_merged(heading: Heading) -> str:
 
 
 def promise_line(heading: Heading) -> list[tuple[str, str]]:
-    """Return a line for the list of facts, where there are several files of reports behind counts."""
+    """Return a line for the facts, if several files were merged."""
     return [("Promise of the survey", describe_merged(heading))] if heading.files > 1 else []
 
 
 def warn_over_limit(heading: Heading) -> None:
-    """Warn where more files were counted together than the survey allows reports of one person."""
+    """Warn if more files were merged than the survey allows reports."""
     if heading.is_over_limit:
         warn(
             f"{counted(heading.most_reports, 'file')} may hold as many reports of one person, and the survey allows "
@@ -420,7 +431,7 @@ def warn_over_limit(heading: Heading) -> None:
 
 
 def repetition_record(heading: Heading) -> dict[str, Any]:
-    """Return for JSON how many files of reports there are, and what is promised to a person who is in each."""
+    """Return for JSON the number of files, and the promise over them."""
     promise = heading.survey.mechanism.lasting or heading.survey.mechanism.guarantee
     return {
         "files": heading.files,

@@ -343,7 +343,7 @@ def diagnose(
     counts
         The reports, counted by :func:`confide.tally`; None to ask about the mechanism alone.
     mechanism
-        The mechanism that they went through.
+        The mechanism of the reports.
     name
         What a value is called in sentences, such as ``"age"``.
     level
@@ -352,6 +352,8 @@ def diagnose(
         A shape that is known before any report is seen, as in :func:`confide.estimate`. Findings on the reports then
         consider only distributions of this shape.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> print(cf.diagnose(None, cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)).consistency.verdict)
     yes

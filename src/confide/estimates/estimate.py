@@ -67,7 +67,7 @@ CURE = (
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Shown):
-    """A recovered distribution with its diagnostics.
+    """A recovered distribution with its intervals and diagnostics.
 
     Attributes
     ----------
@@ -102,6 +102,17 @@ class Estimate(Shown):
     shaped
         The declared shape and the components of its mixtures; None without a shape. With a shape, the certificate
         compares only distributions of this shape.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> ages = cf.datasets.adult_ages()
+    >>> mechanism = cf.TruncatedGeometric(ages.alphabet, epsilon=0.05)
+    >>> estimate = cf.estimate(mechanism.simulate_counts(ages.histogram, rng=1), mechanism)
+    >>> print(estimate.query("age >= 65"))
+    0.03981, between 0.002306 and 0.09723 at 95%
+    >>> print(estimate.mean())
+    38.64, between 38.4 and 38.94 at 95%
     """
 
     alphabet: Alphabet
@@ -209,6 +220,8 @@ class Estimate(Shown):
             says how often. For a method without a smoothness assumption, such as :class:`MLE`, and under randomized
             response the default is :class:`Likelihood`.
 
+        Examples
+        --------
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
         >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
@@ -240,6 +253,8 @@ class Estimate(Shown):
             How the interval is computed. The default is :class:`Likelihood`; :class:`Bootstrap` is narrower and assumes
             more.
 
+        Examples
+        --------
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
         >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
@@ -352,6 +367,8 @@ class Estimate(Shown):
         name
             What a value is called in the questions; "value" if left out.
 
+        Examples
+        --------
         >>> import confide as cf
         >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
         >>> counts = cf.tally(mechanism.privatize([3, 4, 4, 5] * 500, rng=1))
@@ -429,6 +446,8 @@ class Estimate(Shown):
             How the intervals are computed. The default is :class:`Likelihood`, as for queries; entries of a very large
             table use the default of :meth:`interval`.
 
+        Examples
+        --------
         >>> import confide as cf
         >>> yes = cf.Categories(["yes", "no"])
         >>> both = cf.Product(vote=cf.RandomizedResponse(yes, 2.0), car=cf.RandomizedResponse(yes, 2.0))
@@ -601,7 +620,7 @@ def estimate(
     counts
         The reports, counted by :func:`tally`.
     mechanism
-        The mechanism that the reports went through.
+        The mechanism of the reports.
     method
         How to recover the distribution. The default, :class:`Stacked`, combines several methods by cross-validation;
         ``choices`` of the estimate says what it chose and why.
@@ -611,17 +630,22 @@ def estimate(
     monitor
         Called with the iteration number and the log-likelihood after each iteration.
 
+    Warns
+    -----
+    NotIdentifiedWarning
+        If the distribution is not identifiable; see ``identification`` of the estimate.
+    PoorFitWarning
+        If the reports do not fit the mechanism or the declared shape; see ``fit`` and ``shape_fit``.
+    UniformReportsWarning
+        If the reports are too few to reject a uniform population; see ``uniformity``.
+
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
     >>> counts = cf.tally(mechanism.privatize([4] * 1000, rng=1))
     >>> cf.estimate(counts, mechanism).distribution.argmax()
     np.int64(4)
-
-    Three warnings may be given:
-
-    - :class:`NotIdentifiedWarning` if the distribution is not identifiable; see `identification`.
-    - :class:`PoorFitWarning` if the reports do not fit the mechanism or the declared shape; see `fit` and `shape_fit`.
-    - :class:`UniformReportsWarning` if the reports are too few to reject a uniform population; see `uniformity`.
     """
     answer = recover([(counts, mechanism)], method, monitor, shape)
     warn_if_not_identified(answer)
@@ -649,6 +673,8 @@ def estimate_pool(
     method, shape, monitor
         As in :func:`estimate`.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> trusting, wary = (cf.TruncatedGeometric(cf.Integers(0, 9), epsilon) for epsilon in (1.0, 0.2))
     >>> pairs = [(cf.tally(one.privatize([4] * 500, rng=1)), one) for one in (trusting, wary)]

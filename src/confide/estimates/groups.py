@@ -340,6 +340,8 @@ def estimate_groups(
     progress
         Called with the number of finished groups.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
     >>> towns = {town: cf.tally(mechanism.privatize([age] * 1000, rng=1)) for town, age in (("Oslo", 4), ("Rome", 7))}

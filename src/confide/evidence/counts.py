@@ -210,14 +210,16 @@ class Counts(Shown):
         The distinct reports; one row a report where a report has several parts. Given twice, a report is counted once
         with the sum of its counts.
     counts
-        How often each was seen. Whole numbers, except where an expectation is wanted in place of data.
+        How often each was seen. Whole numbers, or expectations in place of data.
     origin
-        Of how many of them it is known with which noise they were made; of none if left out.
+        How many reports have which known noise. Default: unknown for all.
     repeats
-        How many of them one person may have made at most, where noise is permanent; see :attr:`independent`.
+        Most reports that one person may have made, if noise is permanent; see :attr:`independent`.
     is_thinned
-        Whether that was taken into account already.
+        Whether counts were already reduced for that.
 
+    Examples
+    --------
     >>> Counts([3, 3, 5], [1, 2, 4]).counts
     array([3., 4.])
     """
@@ -258,8 +260,8 @@ class Counts(Shown):
     def independent(self) -> Counts:
         """Counts divided by `repeats`: a lower bound on independent reports.
 
-        Reports of one person with permanent noise may be one report r times. With w of them from each person, n
-        reports tell no less than (sum w)^2 / sum w^2 people do, and as no w is above r, that is n / r at least
+        With permanent noise, the reports of one person may be one report r times. If each person sent w of them, n
+        reports carry at least the information of (sum w)^2 / sum w^2 people. No w is above r, so that is at least n / r
         (docs/repetition.md).
 
         >>> tally([3, 5, 5, 5]).with_repeats(2).independent.counts
@@ -316,10 +318,12 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     Parameters
     ----------
     reports
-        One report an entry; for reports of several parts, such as grid cells, one row a report.
+        One entry for each report; one row for each if reports have several parts, such as grid cells.
     counts
-        How often each report was seen; once each if left out. Survey weights are refused.
+        How often each report was seen. Default: once. Survey weights are refused.
 
+    Examples
+    --------
     >>> tally([3, 5, 3]).counts
     array([2., 1.])
     >>> tally([3, 5], counts=[2, 1]) == tally([3, 5, 3])
@@ -360,17 +364,19 @@ def describe_dependence(repeats: int, people: float) -> str:
 def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     """Add up the counts of several towns, servers or shards.
 
-    They should be of different people. Reports of the same person are not independent, so that intervals come out too
-    narrow, and what is promised for each adds up: see :meth:`Guarantee.times`.
+    They should be of different people. Reports of one person are not independent: intervals would be too narrow, and
+    promises add up (:meth:`Guarantee.times`).
 
     Parameters
     ----------
     parts
         The counts.
     repeats
-        How many reports of one person there may be among all, where noise is permanent: 1 for different people. Left
-        out, one person may be in every part, and answers are widened by that.
+        Most reports of one person among all parts, if noise is permanent; 1 for different people. By default one person
+        may be in every part, and intervals are widened for that.
 
+    Examples
+    --------
     >>> merge([tally(["yes"]), tally(["no", "yes"])]).counts
     array([1., 2.])
     """

@@ -46,6 +46,8 @@ def dual_bound(channel: Channel, counts: FloatArray, distribution: FloatArray, o
     outputs
         theta M, as `channel.push` computed it.
 
+    Examples
+    --------
     >>> dual_bound(Dense(np.eye(2)), np.array([3.0, 1.0]), np.array([0.75, 0.25]), np.array([0.75, 0.25])) < 1e-14
     True
     """
@@ -114,6 +116,8 @@ class Evidence:
         How the values lie, where the alphabet says that neighbours mean something. The channel alone cannot say: k-RR
         treats ages and colours alike.
 
+    Examples
+    --------
     >>> from confide.channels import RandomizedResponseChannel
     >>> evidence = Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([3.0, 1.0]))
     >>> round(evidence.log_likelihood(np.array([1.0, 0.0])), 4)

@@ -127,10 +127,12 @@ class Shape:
     Attributes
     ----------
     terms
-        What it says; all of it holds.
+        What it says; all terms apply together.
     is_declared
-        Whether it comes from a survey, and so was said before any report was seen. Intervals say which it is.
+        Whether a survey declared it before any report was seen. Intervals say which.
 
+    Examples
+    --------
     >>> Shape.of("smooth = 3").words
     ('smooth = 3',)
     """
@@ -196,7 +198,7 @@ class Shape:
 
     @property
     def condition(self) -> str:
-        """What it says of the distribution, in one clause."""
+        """What it says about the distribution, in one clause."""
         return listed([term.condition for term in self.terms])
 
     @property
@@ -227,7 +229,7 @@ class Shape:
     def mixtures(self, alphabet: Alphabet) -> list[Mixture]:
         """Return sets of mixtures whose union is the shape.
 
-        One set but for ``one peak`` without a place, which has one for each place.
+        It is one set, except for ``one peak`` without a place, which has a set for each place.
         """
         self._check_alphabet(alphabet)
         values = self._values(alphabet)

@@ -679,6 +679,8 @@ def audit(mechanism: Mechanism, *, reports: int = 500_000) -> Audit:
         Number of reports to draw, half of them from secure bits. For every 500 of them, one more is drawn singly and
         one with permanent noise. At 100 ages, this detects an epsilon of 0.05 per year that is 3% too large.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> audit(cf.TruncatedPlanarLaplace(cf.Grid(4, 4), epsilon=1.0)).holds
     True

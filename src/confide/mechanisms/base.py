@@ -261,6 +261,13 @@ class Mechanism(Shown, ABC):
     To add a mechanism, write a frozen dataclass with an `alphabet`, a `guarantee` and `weights`. Add a
     `report_alphabet` if reports are not values. Sampling, audit, estimates, diagnosis, intervals and pages follow from
     these. Two additions improve it: a `channel` with faster products, and `facts`, which theory otherwise computes.
+
+    Examples
+    --------
+    >>> from confide import Integers, TruncatedGeometric
+    >>> mechanism = TruncatedGeometric(Integers(0, 99, unit="year"), epsilon=0.05)
+    >>> print(mechanism.guarantee)
+    metric privacy, 0.05 per year: any report is at most e^(0.05 x distance) times as likely under one value as another
     """
 
     kind: ClassVar[str] = ""
@@ -283,7 +290,7 @@ class Mechanism(Shown, ABC):
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """Promise to a person."""
+        """What the mechanism promises to each person."""
 
     @property
     def declared(self) -> Mapping[str, Any] | None:
@@ -309,7 +316,7 @@ class Mechanism(Shown, ABC):
 
     @property
     def advice(self) -> str:
-        """A sentence on a mechanism that does better at the same promise; empty if we know none."""
+        """A sentence on a better mechanism with the same promise, or empty."""
         return ""
 
     @property
@@ -402,6 +409,8 @@ class Mechanism(Shown, ABC):
         InvalidParameterError
             If the mechanism has no epsilon of its own, such as a product or a matrix.
 
+        Examples
+        --------
         >>> from confide import Categories, RandomizedResponse
         >>> RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0).at(2.0).guarantee
         LocalDP(epsilon=2.0)
@@ -458,8 +467,9 @@ class Mechanism(Shown, ABC):
 
         Returns
         -------
-        The report, or an array with one report for each value, in the same order. confide remembers whether the array
-        is simulated for as long as the array exists: its counts and files say so.
+        report or array
+            The report, or one report for each value, in the same order. confide remembers whether the array is
+            simulated for as long as the array exists: its counts and files say so.
         """
         if self.alphabet.is_single(values):
             single: Any = [values]
@@ -483,6 +493,8 @@ class Mechanism(Shown, ABC):
         rng
             A seed or a :class:`numpy.random.Generator`.
 
+        Examples
+        --------
         >>> import confide as cf
         >>> cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0).simulate_counts([100] * 10, rng=1)
         Counts(1,000 simulated reports, 10 distinct)

@@ -145,6 +145,8 @@ class Remapped(Mechanism):
         Number of the new report for each output of the mechanism, in order. Optional. Default: the nearest of
         `outputs`.
 
+    Examples
+    --------
     >>> from confide import Grid, TruncatedPlanarGeometric
     >>> city = TruncatedPlanarGeometric(Grid(5, 5, unit="km"), epsilon=0.5)
     >>> Remapped(city, Grid(4, 4, unit="km")).channel.shape

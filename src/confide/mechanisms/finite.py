@@ -43,8 +43,8 @@ from confide.values.portable import exp_minus, length, total
 class Exponential(MetricMechanism):
     """Report a value with probability proportional to e^(-epsilon distance / 2).
 
-    The normalizer differs from value to value, hence the half: weight and normalizer each change by a factor of at most
-    e^(epsilon distance / 2), so together they keep epsilon per unit of distance.
+    The normalizer differs from value to value, hence the half. Weight and normalizer each change by at most e^(epsilon
+    distance / 2), so together they keep epsilon per unit of distance.
 
     >>> from confide import Integers
     >>> Exponential(Integers(0, 2), epsilon=2.0).channel.dense().round(3)
@@ -357,6 +357,8 @@ class FromMatrix(Mechanism):
         A guarantee for the matrix. confide checks it over all pairs and outputs and rejects a matrix that breaks it.
         Optional. Default: the smallest epsilon of local differential privacy.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> mechanism = FromMatrix(Integers(1, 2), [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     >>> mechanism.report_alphabet, round(mechanism.guarantee.bound(1, 2), 4)

@@ -156,7 +156,7 @@ class LocalDP(EpsilonGuarantee):
 
 @dataclass(frozen=True)
 class MetricPrivacy(EpsilonGuarantee):
-    """Metric privacy (d-privacy): the bound grows with the distance between the values.
+    """Metric privacy (d-privacy): the bound grows with distance.
 
     >>> MetricPrivacy(0.05).bound(30, 40)
     0.5
@@ -230,6 +230,8 @@ class ProductGuarantee(Guarantee):
     widths
         Number of components of each attribute's value: 2 for a cell.
 
+    Examples
+    --------
     >>> ProductGuarantee(("sex", "age"), (LocalDP(1.0), MetricPrivacy(0.5)), (1, 1)).bound(("f", 3), ("m", 5))
     2.0
     """

@@ -470,7 +470,7 @@ class Laplace(UnboundedLineMechanism):
     """Add Laplace noise to a whole number and report a real number.
 
     Computers cannot draw real numbers. Reports are multiples of a step/2^16, and the noise is exactly geometric on that
-    lattice: P(z | x) is proportional to ``e^(-epsilon |z - x|)``, without rounding. So the promise holds exactly;
+    lattice: P(z | x) is proportional to ``e^(-epsilon |z - x|)``, without rounding. So the promise is kept exactly;
     floating-point Laplace noise is known to break it.
 
     >>> from confide import Integers
@@ -684,6 +684,8 @@ def geometric_bound(rate: float, size: int, *, is_square: bool = True) -> Bound:
     is_square
         Whether values and outputs are the same.
 
+    Examples
+    --------
     >>> round(geometric_bound(0.05, 100).per_report, 1)
     7818.5
     """

@@ -66,8 +66,8 @@ class LocalMechanism(Mechanism):
 class RandomizedResponse(LocalMechanism):
     """Report the true value, or a uniformly random other value.
 
-    P(z | x) = e^epsilon / (k - 1 + e^epsilon) if z = x, and 1 / (k - 1 + e^epsilon) otherwise (paper, eq. krr). That is
-    the largest probability of the true value that epsilon allows.
+    P(z | x) = e^epsilon / (k - 1 + e^epsilon) if z = x, and 1 / (k - 1 + e^epsilon) otherwise (paper, eq. krr). No
+    mechanism with this promise reports every true value with a larger probability.
 
     >>> from confide import Categories
     >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)
@@ -359,7 +359,7 @@ class Rappor(UnaryEncoding):
 
 @dataclass(frozen=True, repr=False)
 class OptimizedUnary(UnaryEncoding):
-    """Set the value's bit by a fair coin, and every other bit rarely.
+    """Set the value's bit by a fair coin, other bits rarely.
 
     The true value's bit is 1 with probability 1/2, any other with probability 1 / (e^epsilon + 1). Of all unary
     encodings with this promise it has the smallest variance for rare values (Wang et al., USENIX Security 2017, OUE).

@@ -44,6 +44,8 @@ class TwoRounds(Mechanism):
         The second round, whose values are the reports of the first. After a unary encoding, which reports bits, it is a
         unary encoding over the same values, which adds noise to each bit: RAPPOR as deployed.
 
+    Examples
+    --------
     >>> from confide import Categories, RandomizedResponse, Unary
     >>> colours = Categories(["red", "green", "blue"])
     >>> twice = TwoRounds(RandomizedResponse(colours, 2.0), RandomizedResponse(colours, 2.0))

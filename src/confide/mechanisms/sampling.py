@@ -268,8 +268,11 @@ def toss_all(coins: Sequence[PowerCoin], count: int, bits: Bits) -> NDArray[np.b
 
     Returns
     -------
-    One row per coin, true for heads.
+    array
+        One row per coin, true for heads.
 
+    Examples
+    --------
     >>> toss_all([PowerCoin(Fraction(1, 2)), OddsCoin(Fraction(1, 4))], 3, as_bits(7)).shape
     (2, 3)
     """
@@ -333,8 +336,11 @@ def scatter(count: int, bits: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64
 
     Returns
     -------
-    The numbers bucket by bucket, and where each bucket ends.
+    order, ends
+        The numbers bucket by bucket, and where each bucket ends.
 
+    Examples
+    --------
     >>> order, ends = scatter(1000, as_bits(7))
     >>> sorted(order.tolist()) == list(range(1000)), ends.size, int(ends[-1])
     (True, 256, 1000)
@@ -691,8 +697,8 @@ NEW_SECRET = "python -c 'import secrets; print(secrets.token_hex(32))'"  # noqa:
 class Permanent:
     """Noise from a person's secret: the same report for the same value.
 
-    Pass it in place of ``rng=``. Each person needs their own secret, of 16 random bytes or more, or a text of them. It
-    never leaves the device. ``survey.privatize`` binds it to the survey, so that two surveys have independent noise.
+    Pass it as ``rng=``. Each person needs a secret of their own: at least 16 random bytes, or a text of them. It never
+    leaves the device. ``survey.privatize`` binds it to the survey, so two surveys have independent noise.
 
     >>> from confide import Categories, RandomizedResponse, Survey
     >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
@@ -703,8 +709,8 @@ class Permanent:
     Attributes
     ----------
     secret
-        Bytes, or a text: hexadecimal digits mean their bytes, any other text its UTF-8. One line end after a text, as
-        in files, is ignored. It is never shown.
+        Bytes, or a text. Hexadecimal digits mean their bytes, any other text its UTF-8. One line end after it is
+        ignored. The secret is never shown.
     fingerprint
         The survey's, once the noise is bound to one.
     """

@@ -46,6 +46,8 @@ class SquareWave(NearOrFar):
         Steps to each side that count as near. Optional. Default: the width of Li et al., which makes the most of a
         report's information; on a circle, the next narrower one that keeps the distribution identifiable.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> mechanism = SquareWave(Integers(0, 99, unit="year"), epsilon=1.0)
     >>> mechanism.width, mechanism.report_alphabet
@@ -132,12 +134,15 @@ class SquareWave(NearOrFar):
         return SquareWaveChannel(self.alphabet.size, self._width, near, far, self._is_ring)
 
     def at(self, epsilon: float) -> SquareWave:
-        """Return the square wave with another epsilon, and with its own width unless one was chosen."""
+        """Return it with another epsilon.
+
+        The width is derived anew unless it was chosen.
+        """
         is_default = self.width == _widest(self.alphabet.size, self.epsilon, is_ring=self._is_ring)
         return SquareWave(self.alphabet, epsilon, None if is_default else self.width)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
-        """Return the value nearest to each report: the middle of the values that make it likely."""
+        """Return the middle of the values that make each report likely."""
         self.refuse_strays(counts)
         low, high = self.alphabet.span if not self._is_ring else (0, self.alphabet.size - 1)
         return np.clip(counts.reports.astype(np.float64), low, high)[:, None]

@@ -194,6 +194,8 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
     rejects
         For a file of values: where to write rows that cannot be used. Without it, such a row is an error.
 
+    Examples
+    --------
     >>> from confide import Integers, TruncatedGeometric
     >>> as_guess("ages", TruncatedGeometric(Integers(0, 99), epsilon=0.05)).name
     'adult_ages'

@@ -711,6 +711,8 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     UnreachableTargetError
         If no number of people, or no epsilon, reaches the target. It has the remaining error.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9, unit="year"), epsilon=1.0)
     >>> guess = [0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02]

@@ -1,4 +1,4 @@
-"""Summary of a diagnosis: what these reports tell, what any number of them would, and what both rest on."""
+"""Summary of a diagnosis: what reports resolve, and what any could."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
     groups: Sequence[Section] = (),
     is_page: bool = False,
 ) -> Summary:
-    """Return all that a diagnosis says; the pictures of a page only where there is one.
+    """Return all that a diagnosis says; pictures only for a page.
 
     `source` says where the reports were read, `notes` which metadata they lack, and `groups` what each group tells.
     """
@@ -158,7 +158,7 @@ def _facts(diagnosis: Diagnosis) -> dict[str, str]:
 
 
 def _windows(survey: Survey, diagnosis: Diagnosis) -> list[Part]:
-    """Return all values in windows that the reports tell in proportion, and the reports beside where there is room."""
+    """Return the windows that reports resolve, with the reports if they fit."""
     windows = diagnosis.windows
     if windows is None or diagnosis.counts is None:
         return []
@@ -169,7 +169,7 @@ def _windows(survey: Survey, diagnosis: Diagnosis) -> list[Part]:
 
 
 def _queries(answers: Sequence[QueryAnswer]) -> Section:
-    """Return each answer, its ends, and the range of the best explanations where they differ."""
+    """Return each answer, its interval, and the range of all maxima."""
     rows = []
     for one in answers:
         ends = (NONE,) * 3 if one.interval is None else one.interval.texts(2)
@@ -183,7 +183,7 @@ def _queries(answers: Sequence[QueryAnswer]) -> Section:
 
 
 def _residuals(diagnosis: Diagnosis) -> Section:
-    """Return how far each output is from what the best explanation expects of it."""
+    """Return the difference of each output from its expectation."""
     heading, found = "How the reports fit", diagnosis.residuals
     # Nothing is to be seen where an explanation leaves next to nothing, as under randomized response.
     if found is None or found[0].size > 20_000 or not np.nanmax(np.abs(found[1]), initial=0.0) > 1e-3:
@@ -204,7 +204,7 @@ def _residuals(diagnosis: Diagnosis) -> Section:
 
 
 def _one_value(survey: Survey) -> list[Section]:
-    """Return what the reports of people look like who all have one value, by a simulation."""
+    """Return simulated reports of people who all have one value."""
     mechanism, alphabet = survey.mechanism, survey.alphabet
     place = alphabet.size // 2 if alphabet.is_finite else 0
     # Reports, and of bit vectors so many that they have 20 million bits at most.
@@ -220,7 +220,7 @@ def _one_value(survey: Survey) -> list[Section]:
 
 
 def around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
-    """Return a range of values that holds nearly all reports, where values are unbounded."""
+    """Return a range that holds nearly all reports, for unbounded values."""
     if alphabet.is_finite:
         return None
     middle = np.percentile(np.rint(counts.reports.astype(float)), [1, 99], axis=0).astype(int)
@@ -231,7 +231,7 @@ def around(alphabet: Alphabet, counts: Counts) -> Alphabet | None:
 
 
 def _ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
-    """Return the lowest and highest share of each value, where the reports leave a choice; the least certain first."""
+    """Return ranges of shares among all maxima, the least certain first."""
     alphabet, name, known = diagnosis.alphabet, survey.name, diagnosis.known_maximum
     is_open = diagnosis.uniqueness is not None and diagnosis.uniqueness.verdict is not Verdict.YES
     if not is_open or known is None or not known.is_small:
@@ -262,7 +262,7 @@ def _ranges(survey: Survey, diagnosis: Diagnosis) -> list[Section]:
 
 
 def joined_classes(diagnosis: Diagnosis) -> list[tuple[str, int, float | None]]:
-    """Return each class of several values: its values, how many, and its estimated share where there are reports."""
+    """Return each class of indistinguishable values, with its share if known."""
     parts, shares = diagnosis.partition, diagnosis.class_shares
     if parts is None or parts.is_trivial:
         return []
@@ -292,7 +292,7 @@ def _classes(diagnosis: Diagnosis) -> list[Section]:
 
 
 def _evidence(diagnosis: Diagnosis) -> Section:
-    """Return each question with its verdict, why, and the theorem by what it says, with its label in small print."""
+    """Return each question with its verdict, reason and theorem."""
     decided = dict(findings(diagnosis))
     rows: list[list[Cell]] = []
     for question, one in decided.items():

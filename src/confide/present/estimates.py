@@ -1,4 +1,4 @@
-"""Summary of an estimate: the distribution, what was asked of it, and what both rest on."""
+"""Summary of an estimate: distribution, answers, and what they rest on."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Noisy:
 def summarise_reports(
     survey: Survey, counts: Counts, given: ArrayLike | None = None, considered: Alphabet | None = None
 ) -> Noisy | None:
-    """Return the shares of the reports, or None where reports are so unlike values that they cannot be drawn.
+    """Return the shares of reports; None if they cannot be drawn.
 
     The values are those `considered`, where the survey's own are unbounded.
     """
@@ -105,7 +105,7 @@ def summarise_reports(
 
 
 def _nearest_values(values: Alphabet, outputs: Alphabet, counts: Counts) -> Indices | None:
-    """Return the number of the value nearest to each report, where reports lie among the values."""
+    """Return the value nearest to each report on the alphabet."""
     if isinstance(values.geometry, LineGeometry) and outputs.geometry.dimensions == 1:
         low, high = values.span
         return values.encode(np.rint(counts.reports).clip(low, high))
@@ -180,7 +180,7 @@ class Findings:
 
     @property
     def alphabet(self) -> Alphabet:
-        """Values that the estimates are over: all that a person may have, or the likely ones of an unbounded set."""
+        """Values of the estimates: all, or the likely ones if unbounded."""
         return self.estimate.alphabet
 
     @cached_property
@@ -190,35 +190,35 @@ class Findings:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether reports are values, or were moved to them, so that their distribution lies on the same axis."""
+        """Whether reports and values share one axis."""
         return self.noisy is not None and not self.noisy.remark
 
     @cached_property
     def names(self) -> list[str]:
-        """Name of each outcome's method; with its settings where a method stands more than once."""
+        """Names of the outcomes' methods, with settings if one repeats."""
         return self.name(lambda method: method.name)
 
     def name(self, of: Callable[[Method], str]) -> list[str]:
-        """Return what each method is called; with its settings where one stands more than once."""
+        """Return the name of each method, with settings if one repeats."""
         methods = [outcome.estimate.method for outcome in self.outcomes]
         often = Counter(method.name for method in methods)
         return [of(method) if often[method.name] == 1 else repr(method) for method in methods]
 
     @cached_property
     def closest(self) -> list[int]:
-        """Places of the outcomes that lie closest to the truth; several if they tie, none without a truth."""
+        """Places of the outcomes closest to the truth, ties included."""
         distances = {place: self.distance(outcome) for place, outcome in enumerate(self.outcomes)}
         measured = {place: distance for place, distance in distances.items() if distance is not None}
         # Distances from the truth that differ by less than a thousandth are a tie.
         return [place for place, distance in measured.items() if distance <= 1.001 * min(measured.values())]
 
     def distance(self, outcome: Outcome) -> float | None:
-        """Return how far an outcome lies from the truth, by what says most about it; None where that is not known."""
+        """Return an outcome's distance from the truth; None if unknown."""
         return outcome.emd if self.has_distances else outcome.total_variation
 
     @property
     def has_distances(self) -> bool:
-        """Whether values lie nearer and farther in one unit, and this is measured; else total variation has to do."""
+        """Whether distances have one unit; else total variation is shown."""
         is_left_out = any(outcome.emd_left_out for outcome in self.outcomes)
         return not (is_left_out or isinstance(self.alphabet.geometry, UnorderedGeometry | ProductGeometry))
 
@@ -229,7 +229,7 @@ class Findings:
 
 
 def complete(found: Findings) -> Findings:
-    """Find windows, median, mean and quartiles where they were not asked for, as a page shows them.
+    """Add windows, median, mean and quartiles that nobody asked for.
 
     It takes half a second for a hundred values; of more than two thousand, and of reports that certainly do not come
     from the mechanism, only what is asked for is shown.
@@ -250,7 +250,7 @@ def complete(found: Findings) -> Findings:
 
 
 def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
-    """Return all that an estimate says; the pictures of a page only where there is one."""
+    """Return all that an estimate says; pictures only for a page."""
     answer, survey, origin = found.estimate, found.survey, found.counts.origin
     made = (
         f"Made by confide {confide.__version__} with {listed([repr(one.estimate.method) for one in found.outcomes])}."
@@ -271,7 +271,7 @@ def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
 
 
 def _answer(found: Findings) -> tuple[Interval | None, str, list[tuple[str, str, str]]]:
-    """Return the answer that comes first, the sentence that states it, and the other answers.
+    """Return the first answer, its sentence, and the other answers.
 
     That is the first share that was asked for, else the median or the mean, else the fullest window.
     """
@@ -297,7 +297,7 @@ def _answer(found: Findings) -> tuple[Interval | None, str, list[tuple[str, str,
 
 
 def _fullest(found: Findings) -> list[tuple[str, str, Interval]]:
-    """Return the fullest window of the values, or of each attribute: what it is, its label and its share."""
+    """Return the fullest window of the values, or of each attribute."""
     divided = {name: windows for name, (_, windows) in (found.marginals or {}).items()}
     fullest = []
     for name, windows in (divided or {found.survey.name: found.windows}).items():
@@ -309,7 +309,7 @@ def _fullest(found: Findings) -> list[tuple[str, str, Interval]]:
 
 
 def _distances(found: Findings) -> list[tuple[str, str, str]]:
-    """Return how far the answer lies from the truth, where that is known."""
+    """Return the answer's distances from the truth, if it is known."""
     outcome = found.outcomes[0]
     if found.truth is None or len(found.outcomes) > 1:
         return []
@@ -394,7 +394,7 @@ def _details(found: Findings) -> list[Line]:
 
 
 def _bases(found: Findings) -> list[Line]:
-    """Return what all intervals rest on, what puts them in doubt, and why some are not there."""
+    """Return what intervals rest on, their doubts, and why some are missing."""
     rest_on = []
     for one in found.answers:
         kind = "shares" if one.is_share else "mean" if one.question == "mean" else "quantiles"
@@ -418,7 +418,10 @@ def _bases(found: Findings) -> list[Line]:
 
 
 def two_stories(found: Findings) -> str:
-    """Return why a smooth curve and wide intervals are both true; empty where the curve assumes nothing."""
+    """Explain why the curve is narrower than the intervals.
+
+    Empty if the curve assumes nothing.
+    """
     is_smooth = isinstance(found.estimate.method, Stacked) and found.alphabet.geometry.dimensions
     if not is_smooth:
         return ""
@@ -433,7 +436,7 @@ def _doubts(found: Findings) -> list[str]:
 
 
 def _in_words(found: Findings) -> str:
-    """Return it in a few sentences: what was sent, what was done, what came out."""
+    """Tell in a few sentences what was sent, done and found."""
     uniform, methods = found.estimate.uniformity, listed(found.name(lambda method: method.full_name))
     words = [
         "" if found.estimate.is_told or uniform is None else uniform.headline,
@@ -477,14 +480,14 @@ def _main_result(answer: Estimate, name: str) -> str:
 
 
 def _distance(found: Findings, outcome: Outcome) -> str:
-    """Return how far an outcome lies from the truth, by what says most about it."""
+    """Return an outcome's distance from the truth, in its best measure."""
     if not found.has_distances:
         return NONE if outcome.total_variation is None else f"{outcome.total_variation:.3f}"
     return NONE if outcome.emd is None else with_unit(outcome.emd, found.alphabet.unit)
 
 
 def bound_certificate(outcome: Outcome) -> str:
-    """Return how far below the maximum an estimate can be, in words for a table."""
+    """Say how far below the maximum an estimate can be."""
     certificate = outcome.estimate.certificate
     if math.isnan(certificate):
         return "not a distribution"
@@ -519,7 +522,7 @@ def describe_seconds(seconds: float) -> str:
 
 
 def _show_certainty(found: Findings) -> Section:
-    """Return what was asked, with intervals, and what these rest on; nothing where nothing was asked."""
+    """Return the answers with intervals, or nothing if nobody asked."""
     answers = found.answers
     levels = list(dict.fromkeys(map(say.confidence, answers)))
     asked: dict[str, list[str]] = {}
@@ -580,7 +583,7 @@ def _show_methods(found: Findings) -> Section:
 
 
 def _show_ways(found: Findings) -> Section:
-    """Return how the answers were reached: how methods ended, where they looked, what was mixed, how they climbed."""
+    """Return how the answers were reached: endings, mixtures and climbs."""
     named = list(zip(found.names, (one.estimate for one in found.outcomes), strict=True))
     subsets = dict.fromkeys(one.considered for _, one in named)
     remark = say.remark_open(found.estimate.identification)
@@ -651,7 +654,7 @@ def _show_shares(found: Findings) -> Section:
 
 
 def _show_windows(found: Findings) -> list[Section]:
-    """Return the windows that the reports tell apart, with their intervals and the estimate over them."""
+    """Return the resolved windows with their intervals and the estimate."""
     if found.windows is None or found.marginals:
         return []
     noisy = found.noisy.shares if found.is_comparable and found.noisy is not None else None
@@ -728,7 +731,7 @@ def _panels(found: Findings) -> list[Panel]:
 
 
 def _cards(alphabet: Alphabet, panels: list[Panel], name: str) -> list[Part]:
-    """Return panels side by side; of many combinations, each attribute on its own."""
+    """Return panels side by side; of many combinations, single attributes."""
     attributes = alphabet.attributes
     if attributes is None or alphabet.size <= MOST_BARS:
         return [say.Cards(alphabet, panels, name)]
@@ -748,7 +751,10 @@ def _cards(alphabet: Alphabet, panels: list[Panel], name: str) -> list[Part]:
 
 
 def tabulate_cross(crossed: CrossTable) -> Section:
-    """Return a cross table: rows by columns with totals where it is of two attributes, else a list of its entries."""
+    """Return a cross table with totals.
+
+    Of more than two attributes, a list of its entries.
+    """
     rows, *others = crossed.totals.values()
     words = f"{listed(crossed.names).capitalize()}, in percent, each share with its ends at {crossed.shown_level}"
     entries = _shares(crossed.band)

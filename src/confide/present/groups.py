@@ -1,4 +1,4 @@
-"""Summary of an estimate for each group: what each answers, which differ, and how they fit."""
+"""Summary of groups: what each answers, which differ, how they fit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOW_DIFFERENT = (
 def summarise_groups(
     groups: SurveyGroups, answers: GroupAnswers, *, rows: str = "", promised: Sequence[Line] = (), is_page: bool = False
 ) -> Summary:
-    """Return all that the estimates of groups say; the pictures of a page only where there is one.
+    """Return all that group estimates say; pictures only for a page.
 
     `rows` is the account of the rows that the reports were read from, `promised` what several files promise.
     """
@@ -68,7 +68,7 @@ def summarise_groups(
 
 
 def _cautions(groups: SurveyGroups) -> list[Caution]:
-    """Return once for all groups which of them say next to nothing, do not fit, or are not identified."""
+    """Return cautions once for all groups that need them."""
     found, some, every = [], groups.least_identified, len(groups)
     if groups.untold:
         words = groups.describe_untold(label_group)
@@ -105,7 +105,7 @@ def _headline(groups: SurveyGroups) -> str:
 
 
 def _extremes(groups: SurveyGroups, answers: GroupAnswers) -> list[tuple[str, str, str]]:
-    """Return the highest and the lowest answer to the main question; groups that say nothing are left out."""
+    """Return the highest and lowest answer among groups that say something."""
     if answers.main is None or len(groups) < 2:
         return []
     small = set(groups.seen.too_small)
@@ -119,7 +119,7 @@ def _extremes(groups: SurveyGroups, answers: GroupAnswers) -> list[tuple[str, st
 
 
 def _differences(groups: SurveyGroups) -> list[Section]:
-    """Return how many groups differ from the others, which, and what that rests on."""
+    """Return how many groups differ, which ones, and the test behind it."""
     found, named = groups.differences, list[str]()
     if len(groups) < 2:
         return []
@@ -179,7 +179,7 @@ def _likeliest(groups: SurveyGroups, key: Key) -> tuple[str, float]:
 
 
 def _table(groups: SurveyGroups, answers: GroupAnswers) -> Listing:
-    """Return a line for each group, those that differ first, as a terminal shows it."""
+    """Return a line for each group, those that differ first."""
     asked = list(answers.questions) or [f"most likely {groups.survey.name}", "its share"]
     rows: list[Row] = []
     for key in shown_order(groups.ranked):
@@ -195,7 +195,7 @@ def _table(groups: SurveyGroups, answers: GroupAnswers) -> Listing:
 
 
 def _side_by_side(groups: SurveyGroups, answers: GroupAnswers) -> Section:
-    """Return a table of the groups, those that differ first, with intervals drawn on one scale."""
+    """Return groups with intervals on one scale, those that differ first."""
     asked = [question[:1].upper() + question[1:] for question in answers.ordered if answers.main is not None]
     first, *others = asked or ["Most likely, and its share"]
     names = [*groups.by, "Reports", first, "Against the others", *others, "Fit"]
@@ -225,7 +225,7 @@ def _side_by_side(groups: SurveyGroups, answers: GroupAnswers) -> Section:
 
 
 def _scale(groups: SurveyGroups, answers: GroupAnswers) -> tuple[float, float, float] | None:
-    """Return the ends of a scale for the intervals of the main question, and the answer of all groups together.
+    """Return the ends of the intervals' scale, and the overall answer.
 
     Groups that are too small to say anything do not stretch it.
     """
@@ -239,14 +239,14 @@ def _scale(groups: SurveyGroups, answers: GroupAnswers) -> tuple[float, float, f
 
 
 def _place(found: Interval, scale: tuple[float, float, float]) -> tuple[float, float, float, float]:
-    """Return where an interval and the answer of all groups stand on a scale, as parts of it."""
+    """Return positions of an interval and the overall answer, as parts."""
     start, end, overall = scale
     low, mark, high, line = ((one - start) / (end - start) for one in (found.low, found.estimate, found.high, overall))
     return low, mark, high, line
 
 
 def _explain_level(answers: GroupAnswers) -> list[Line]:
-    """Return the level of the intervals of all groups, and what they rest on."""
+    """Return the level of the groups' intervals, and what they rest on."""
     if answers.main is None:
         return []
     some = next(iter(answers.questions[answers.main].values()))
@@ -262,7 +262,7 @@ def _explain_scale(answers: GroupAnswers, scale: tuple[float, float, float] | No
 
 
 def _download(groups: SurveyGroups, answers: GroupAnswers) -> say.Download:
-    """Return a link that holds the numbers of all groups as CSV, for a table that shows them all or not."""
+    """Return a link with the numbers of all groups as CSV."""
     asked = [column for name in answers.questions for column in (name, f"{name} low", f"{name} high")]
     header = [*groups.by, "reports", *asked, "differs", "p_value", "uniform", "fit"]
     rows = []
@@ -284,7 +284,7 @@ def _download(groups: SurveyGroups, answers: GroupAnswers) -> say.Download:
 
 
 def summarise_group_reports(seen: GroupReports, by: Sequence[str], empty: int, *, is_page: bool = False) -> Section:
-    """Return what the reports of each group tell before anything is estimated, those that do not fit first."""
+    """Return what reports of groups show before estimation, worst fits first."""
     small, different = set(seen.too_small), len(seen.differences.different)
     order = sorted(seen.pools, key=lambda key: (not seen.fits.groups[key].is_bad, -seen.reports[key], key))
     rows = []

@@ -1,4 +1,4 @@
-"""Pictures that answers share, and what there is to see in each, for those who cannot see it."""
+"""Pictures that answers share, with descriptions for who cannot see them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def picture_windows(  # noqa: PLR0913 - all that a picture may show
     color: str = style.STACKED,
     story: str = "",
 ) -> list[Part]:
-    """Return windows in a picture, and in numbers, folded away; the story is what curve and boxes assume."""
+    """Return windows as a picture and as folded numbers.
+
+    The story says what curve and boxes assume.
+    """
     grey = "Grey: the truth." if truth is not None and isinstance(windows.alphabet.geometry, LineGeometry) else ""
     rows = [
         [label, *(f"{share:.2%}" for share in (one.estimate, one.low, one.high))]
@@ -74,7 +77,7 @@ def tell_windows(windows: Windows, name: str) -> str:
 
 
 def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
-    """Return where a distribution has its most, and around the middle of numbers where half of it lies."""
+    """Describe where a distribution peaks and where its middle half lies."""
     shares = panel.distribution
     top = int(np.argmax(shares))
     who = "the reports" if panel.role is Role.NOISY else "people"
@@ -96,7 +99,7 @@ def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
 
 
 def tell_paths(paths: Mapping[str, Sequence[float]], ceiling: float | None) -> str:
-    """Return how far below the maximum each method ended, and after how many iterations."""
+    """Describe how far below the maximum each method ended."""
     reached = max(max(path) for path in paths.values())
     most = reached if ceiling is None else max(ceiling, reached)
     told = [
@@ -107,7 +110,7 @@ def tell_paths(paths: Mapping[str, Sequence[float]], ceiling: float | None) -> s
 
 
 def tell_residuals(outputs: Alphabet, residuals: FloatArray, name: str) -> str:
-    """Return which report is farthest from what is expected, and how many are unusual."""
+    """Describe the report farthest from expectation, and the number of outliers."""
     heights = np.nan_to_num(residuals)
     top = int(np.argmax(np.abs(heights)))
     how = "more" if heights[top] > 0 else "less"
@@ -130,7 +133,7 @@ def tell_ranges(alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, nam
 
 
 def tell_tradeoff(plan: Plan) -> str:
-    """Return what is expected of the plan, and at the ends of both curves."""
+    """Describe the plan's expected error, and the ends of its curves."""
     error = f"expected {plan.measure.name} {expected(plan.measure, plan.prediction)}"
     told = [f"{plan.people:,} people with {promise(plan.mechanism)}: {error}"]
     told.append(f"by people {_ends(plan, plan.by_people, lambda place: f'{int(place):,}')}")

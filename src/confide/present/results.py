@@ -1,4 +1,4 @@
-"""Results that show themselves: as a card or page in a notebook, a plot, a data frame, a file.
+"""Results that show themselves: in notebooks, plots, data frames and files.
 
 The methods of :class:`confide.values.wording.Shown` call these functions. Everything comes from the summaries, pages,
 figures and records that the command line uses.
@@ -63,7 +63,7 @@ MOST_ROWS = 8
 
 
 def show_in_notebook(answer: object) -> str | None:
-    """Return a result as a notebook shows it; `None` if only its text can be shown.
+    """Return a result's notebook view; `None` if only text exists.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -125,7 +125,7 @@ def _card(answer: object) -> Summary:
 
 
 def plot(answer: object, ax: Axes | None = None) -> Axes:
-    """Draw a result into matplotlib axes, or into new ones, and return them."""
+    """Draw a result into given or new matplotlib axes; return them."""
     draw = _painter(answer)
     with style.styled():
         if ax is None:
@@ -170,7 +170,7 @@ def _painter(answer: object) -> Any:
 
 
 def _panel(answer: object) -> tuple[Alphabet, Panel, str]:
-    """Return a distribution over an alphabet, and what a value of it is called."""
+    """Return a distribution over an alphabet, and what its values are called."""
     if isinstance(answer, Estimate):
         windows = None
         if len(answer.groups) == 1:
@@ -203,7 +203,10 @@ def _shares(numbers: Any) -> Panel:
 
 
 def _compared(groups: GroupEstimates) -> dict[str, Interval]:
-    """Return what a picture compares groups by: their mean, or the share of the most common value."""
+    """Return what groups are compared by.
+
+    The mean, or the share of the most common value.
+    """
     first = groups.first.alphabet
     if first.has_mean and groups.has_numbers:
         found = groups.mean()
@@ -233,7 +236,7 @@ def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
 
 
 def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind of result
-    """Return a result as columns: what a data frame and a CSV file have."""
+    """Return a result as columns, for data frames and CSV files."""
     match answer:
         case Estimate():
             return _values(answer.alphabet, "value") | {"probability": answer.distribution.tolist()}
@@ -281,14 +284,14 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
 
 
 def _values(alphabet: Alphabet, name: str) -> Columns:
-    """Return the columns of all values, one for each part, and their labels if they have any."""
+    """Return the columns of all values, with labels if any."""
     values = as_lists(alphabet.decode(np.arange(alphabet.size)))
     found = dict(zip(column_names(alphabet, name), map(list, zip(*values, strict=True)), strict=True))
     return found | ({"label": list(alphabet.labels())} if alphabet.has_labels else {})
 
 
 def _group_columns(groups: SurveyGroups) -> Columns:
-    """Return one row for each group and value, with the reports of the group."""
+    """Return one row for each group and value, with the group's reports."""
     found: Columns = {}
     for key, one in groups.estimates.items():
         values = _values(one.alphabet, groups.survey.name)
@@ -312,7 +315,7 @@ def to_frame(answer: object, backend: str = "pandas") -> Any:
 
 
 def record_of(answer: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each kind of result
-    """Return a result as the command line prints it with ``--json``, without what only files know."""
+    """Return a result's JSON record, without facts known only from files."""
     match answer:
         case Estimate():
             survey, counts = _survey_and_counts(answer)
@@ -345,7 +348,7 @@ def record_of(answer: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each
 
 
 def save(answer: object, path: str | Path) -> None:
-    """Write a result to a new file: a page, a record, a table or a picture, by its ending."""
+    """Write a result to a new file; its ending chooses the format."""
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in (".html", ".json", ".csv", ".svg"):
@@ -369,7 +372,7 @@ def save(answer: object, path: str | Path) -> None:
 
 
 def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
-    """Return the survey that an estimate is of, which a pool of several mechanisms lacks."""
+    """Return the survey of an estimate; a pool of mechanisms has none."""
     if len(answer.groups) != 1:
         raise InvalidParameterError(
             "A page or record shows one survey, and this estimate is of several mechanisms. Use .to_frame() or .csv."
@@ -379,7 +382,7 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
 
 
 def _survey_groups(answer: GroupEstimates) -> SurveyGroups:
-    """Return groups with names as a survey has them: one word for each column."""
+    """Return groups named as in a survey: one word for each column."""
     if isinstance(answer, SurveyGroups):
         return answer
     keys = [key if isinstance(key, tuple) else (key,) for key in answer]
@@ -390,6 +393,6 @@ def _survey_groups(answer: GroupEstimates) -> SurveyGroups:
 
 
 def _survey_of(mechanism: Mechanism, name: str = "value") -> Survey:
-    """Return a survey that is titled by its mechanism, of which nothing else is known."""
+    """Return a survey titled by its mechanism, the rest unknown."""
     described = describe_mechanism(Survey(mechanism))
     return Survey(mechanism, name, f"{described[:1].upper()}{described[1:]}")

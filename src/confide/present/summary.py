@@ -1,4 +1,4 @@
-"""Summary: all that an answer says, made once. Renderers show it; they neither compute nor phrase anything."""
+"""Summary: all that an answer says, made once for all renderers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Line = tuple[str, str]
 
 @dataclass(frozen=True)
 class Caution:
-    """What speaks against an answer, or must be known before it is read.
+    """What speaks against an answer, or must be known first.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Caution:
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell of a table: its words, what stands in small letters beside or below them, and how it looks.
+    """Cell of a table: its words, small print, and look.
 
     `places` are the low end, the mark, the high end and the line of all, as parts of a scale on which they are drawn.
     """
@@ -78,7 +78,9 @@ Row = Sequence[Cell | str]
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Table: columns of `left` hold words, the others numbers; a `stacked` one is of sentences, a `tall` one long.
+    """Table: word columns on the left, then numbers.
+
+    A `stacked` one has sentences, a `tall` one is long.
 
     `most` rows are shown on a terminal unless all are asked for, with the sentence `rest` below; where it is wider
     than the terminal, `narrow` takes its place.
@@ -116,7 +118,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Legend:
-    """What a colour of the pictures below stands for; then words about something else."""
+    """What a colour of the pictures below means, then other words."""
 
     color: str
     words: str
@@ -125,7 +127,7 @@ class Legend:
 
 @dataclass(frozen=True)
 class Download:
-    """File that a page carries with it, the words of its link and what follows them."""
+    """File that a page carries, with the words of its link."""
 
     name: str
     content: str
@@ -142,7 +144,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Picture that is drawn for each of several widths in inches, and what there is to see in it."""
+    """Picture drawn for several widths, and a description of it."""
 
     draw: Callable[[float], Figure]
     told: str
@@ -163,7 +165,7 @@ class Cards:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Distribution as bars on a terminal: by windows, by single values with their ends, or by ranges."""
+    """Distribution as bars on a terminal: windows, values or ranges."""
 
     name: str
     alphabet: Alphabet
@@ -182,7 +184,7 @@ class Beside:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Heading and what stands below it; nothing is shown where that is nothing.
+    """Heading and its content; without content nothing is shown.
 
     `kind` is "" for a section, "hero" for the first one that matters, "part" within another one, "fold" for what is
     opened by those who want it, "more" for a fold within a section.
@@ -235,7 +237,7 @@ class Summary:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The opening for JSON: the headline, and all that a terminal says before the pictures."""
+        """The opening for JSON: the headline, and the lines below it."""
         others = [
             f"{question}: {answer} ({ends})" if ends else f"{question}: {answer}"
             for question, answer, ends in self.answers
@@ -256,7 +258,9 @@ OF_ANY = {
 
 
 def people_in(query: str) -> str:
-    """Return who a query asks about, as the sentence "About 4% ..." goes on; empty if it names nobody.
+    """Return whom a query asks about, to complete "About 4% ...".
+
+    Empty if it names nobody.
 
     >>> people_in("age >= 65"), people_in("income < 20k"), people_in("within 2 km of 40.75, -73.98")
     ('are 65 or older', 'have income below 20k', 'are within 2 km of 40.75, -73.98')
@@ -281,7 +285,7 @@ def digits(width: float, share: float = 1.0) -> int:
 
 
 def texts(answer: Interval) -> tuple[str, str]:
-    """Return an answer and its interval as people read them, with the digits that its width deserves.
+    """Return an answer and its interval, with digits that their width supports.
 
     >>> texts(Interval("age >= 65", 0.0426, 0.0075, 0.0784, 0.95, ""))
     ('4%', '1% to 8%')
@@ -296,7 +300,7 @@ def texts(answer: Interval) -> tuple[str, str]:
 
 
 def confidence(answer: Interval) -> str:
-    """Return the level of an interval, and whether several hold together at it."""
+    """Return the level of an interval, and whether several cover jointly."""
     together = f" for all {answer.together:,} together" if answer.together > 1 else ""
     return f"{percent(answer.level)} confidence{together}"
 
@@ -325,7 +329,10 @@ def state_undetermined(answer: Interval) -> str:
 
 
 def state_all(answers: Sequence[Interval], name: str, first: Interval | None) -> list[tuple[str, str, str]]:
-    """Return the answers other than the first: question, answer, interval; the level where it is another one."""
+    """Return all but the first answer.
+
+    Each has its question and interval, and its level if it differs.
+    """
     lines = []
     for one in answers:
         if one is first:
@@ -351,7 +358,7 @@ def count_reports(total: float, kind: str = "") -> str:
 
 
 def about_reports(survey: Survey, total: float, origin: Origin) -> list[str]:
-    """Return how many reports there are, simulated or not, and what the survey promises.
+    """Return how many reports there are, and what the survey promises.
 
     >>> from confide import Integers, TruncatedGeometric
     >>> about_reports(Survey(TruncatedGeometric(Integers(0, 99, unit="year"), 0.05)), 48842.0, Origin(simulated=48842))
@@ -367,7 +374,7 @@ def about_reports(survey: Survey, total: float, origin: Origin) -> list[str]:
 
 
 def explain_width(answer: Interval | None) -> str:
-    """Return how much of an interval's width comes from sampling and how much from the noise; empty if unknown."""
+    """Return the interval's parts from sampling and noise; empty if unknown."""
     parts = None if answer is None else answer.parts
     if parts is None:
         return ""
@@ -387,7 +394,7 @@ def caution_estimate(answer: Estimate) -> list[Caution]:
 
 
 def caution_fits(fit: Fit | None, shape_fit: ShapeFit | None) -> list[Caution]:
-    """Return that the reports do not come from the mechanism, or speak against the shape."""
+    """Caution that reports do not fit the mechanism, or the shape."""
     found = []
     if fit is not None and fit.is_bad:
         badly = "fit the survey poorly" if fit.verdict is FitVerdict.FITS_POORLY else "do not fit the survey"
@@ -398,7 +405,7 @@ def caution_fits(fit: Fit | None, shape_fit: ShapeFit | None) -> list[Caution]:
 
 
 def caution_identification(found: Finding, groups: str = "") -> list[Caution]:
-    """Return that the answer is one of many, or so in some groups, which have no intervals."""
+    """Caution that the distribution is not identifiable, perhaps in some groups."""
     best = "the answers of all distributions that explain the reports best"
     asked = "" if groups else f" --query and --interval give intervals that hold {best}."
     cure = (
@@ -410,7 +417,10 @@ def caution_identification(found: Finding, groups: str = "") -> list[Caution]:
 
 
 def caution_simulated(origin: Origin, *, is_page: bool = True) -> list[Caution]:
-    """Return that reports are simulated; on a terminal the first line says so where all are."""
+    """Caution that reports are simulated.
+
+    If all are, a terminal says so in its first line.
+    """
     if not origin.is_simulated or (origin.noise is Noise.SEEDED and not is_page):
         return []
     some = f"{origin.simulated:,.10g} of {origin.total:,.10g} reports are simulated: their noise comes from a seed."
@@ -421,7 +431,10 @@ def caution_simulated(origin: Origin, *, is_page: bool = True) -> list[Caution]:
 
 
 def state_promise(survey: Survey, origin: Origin, files: int = 1) -> Section:
-    """Return what a survey promises; to each person, where it is stated that each report was made so."""
+    """Return what a survey promises.
+
+    The promise to each person is named if each report was made so.
+    """
     guarantee, small = survey.mechanism.guarantee, survey.mechanism.fine_print
     words = str(guarantee)
     doubt = (
@@ -446,7 +459,7 @@ def state_promise(survey: Survey, origin: Origin, files: int = 1) -> Section:
 
 
 def introduce_reports(survey: Survey, reports: str, origin: Origin) -> str:
-    """Return in a sentence or two how many reports there are, and how they came about as far as that is known.
+    """Introduce the reports: how many, and how they were made.
 
     >>> from confide import RandomizedResponse, Categories
     >>> survey = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0))
@@ -463,7 +476,7 @@ def introduce_reports(survey: Survey, reports: str, origin: Origin) -> str:
 
 
 def come_from(made: str, survey: Survey, origin: Origin | None = None, notes: Sequence[str] = ()) -> list[Part]:
-    """Return where a page comes from: how it was made, what is known of its reports if it has any, and the survey."""
+    """Return where a page comes from: its command, reports and survey."""
     source = Source(survey.text(MOST_ENTRIES))
     if origin is None:
         return [made, source]
@@ -472,10 +485,10 @@ def come_from(made: str, survey: Survey, origin: Origin | None = None, notes: Se
 
 
 def describe_noise(origin: Origin, notes: Iterable[str] = ()) -> list[Line]:
-    """Return lines for what is known of how the reports were made, and what is missing for more."""
+    """Return what is known of the noise, and what is missing."""
     return [("Noise", str(origin)), *(("", f"{note}.") for note in notes)]
 
 
 def remark_open(found: Finding) -> str:
-    """Return a sentence where it is open whether reports can reveal the distribution; nothing elsewhere."""
+    """Return a sentence if identifiability is open; otherwise nothing."""
     return "" if found.is_yes or found.is_no else remark_on(found)

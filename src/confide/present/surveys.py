@@ -1,4 +1,4 @@
-"""Summaries of a survey, of its audit, and of a plan: what to expect, or what a target takes."""
+"""Summaries of a survey, of its audit, and of a plan."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def summarise_survey(survey: Survey) -> Summary:
 
 
 def describe_change(survey: Survey) -> str:
-    """Return how often a report is the true value, and how far off it is on average; empty if that is not listed.
+    """Return how often and how far reports differ from values.
+
+    Empty if that cannot be listed.
 
     >>> import confide as cf
     >>> describe_change(cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)))
@@ -130,7 +132,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
 
 
 def summarise_audit(survey: Survey, result: Audit) -> Summary:
-    """Return whether a promise is kept, the pair of values that comes closest to it, and what was compared."""
+    """Return whether a promise is kept, and the closest pair of values."""
     verdicts, worst = list(result.faults), _describe_worst(survey, result)
     headline = f"The promise is BROKEN: {verdicts[0]}" if verdicts else f"The promise holds ({result.extent.value})."
     if not result.faults and math.isinf(result.worst.bound):
@@ -264,7 +266,10 @@ def summarise_ranking(survey: Survey, ranking: Ranking) -> Summary:
 
 
 def _look_ahead(survey: Survey, plan: Plan) -> str:
-    """Return how well the shares of ranges will be known, from one simulated survey; empty where that takes long."""
+    """Return how precisely ranges will be known, from one simulation.
+
+    Empty if that would take long.
+    """
     mechanism, alphabet = plan.mechanism, plan.mechanism.alphabet
     if (
         isinstance(plan.measure, QueryWidth)
@@ -299,7 +304,10 @@ def _picture(plan: Plan) -> list[Part]:
 
 
 def _shapes(plan: Plan) -> list[Section]:
-    """Return what to expect of every shape, from the best to the worst, and what the target takes for the two ends."""
+    """Return expectations for every shape, the best first.
+
+    For the two ends, also what the target takes.
+    """
     rows: list[Row] = [
         [
             _marked(one.guess.name, is_plan=one.guess is plan.guess, mark="the worst"),

@@ -1,4 +1,4 @@
-"""A summary on a terminal: lines, notes, tables, and distributions as bars and maps of letters."""
+"""A summary on a terminal: lines, notes, tables, bars and maps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Ends = Callable[[NDArray[np.int64]], tuple[float, float] | None]
 def show_summary(
     summary: say.Summary, console: Console, *, everything: bool = False, verbose: bool = True, more: str = ""
 ) -> None:
-    """Print a summary: the answer first, then pictures and tables; how it was computed only if `verbose`.
+    """Print a summary: the answer, pictures, tables; methods only if `verbose`.
 
     `more` says how to get the rest where it is left out.
     """
@@ -65,7 +65,7 @@ def show_summary(
 
 
 def _print(console: Console, words: Text) -> None:
-    """Print words: wrapped between words on a terminal, in one line into a file or a pipe."""
+    """Print words, wrapped on a terminal only."""
     console.print(words, soft_wrap=not console.is_terminal)
 
 
@@ -96,7 +96,7 @@ def _show_section(console: Console, section: say.Section, *, everything: bool) -
 
 
 def show_lines(console: Console, lines: Sequence[say.Line], style: str = "bold") -> None:
-    """Print what belongs together as two columns: a word and what it stands for."""
+    """Print pairs as two columns: a word and its meaning."""
     import textwrap
 
     from rich.text import Text
@@ -161,7 +161,7 @@ def _cell(console: Console, cell: say.Cell | str, below: str) -> Text:
 
 
 def _range(low: float, high: float, width: int, *, blocks: bool) -> str:
-    """Return the range from low to high on a line from 0 to 1.
+    """Return the range as a line from 0 to 1.
 
     >>> _range(0.25, 0.75, 8, blocks=True), _range(0.5, 0.5, 8, blocks=True)
     ('··████··', '····█···')
@@ -174,7 +174,7 @@ def _range(low: float, high: float, width: int, *, blocks: bool) -> str:
 
 @dataclass(frozen=True)
 class Bar:
-    """One line: a value or several of them, the estimated share, the true one and an interval where these are known."""
+    """One line of a chart: label, share, truth, interval."""
 
     label: str
     share: float
@@ -183,7 +183,7 @@ class Bar:
 
 
 def _show_chart(console: Console, chart: say.Chart, *, everything: bool) -> None:
-    """Print a distribution in the shape that suits its alphabet: the ranges that its reports resolve, or values."""
+    """Print a distribution as ranges, values or a map."""
     alphabet, truth, band = chart.alphabet, chart.truth, chart.band
     if alphabet.grid is not None and not everything:
         console.print(draw_map(alphabet.grid, chart.shares, blocks=_has_blocks(console), width=console.width))
@@ -206,7 +206,10 @@ def _show_chart(console: Console, chart: say.Chart, *, everything: bool) -> None
 
 
 def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], str]:
-    """Return one line a window, the fullest alone where there are many, and a sentence on those left out."""
+    """Return one line for each window, and what was left out.
+
+    Of many windows, only the fullest.
+    """
     found = list(zip(windows.labels, windows.members, windows.answers, strict=True))
     fullest = sorted(range(len(found)), key=lambda place: -found[place][2].estimate)[:SMALL]
     bars = []
@@ -225,7 +228,7 @@ def choose_bars(
     everything: bool = False,
     band: Band | None = None,
 ) -> tuple[list[Bar], str]:
-    """Return the lines to show and a sentence on what they leave out.
+    """Return the lines to show, and what they leave out.
 
     >>> from confide import Integers
     >>> bars, note = choose_bars(Integers(0, 99), np.full(100, 0.01), None)
@@ -263,7 +266,7 @@ def choose_bars(
 
 
 def _draw_bars(console: Console, bars: list[Bar]) -> Text:
-    """Return bars below each other: label, share, interval and truth where there are any, and the bar."""
+    """Return lines of bars with label, share, interval and truth."""
     from rich.text import Text
 
     widths = [high - low for low, high in (bar.ends for bar in bars if bar.ends is not None)]
@@ -295,7 +298,7 @@ def _draw_bars(console: Console, bars: list[Bar]) -> Text:
 
 
 def _distinct(labels: Sequence[str], most: int) -> list[str]:
-    """Return labels of so many letters at most, cut only where that leaves them different.
+    """Return labels of limited length, cut only if they stay different.
 
     >>> _distinct(["a long label, east", "a long label, west", "short"], 12)
     ['…label, east', '…label, west', 'short']
@@ -318,7 +321,7 @@ def _draw(bar: Bar, peak: float, width: int, *, blocks: bool) -> Text:
 
 
 def _filled(part: float, width: int, *, blocks: bool) -> str:
-    """Return a bar that fills this part of the width, to an eighth of a character.
+    """Return a filled bar, exact to an eighth of a character.
 
     >>> _filled(0.53125, 4, blocks=True), _filled(0.5, 4, blocks=False)
     ('██▏', '##')
@@ -331,7 +334,7 @@ def _filled(part: float, width: int, *, blocks: bool) -> str:
 
 
 def draw_map(grid: Grid, distribution: FloatArray, *, blocks: bool, width: int = 80) -> RenderableType:
-    """Draw a grid from marks, each for one cell or, where it is too wide, for a square of cells."""
+    """Draw a grid from marks, one for each cell or square."""
     from rich.panel import Panel
     from rich.text import Text
 

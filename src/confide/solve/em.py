@@ -53,7 +53,11 @@ of a step, and rows that have ended cost as much as others as long as they stay.
 
 
 class Status(StrEnum):
-    """Ending of a method."""
+    """How a method ended.
+
+    >>> print(Status.SMALL_STEP)
+    small step
+    """
 
     CLOSED_FORM = "closed form"
     CERTIFIED = "certified"
@@ -264,6 +268,8 @@ class EM(Iterator[Step]):
     step
         The step that came last; at first the start, with the iteration 0.
 
+    Examples
+    --------
     >>> from itertools import islice
     >>> from confide.channels import RandomizedResponseChannel
     >>> evidence = Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([60.0, 40.0]))

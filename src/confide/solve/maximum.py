@@ -207,6 +207,8 @@ def maxima(
     factors
         What each value's row of the matrix is multiplied by, one row for each row of counts.
 
+    Examples
+    --------
     >>> found = maxima(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[60.0, 40.0], [90.0, 10.0]]), np.full(2, 1e-9))
     >>> found.distributions.round(4)
     array([[0.7, 0.3],

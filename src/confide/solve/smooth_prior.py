@@ -287,7 +287,7 @@ class Problem:
 
     @classmethod
     def of(cls, evidence: Evidence, layout: Layout | None) -> Problem:
-        """Store the matrix where every value is a knot; push through the channel where it would be too large."""
+        """Choose the form: a stored matrix, or the channel if large."""
         size, outputs = evidence.channel.shape
         most = size if layout is None else min(MOST_KNOTS, max(FEWEST_KNOTS, MOST_ENTRIES // max(size, outputs)))
         knots = Knots.over(layout or Layout((size,)), size, most)
@@ -301,7 +301,7 @@ class Problem:
 
     @property
     def anchor(self) -> float:
-        """r, the precision that holds f near the uniform distribution as a whole."""
+        """r, the precision that ties f to the uniform distribution."""
         # 6 is the root mean square by which log theta is expected to stray from the uniform one over all values.
         return 1 / (6.0**2 * self.knots.size)
 
@@ -312,7 +312,7 @@ class Problem:
         return self.evidence.channel.push(theta)[..., self.evidence.seen]
 
     def pull(self, weights: FloatArray) -> FloatArray:
-        """Return M r for weights on the outputs that were reported, one row a vector of weights."""
+        """Return M r, one row for each vector of weights."""
         if self.matrix is not None and not self.is_response:
             return weights @ self.matrix.T
         full = np.zeros((*weights.shape[:-1], self.evidence.channel.shape[1]))
@@ -333,13 +333,13 @@ class Problem:
         return 0.0 if self.spikes is None else float(self.spikes.sum())
 
     def whole(self, smooth: FloatArray) -> FloatArray:
-        """Return smooth parts, one or one a row, with the spikes, as distributions."""
+        """Return smooth parts with the spikes added, as distributions."""
         both = smooth if self.spikes is None else smooth + self.spikes
         normalised: FloatArray = both / both.sum(axis=-1, keepdims=True)
         return normalised
 
     def rows(self, theta: FloatArray) -> FloatArray:
-        """Return how y changes with the height of each knot, one row a knot."""
+        """Return how y changes with each knot's height, one row each."""
         if self.matrix is not None:
             return theta[:, None] * self.matrix
         weights = np.eye(self.knots.size) if self.knots.weights is None else self.knots.weights
@@ -350,7 +350,7 @@ class Problem:
 
     @property
     def is_response(self) -> bool:
-        """Whether the channel is that of randomized response, whose products and curvature are closed forms."""
+        """Whether the channel is randomized response, with closed forms."""
         return self.knots.weights is None and self.evidence.channel.keep_and_other is not None
 
     def system(
@@ -361,7 +361,7 @@ class Problem:
         share: float = 1.0,
         more: FloatArray | None = None,
     ) -> DenseCurvature | BandedCurvature:
-        """Return the curvature of the posterior, with a share of the reports, and with more on its diagonal."""
+        """Return the curvature of the posterior, with reports scaled, diagonal raised."""
         alike = self.evidence.channel.keep_and_other
         if alike is None or not self.is_response or 3 * prior.width > self.knots.size:
             matrix = share * self.curvature(theta, outputs) + prior.matrix
@@ -377,7 +377,10 @@ class Problem:
         return BandedCurvature(band, np.column_stack([theta * weights, theta]), middle)
 
     def curvature(self, theta: FloatArray, outputs: FloatArray) -> FloatArray:
-        """Return n D M diag(q / y^2) M' D in the heights of the knots; its lower half at least."""
+        """Return n D M diag(q / y^2) M' D in knot heights.
+
+        Only its lower half is sure to be filled.
+        """
         counts = self.evidence.counts[self.evidence.seen]
         if self.matrix is not None:  # one pass over a matrix that may be large, and theta afterwards
             scaled = self.matrix * (np.sqrt(counts) / outputs)
@@ -481,7 +484,7 @@ class FreeSpikes:
     beyond: tuple[int, int] = (0, 0)
 
     def whole(self, moved: FloatArray) -> FloatArray:
-        """Return smooth parts with their spikes behind them, one a row, as distributions."""
+        """Return smooth parts followed by their spikes, as distributions."""
         size = moved.shape[1] - self.places.size
         both = moved[:, :size].copy()
         both[:, self.places] += moved[:, size:]
@@ -663,7 +666,7 @@ class _Stand:
         return _Stand(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def taking(self, better: NDArray[np.bool_], other: _Stand) -> _Stand:
-        """Return the rows of the other where those are better, and the own ones where not."""
+        """Return, row by row, the better of the two."""
         if better.all():
             return other
         pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
@@ -698,7 +701,7 @@ class _Hill:
         return _Stand(counts, heights, theta, outputs, height, pushed, slopes, self.curvature.solve(slopes.T).T)
 
     def bend(self, now: _Stand, direction: FloatArray) -> FloatArray:
-        """Return each row's own curvature along a direction; where it is not concave, as if it were."""
+        """Return each row's curvature along a direction, made concave."""
         along = self.problem.knots.spread(direction)
         reports = _dot(now.counts, (self.problem.push(now.theta * along) / now.outputs) ** 2)
         return reports + _dot(direction @ self.precision, direction) + _dot(np.maximum(-now.pushed, 0.0), along**2)

@@ -55,7 +55,7 @@ LARGEST_ROWS = 100_000_000
 
 @dataclass
 class Support:
-    """Atoms with their weights: single values, after one composite that may have run empty."""
+    """Atoms with weights: one composite, perhaps empty, then single values."""
 
     curvature: FromRows | FromPlane
     values: Indices
@@ -70,7 +70,7 @@ class Support:
         return cls(curvature, np.zeros(0, dtype=np.int64), np.ones(1), theta, outputs)
 
     def distribution(self, weights: FloatArray | None = None) -> FloatArray:
-        """Return the weights, or others in their place, laid out over all values."""
+        """Return the weights, or others, laid out over all values."""
         chosen = self.weights if weights is None else weights
         theta: FloatArray = chosen[0] * self.composite
         np.add.at(theta, self.values, chosen[1:])
@@ -97,7 +97,7 @@ class Support:
             self.curvature.grow(evidence, fresh)
 
     def single_out(self, evidence: Evidence, values: Indices) -> None:
-        """Make single values, with the weight they have, out of part of a composite that is still whole."""
+        """Split single values with their weight off a whole composite."""
         self.grow(evidence, values)
         self.weights[1:] = self.composite[self.values]
         self.composite = self.composite.copy()
@@ -110,11 +110,14 @@ class Support:
 
     @property
     def most_new_atoms(self) -> int:
-        """Number of values that may join at a time: without rows to compute they come cheaply."""
+        """Number of values that may join at once.
+
+        They come cheaply if there are no rows to compute.
+        """
         return 300 if self.curvature.is_exact else 1000
 
     def is_too_wide(self, evidence: Evidence) -> bool:
-        """Whether there are more values, or will be by the look of the composite, than a matrix of them allows."""
+        """Whether values are, or will be, too many for a matrix."""
         if self.curvature.is_exact:
             return False
         # While the composite is whole its peaks show how many single values will take its place.
@@ -122,7 +125,7 @@ class Support:
         return max(self.values.size, to_come) > WIDEST_SUPPORT
 
     def prune(self) -> None:
-        """Drop single values whose weight is gone, and let weights sum to one; the composite stays, empty or not."""
+        """Drop single values without weight; renormalise. The composite always stays."""
         kept = self.weights[1:] > 0
         if not kept.all():
             self.values = self.values[kept]
@@ -132,7 +135,7 @@ class Support:
 
 
 def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
-    """Climb from theta to the maximum, or to where the clock or the precision of float64 ends it."""
+    """Climb from theta to the maximum, or until time or precision ends."""
     is_sharp = theta.size <= MOST_FIRST_ATOMS and overlap(evidence.channel) < LITTLE_OVERLAP
     # Where noise is weak EM gets far by itself, and a Newton step on nearly all values costs as much as many EM steps.
     theta, outputs = climb(evidence, theta, 30 if is_sharp else WARM_UP_CYCLES, clock)
@@ -174,7 +177,10 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
 
 
 def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: FloatArray, clock: Clock) -> bool:
-    """Take one Newton step on the weights, and cheap ones after it; say whether any progress was possible."""
+    """Take one Newton step and cheap ones after it.
+
+    Return whether any progress was possible.
+    """
     programme = NonnegativeProgramme(support.curvature.hessian(evidence, outputs))
     has_moved, promise = False, np.inf
     for _ in range(4):
@@ -206,7 +212,7 @@ def _newton(evidence: Evidence, support: Support, outputs: FloatArray, gain: Flo
 def _corrected_step(
     evidence: Evidence, support: Support, programme: NonnegativeProgramme, outputs: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Newton's step and how it changes the outputs, where the curvature is a model.
+    """Return Newton's step and its effect on outputs, by a model.
 
     It is made of steps by the model, each as long as the exact curvature along it allows. Every partial step ends
     within bounds, and so does all between; the quadratic's gain never falls.
@@ -288,7 +294,10 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
 
 @dataclass(frozen=True, eq=False)
 class _Programme:
-    """Maximise slope . d - d' H d / 2 with theta + d >= 0, over the values of a support."""
+    """Maximise a quadratic over a support.
+
+    slope . d - d' H d / 2 with theta + d >= 0.
+    """
 
     evidence: Evidence
     theta: FloatArray
@@ -309,7 +318,10 @@ class _Programme:
         return cls(evidence, theta, gain - 1, curvature, diagonal(curvature), support)
 
     def best_step(self, accuracy: float, clock: Clock) -> FloatArray:
-        """Exchange blocks of free and bound values until none is wrong, or patience ends; stay within bounds."""
+        """Exchange blocks of free and bound values until none is wrong.
+
+        Steps stay within bounds, and patience is limited.
+        """
         free, step = self.support, np.zeros_like(self.theta)
         for _ in range(12):
             to_bound = np.where(self.support & ~free, -self.theta, 0.0)
@@ -328,7 +340,7 @@ class _Programme:
     def _solve(
         self, free: Mask, right: FloatArray, guess: FloatArray, to_bound: FloatArray, accuracy: float
     ) -> FloatArray:
-        """Solve H d = right for the free values by conjugate gradients, scaled by the diagonal of H."""
+        """Solve H d = right for free values by scaled conjugate gradients."""
         step = np.where(free, guess, 0.0)
         residual = np.where(free, right - (self._bend(step) if step.any() else 0.0), 0.0)
         scaled = residual / self.diagonal

@@ -74,11 +74,10 @@ class Ledger:
     Attributes
     ----------
     path
-        The file; made with the first report. Beside it stands a lock, ``ledger.json.lock``.
+        The file, made with the first report. Its lock, ``ledger.json.lock``, stands beside it.
     most_reports
-        How many reports of all surveys together may be made; None where each survey's own limits are all. The same
-        value again with permanent noise is none. Without it a server can ask again under another survey, which has
-        noise of its own.
+        Most reports over all surveys together. None leaves each survey to its own limits; a server can then ask again
+        under another survey, with new noise. Repeating the same value with permanent noise costs no report.
     """
 
     path: str | Path

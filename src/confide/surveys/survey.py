@@ -205,27 +205,34 @@ class Survey(Shown):
     mechanism
         The mechanism, which holds the alphabet.
     name
-        What a value is called, such as ``age``; also the default column of a file of values.
+        What a value is called, such as ``age``. It is also the default column of a file of values.
     title
         A heading.
     most_reports
-        How many reports one person may make, by the survey's ``[limits]``; None where it does not say.
+        Most reports of one person, from the survey's ``[limits]``; None without a limit.
     most_epsilon
-        How much all reports of one person may promise together, as a total epsilon; None where it does not say.
+        Largest total epsilon of all reports of one person; None without a limit.
     is_permanent
-        Whether the noise must be permanent, so that a report takes a secret of the person (:class:`Permanent`).
+        Whether noise must be permanent; a report then needs the person's secret (:class:`Permanent`).
     shape
-        What is declared of the distribution before any report is seen; None where nothing is. It is part of the
-        fingerprint, which reports carry, so that nobody can add it to reports that are there already.
+        The declared shape of the distribution, or None. It is part of the fingerprint that reports carry, so nobody can
+        add it after seeing reports.
     groups
-        Columns that may stand beside a report that is sent to a collector, not blurred, and the values that each may
-        have, such as ``{"town": ("Oslo", "Bern")}``: the survey's ``[groups]``.
+        The survey's ``[groups]``: columns that a report may carry without noise, with their allowed values, such as
+        ``{"town": ("Oslo", "Bern")}``.
     simulated
-        Of a survey that made-up people answer, what they are drawn from, such as ``two humps``; empty of a real one.
-        It is part of the fingerprint: their reports can be taken for those of people nowhere.
+        What made-up people are drawn from, such as ``two humps``; empty for a real survey. It is part of the
+        fingerprint, so simulated reports can never pass for real ones.
     shuffler
-        Who mixes the reports before anybody else sees them, such as ``the hospital's IT``; empty where nobody does. It
-        is part of the fingerprint, for the central promise takes trust in them.
+        Who mixes the reports before anybody else sees them, such as ``the hospital's IT``; empty if nobody does. It is
+        part of the fingerprint, because the central promise takes trust in them.
+
+    Examples
+    --------
+    >>> from confide import Integers, TruncatedGeometric
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 99, unit="year"), epsilon=0.05), name="age", most_reports=1)
+    >>> Survey.from_json(survey.to_json()).fingerprint == survey.fingerprint
+    True
     """
 
     mechanism: Mechanism
@@ -280,9 +287,9 @@ class Survey(Shown):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of everything that defines the reports; names do not count.
+        """Digest of everything that defines the reports, without names.
 
-        It is that of canonical JSON of these (`portable.fingerprint_of`), which every language can take.
+        It is computed from canonical JSON (`portable.fingerprint_of`), so every language can compute it.
 
         >>> from confide import RandomizedResponse, Categories
         >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), 1.0)
@@ -316,9 +323,8 @@ class Survey(Shown):
     def cost(self) -> Fraction | None:
         """Exact epsilon of a fresh report, or of a permanent value.
 
-        Under two rounds it is what any number of reports of a value promise, from the first on: they share one output
-        of the permanent round, so that what each promises by itself does not add up to what they promise together.
-        None where the promise has no single epsilon, as that of several attributes.
+        Under two rounds it is the promise of any number of reports of one value. They share one output of the permanent
+        round, so their promises do not add up. None if the promise has no single epsilon, as with several attributes.
 
         >>> from confide import Integers, TruncatedGeometric, TwoRounds
         >>> ages = Integers(0, 99)
@@ -372,9 +378,8 @@ class Survey(Shown):
     def to_json(self) -> str:
         """Return the survey and its fingerprint as canonical JSON for devices.
 
-        Keys are those of the TOML file, and settings that have their default are left out; two surveys of equal content
-        are equal texts. Tables that take numerical work to make are there too
-        (:func:`tables_of`), and the fingerprint has their own behind it.
+        Keys are those of the TOML file. Defaults are left out, so surveys of equal content are equal texts. Tables that
+        need numerical work are included (:func:`tables_of`); their fingerprint follows the survey's.
 
         >>> from confide import RandomizedResponse, Categories
         >>> text = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer", "A question").to_json()
@@ -464,7 +469,17 @@ def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
 
 
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey file: TOML, or JSON from ``confide export``."""
+    """Read a survey file: TOML, or JSON from ``confide export``.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from confide import Integers, TruncatedGeometric
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.json"
+    ...     _ = path.write_text(Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0)).to_json())
+    ...     load_survey(path).mechanism
+    TruncatedGeometric(alphabet=Integers(0, 9), epsilon=1.0)
+    """
     require_kinds(load_survey, locals())
     try:
         text = Path(path).read_text(encoding="utf-8")

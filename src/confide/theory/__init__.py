@@ -1,4 +1,4 @@
-"""The paper's theory: what a mechanism identifies, whether maximum likelihood is consistent, and likely subsets."""
+"""The paper's theory: identification, consistency and likely subsets."""
 
 from confide.theory.likely_subsets import LikelySubset, likely_subset
 

@@ -73,7 +73,7 @@ COLUMN_SPACE = "column space of the mechanism"
 
 @dataclass(frozen=True)
 class Identification(Finding):
-    """Whether a mechanism identifies the distribution, and how far it is from not doing so.
+    """Whether a mechanism identifies the distribution, and by what margin.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def identification(mechanism: Mechanism) -> Identification:
 
 
 def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Finding | None:
-    """Return what follows from lemmas alone, without a look at any number; None where they are silent.
+    """Return what lemmas alone prove; None if they are silent.
 
     Parameters
     ----------
@@ -178,7 +178,9 @@ def same_rows(values: int, classes: int) -> Identification:
 
 
 def keeps_most(channel: Channel) -> bool:
-    """Whether each value is reported as itself with a probability above 1/2; such a matrix is invertible.
+    """Whether each value is reported as itself with probability above 1/2.
+
+    Such a matrix is invertible.
 
     A row then holds more on its diagonal than in all its other entries together (Levy and Desplanques).
     """
@@ -194,7 +196,10 @@ def keeps_most(channel: Channel) -> bool:
 
 
 def _two_rounds(permanent: Mechanism, fresh: Mechanism, judge: Judge) -> Finding | None:
-    """Return what both rounds say, where that decides it: the rank of a product is at most that of either."""
+    """Decide by the rank of either round, if that is enough.
+
+    The rank of a product is at most that of each factor.
+    """
     first = judge(permanent)
     if first.verdict is Verdict.NO:
         reason = f"What the permanent round does not tell apart, no report does. {first.reason}"
@@ -238,7 +243,7 @@ def _measured(spectrum: Spectrum) -> str:
 # 128: pools whose finding is kept, the latest ones.
 @lru_cache(maxsize=128)
 def pool_identification(mechanisms: tuple[Mechanism, ...]) -> Finding:
-    """Decide whether people who use these mechanisms, over one alphabet, reveal the distribution between them.
+    """Decide whether several mechanisms together identify one distribution.
 
     Asked with every estimate, so it must cost little: lemmas decide most mechanisms at once, arithmetic the others
     while it takes a fraction of a second, once a mechanism; beyond that the verdict may be that it was not checked.
@@ -261,7 +266,10 @@ def _judge_cheaply(mechanism: Mechanism) -> Finding:
 
 
 def _compute(mechanisms: tuple[Mechanism, ...]) -> Finding:
-    """Decide by arithmetic, as far as that is cheap; channels are made only where they are small."""
+    """Decide by arithmetic if that is cheap.
+
+    Channels are made only if they are small.
+    """
     values = mechanisms[0].alphabet
     if not all(one.has_channel for one in mechanisms):
         return Finding(Verdict.NOT_COVERED, "No lemma covers this, and there is no matrix to look at.", THEOREM)
@@ -298,7 +306,7 @@ def query_identification(
     known: Identification | None = None,
     of: Alphabet | None = None,
 ) -> Finding:
-    """Decide whether reports reveal the answer to a query, given enough of them.
+    """Decide whether a query is identifiable, given enough reports.
 
     Parameters
     ----------
@@ -378,7 +386,9 @@ def _query_of_two_outputs(channel: Channel, asked: FloatArray) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The classes of values with identical rows, X / ~ of the paper, and the mechanism on them.
+    """Classes of values with identical rows, and the mechanism on them.
+
+    The paper's X / ~.
 
     Attributes
     ----------
@@ -413,7 +423,7 @@ class Partition:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """A short text for each class; of large ones the first few values are named, and the rest counted."""
+        """A short text for each class, listing its first values."""
         names = [self.alphabet.labels(members) for members in self.classes]
         more = [f", and {len(some) - 4:,} more" if len(some) > 4 else "" for some in names]
         each = zip(names, more, strict=True)
@@ -453,6 +463,8 @@ def partition(mechanism: Mechanism, known: Identification | None = None) -> Part
     known
         What is known of its identification, where that was asked before.
 
+    Examples
+    --------
     >>> from confide import Categories, FromMatrix
     >>> mechanism = FromMatrix(Categories([1, 2, 3]), [[0.45, 0.10, 0.45], [0.05, 0.90, 0.05], [0.45, 0.10, 0.45]])
     >>> parts = partition(mechanism)
@@ -477,7 +489,7 @@ def partition(mechanism: Mechanism, known: Identification | None = None) -> Part
 
 
 def quotient_channel(channel: Channel, classes: tuple[Indices, ...]) -> Embedded:
-    """Return the channel over the classes: the row of each class's first value."""
+    """Return the channel over classes, by each class's first value."""
     firsts = np.array([members[0] for members in classes], dtype=np.int64)
     return Embedded(channel, firsts, np.arange(channel.shape[1]), channel.shape[1])
 
@@ -529,7 +541,9 @@ def consistency(mechanism: Mechanism, known: Identification | None = None) -> Co
 
 
 def is_positive(mechanism: Mechanism) -> bool | None:
-    """Whether every output that can be reported can be reported from every value; None if too large to check.
+    """Whether every output is possible from every value.
+
+    None if the matrix is too large to check.
 
     Asked of formulas rather than of numbers, which underflow: e^-1000 is positive, and 0.0 in float64.
     """
@@ -548,7 +562,10 @@ def is_positive(mechanism: Mechanism) -> bool | None:
 
 
 def column_ends(channel: Channel) -> tuple[FloatArray, FloatArray] | None:
-    """Return the smallest and the largest entry of each column, from blocks of rows; None if there are too many."""
+    """Return the smallest and largest entry of each column.
+
+    None if there are too many rows.
+    """
     values, outputs = channel.shape
     if values * outputs > LIMITS.entries:
         return None
@@ -561,7 +578,10 @@ def column_ends(channel: Channel) -> tuple[FloatArray, FloatArray] | None:
 
 
 def dominance(mechanism: Mechanism) -> Finding:
-    """Return a function d(z) that bounds |log P(z | phi)| for all phi and has a finite mean."""
+    """Return a bound d(z) on |log P(z | phi)| with finite mean.
+
+    It covers all phi.
+    """
     facts = mechanism.facts
     if facts.dominance is not None:
         proof = facts.dominance
@@ -577,7 +597,10 @@ def dominance(mechanism: Mechanism) -> Finding:
 
 
 def log_smallest(mechanism: Mechanism) -> float:
-    """Return the logarithm of the smallest probability in the matrix, or a lower bound on it that is finite."""
+    """Return a finite lower bound on the log of the smallest probability.
+
+    It is exact where float64 allows.
+    """
     facts = mechanism.facts
     if facts.log_smallest is not None:
         return facts.log_smallest
@@ -631,14 +654,14 @@ class InversionError:
 
     @property
     def typical(self) -> float | None:
-        """Its square root: how far w typically lies from theta, in Euclidean distance."""
+        """Typical Euclidean distance of w from theta: the square root."""
         return None if self.mean_squared is None else math.sqrt(self.mean_squared)
 
 
 def inversion_error(
     mechanism: Mechanism, reports: float | None = None, distribution: ArrayLike | None = None
 ) -> InversionError:
-    """Return how wrong inversion is for a mechanism, exactly and by the paper's bound.
+    """Return the error of matrix inversion, exactly and by the paper's bound.
 
     Parameters
     ----------

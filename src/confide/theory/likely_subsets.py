@@ -1,4 +1,4 @@
-"""Likely subsets: a finite part of the alphabet on which the maximum of the likelihood is the same.
+"""Likely subsets: finite parts of the alphabet that contain every maximum.
 
 A value is unlikely if others make every report at least as likely, and some report likelier: one other value (paper,
 definition unlikely), or a mixture of several. Moving its probability to those raises the likelihood, so no maximum
@@ -101,7 +101,7 @@ class LikelySubset:
         return self.whole.encode(self.values)
 
     def spread(self, distribution: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a distribution over the part as one over the whole, which must have an end: zero elsewhere."""
+        """Return a distribution extended by zeros to a finite whole."""
         full: NDArray[np.float64] = np.zeros(self.whole.size)
         full[self.places] = distribution
         return full
@@ -124,7 +124,7 @@ class LikelySubset:
 
 
 def likely_subset(counts: Counts, mechanism: Mechanism) -> LikelySubset:
-    """Return a finite part of the alphabet on which the maximum of the likelihood is the same.
+    """Return a finite part of the alphabet that contains every maximum.
 
     Every distribution of greatest likelihood over the whole alphabet is zero outside it (paper, theorem likelysubset).
 
@@ -135,6 +135,8 @@ def likely_subset(counts: Counts, mechanism: Mechanism) -> LikelySubset:
     mechanism
         The mechanism that they went through; the premise among its facts decides which values are ruled out.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> subset = likely_subset(cf.tally([3, 5, 5, 9]), cf.Geometric(cf.Integers(), epsilon=1.0))
     >>> subset.alphabet, subset.proof
@@ -148,7 +150,7 @@ def likely_subset(counts: Counts, mechanism: Mechanism) -> LikelySubset:
 
 
 def likely_subset_of(groups: Groups) -> LikelySubset:
-    """Return the same for groups of people with different mechanisms over one alphabet.
+    """Return the likely subset for groups with different mechanisms.
 
     Whatever rules a value out must do so for the reports of all groups at once. The range, the box, the hull and the
     neighbourhoods of all peaks together do, because the same other values are better for every group. Where one group
@@ -202,7 +204,10 @@ def _seen(counts: Counts) -> Counts:
 
 
 def _of_parts(mechanism: Mechanism, counts: Counts, named: Mapping[str, Mechanism]) -> LikelySubset:
-    """Keep combinations of kept parts: what rules out a part rules out every combination that has it."""
+    """Keep combinations of kept parts.
+
+    What rules out a part rules out every combination that has it.
+    """
     mechanism.refuse_strays(counts)
     mechanisms = list(named.values())
     sizes = [part.report_alphabet.size for part in mechanisms]
@@ -240,7 +245,9 @@ def _kept(whole: Alphabet, places: NDArray[np.int64], proof: str, reason: str) -
 
 
 def _on_line(whole: Alphabet, peaks: NDArray[np.float64], *, is_exponential: bool) -> LikelySubset:
-    """Return the range of the peaks or, where that is much too long, the values next to a peak.
+    """Return the range of the peaks, or the values next to them.
+
+    The latter if the range is much too long.
 
     Beyond the outermost peaks values are unlikely (paper, proposition likelylinear). The paper asks that a report be
     likelier from any nearer value. Its proof compares values on one side of all reports alone, so less is enough:
@@ -295,7 +302,9 @@ Cells = NDArray[np.int64]
 
 
 def likely_in_grid(whole: Grid, peaks: Points, *, is_euclidean: bool) -> LikelySubset:
-    """Return the box of the peaks, without corners outside the widened hull; all that no other rules out, with holes.
+    """Return the box of the peaks, less corners outside the hull.
+
+    Cells that no other rules out may leave holes.
 
     The hull needs a cell within delta of each of its points, so it must lie inside a grid without holes.
     """
@@ -318,7 +327,9 @@ def likely_in_grid(whole: Grid, peaks: Points, *, is_euclidean: bool) -> LikelyS
 
 
 def likely_on_lattice(whole: Alphabet, peaks: Points, *, decay: float | None, is_euclidean: bool) -> LikelySubset:
-    """Return the box of the peaks, without corners outside the widened hull; the cells near reports if it is too large.
+    """Return the box of the peaks, less corners outside the hull.
+
+    If it is too large, the cells near reports.
 
     The decay is that of the slowest of several mechanisms; None if they do not share a distance.
     """
@@ -374,7 +385,7 @@ def _cut_corners(whole: Alphabet, part: Grid, peaks: Points) -> LikelySubset:
 
 
 def _near_cells(peaks: Points, decay: float, *, is_euclidean: bool) -> Cells | None:
-    """Return the cells near reports, inside their box; None if they are too many to list."""
+    """Return cells near reports within their box; None if too many."""
     first, last = _corners(peaks)
     if not is_euclidean:
         rows, columns = crossings(peaks)
@@ -395,7 +406,7 @@ def _corners(peaks: Points) -> tuple[Cells, Cells]:
 
 
 def _around_holes(whole: Grid, first: Cells, last: Cells) -> tuple[Cells, Cells]:
-    """Return the box around all cells that no other rules out: those with none between them and the box."""
+    """Return the box around all cells that are not ruled out."""
     start = np.array([whole.first_row, whole.first_column])
     present = np.zeros(whole.shape, dtype=bool)
     present.reshape(-1)[whole.places] = True
@@ -413,7 +424,10 @@ def _around_holes(whole: Grid, first: Cells, last: Cells) -> tuple[Cells, Cells]
 def _two_at_least(
     first: Cells, last: Cells, start: Cells | None = None, end: Cells | None = None
 ) -> tuple[Cells, Cells]:
-    """Return a box that mechanisms accept, of two rows and two columns: a cell too many is none too many."""
+    """Return a box of at least two rows and columns.
+
+    Mechanisms need that; an extra cell does no harm.
+    """
     longer = np.where(last > first, last, last + 1)
     if start is None or end is None:
         return first, longer
@@ -432,7 +446,7 @@ def _describe(part: Grid) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Hull:
-    """A convex polygon by its corners, counter-clockwise; it may be a segment or a point.
+    """A convex polygon, segment or point by its corners, counter-clockwise.
 
     >>> square = Hull.of(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0], [0.0, 2.0], [2.0, 2.0]]))
     >>> square.corners.shape[0], round(square.diameter, 3)
@@ -456,7 +470,10 @@ class Hull:
 
     @property
     def diameter(self) -> float:
-        """d_max, the largest distance between two of the points: it lies between two corners."""
+        """d_max, the largest distance between two of the points.
+
+        It lies between two corners.
+        """
         difference = self.corners[:, None] - self.corners[None, :]
         return float(np.hypot(difference[..., 0], difference[..., 1]).max())
 
@@ -474,7 +491,9 @@ class Hull:
 
 
 def discretization_error(spacing: float) -> float:
-    """Return delta, the largest distance from a point of the plane to the nearest of its cells: h / sqrt 2.
+    """Return delta, the greatest distance to the nearest cell's centre.
+
+    It is h / sqrt 2.
 
     >>> round(discretization_error(0.3), 2)
     0.21
@@ -504,7 +523,9 @@ def _chain(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def reach(decay: float) -> float:
-    """Return the distance, in cells, beyond which e^(-decay distance) is below its mean over the four neighbours.
+    """Return where e^(-decay distance) falls below its neighbours' mean.
+
+    In cells, over the four neighbours.
 
     >>> round(reach(0.2), 2), round(reach(5.0), 2)
     (6.03, 1.58)
@@ -514,7 +535,7 @@ def reach(decay: float) -> float:
 
 
 def cells_within(points: NDArray[np.float64], radius: float) -> Cells:
-    """Return the cells within the radius of any of the points, row by row.
+    """Return cells within the radius of any point, row by row.
 
     >>> cells_within(np.array([[0.0, 0.0]]), 1.0).tolist()
     [[-1, 0], [0, -1], [0, 0], [0, 1], [1, 0]]

@@ -1,4 +1,4 @@
-"""The set of maximum-likelihood estimates: lowest and highest probability of every value, and of any query.
+"""The set of maximum-likelihood estimates: ranges of values and queries.
 
 At a maximum the fitted probabilities mu of the reports seen are unique, for the likelihood is strictly concave in them.
 So the maximum-likelihood estimates are the polytope {theta >= 0, sum 1, theta G = mu}. Values whose gain
@@ -59,7 +59,9 @@ DUST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class FlatDirections:
-    """The directions d with d G = 0 and d 1 = 0, over some values.
+    """Directions d over some values that change neither reports nor total.
+
+    So d G = 0 and d 1 = 0.
 
     Attributes
     ----------
@@ -85,7 +87,7 @@ class FlatDirections:
 def flat_directions(
     rows: FloatArray, fitted: FloatArray, shares: FloatArray, gap: float, digits: float = GIVEN
 ) -> FlatDirections:
-    """Find all directions over these values that change no report that was seen.
+    """Find all directions over these values that change no seen report.
 
     A best explanation theta is known by theta G = mu and theta 1 = 1. A report that is rare among very many has a tiny
     mu, and the values that explain it tiny probabilities, which absolute comparisons would take for rounding. So
@@ -127,7 +129,7 @@ def flat_directions(
 
 
 def is_trusted(gap: float, shares: FloatArray) -> bool:
-    """Whether a gap to the maximum is small enough to bound how far fitted probabilities are off.
+    """Whether a gap is small enough to bound errors of fits.
 
     With v = mu / mu_point, where sum q / v <= 1, the gap bounds sum q (1/v - 1 + log v). Each term is at least
     (v - 1)^2 / 4, and (1/v - 1)^2 / 4, while v is between 2/3 and 3/2; and it is, while no term can exceed 0.07. So
@@ -138,7 +140,7 @@ def is_trusted(gap: float, shares: FloatArray) -> bool:
 
 
 def without_dust(vectors: FloatArray) -> FloatArray:
-    """Return numbers of the order of one with those that are rounding set to zero."""
+    """Return numbers with rounding dust set to zero."""
     return np.where(np.abs(vectors) > DUST, vectors, 0.0)
 
 
@@ -148,7 +150,7 @@ def _powers_of_two(numbers: FloatArray) -> FloatArray:
 
 
 def _error(kept: FloatArray, weighted: FloatArray, scale: FloatArray, gap: float) -> FloatArray:
-    """Return how far each value may be off along the directions that do change reports.
+    """Return each value's error along directions that do change reports.
 
     What the point lacks is e = kept g with e 1 = 0, and |e G sqrt(q) / mu| <= 2 sqrt(gap). So g ranges over an
     ellipsoid, whose width is sought along each value.
@@ -204,7 +206,7 @@ class MaximumSet:
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether all ranges are those of the set itself; if not, they are outer bounds, which it may not fill.
+        """Whether ranges are exact; if not, they are outer bounds.
 
         They are where all free values are positive for sure in some maximum-likelihood estimate. A point is sought
         that exceeds twice what it may be off everywhere: then the best explanation next to it is positive everywhere,
@@ -224,7 +226,10 @@ class MaximumSet:
 
     @property
     def precision(self) -> float:
-        """Bound on the error of a probability of the point, its flat directions aside, by the certificate."""
+        """Bound on the error of the point, by the certificate.
+
+        Flat directions are left aside.
+        """
         return float((self.flat.error * self.flat.scale).max())
 
     @cached_property
@@ -246,7 +251,7 @@ class MaximumSet:
 
     @cached_property
     def spread(self) -> float:
-        """Distance that a probability moves at the least between two of them, by a few random directions.
+        """Least distance that random directions move a probability.
 
         A set that is more than a point has different ends along almost every direction, so a few tell; asking for
         every value would take two programs each. In a large set one walks from the point instead, both ways.
@@ -259,7 +264,7 @@ class MaximumSet:
         return max(float(np.abs(self.furthest(one) - self.furthest(-one)).max()) for one in weights)
 
     def bounds(self, query: Query, name: str | None = None) -> FloatArray:
-        """Return the lowest and the highest answer to a query among all maximum-likelihood estimates.
+        """Return the range of a query over all maximum-likelihood estimates.
 
         Parameters
         ----------
@@ -280,7 +285,7 @@ class MaximumSet:
         return moved / float(moved.sum())
 
     def contains(self, distribution: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Whether a distribution is one of them: it differs from the point along the directions alone.
+        """Whether a distribution is one of the maxima.
 
         The tolerance is absolute: probabilities may differ by so much, and so may those that are smaller than it.
         """
@@ -292,7 +297,9 @@ class MaximumSet:
         return float(np.abs(difference).max()) <= tolerance
 
     def least_share(self, values: Indices) -> float:
-        """Return what some free values have together at the least, in the unit of the largest; below 0 if unknown.
+        """Return the least joint share of some free values.
+
+        In the unit of the largest; below 0 if unknown.
 
         Parameters
         ----------
@@ -308,7 +315,7 @@ class MaximumSet:
         return float((self._inside + steps @ self.flat.basis) @ weights) - slack
 
     def on_the_whole_of(self, subset: LikelySubset) -> MaximumSet:
-        """Return the same over the whole alphabet, of which only a likely part was looked at."""
+        """Return the set over the whole alphabet, from its likely part."""
         point = read_only(subset.spread(self.point))
         return replace(self, alphabet=subset.whole, point=point, free=subset.places[self.free])
 
@@ -319,13 +326,13 @@ class MaximumSet:
 
     @property
     def _slack(self) -> FloatArray:
-        """By how much each free value may fall below zero, or lie beyond a corner, where ranges are outer bounds."""
+        """Slack below zero of each free value, for outer bounds."""
         if self.is_exact:
             return np.zeros(self.free.size)
         return np.minimum(self.flat.error * self.flat.scale, 1.0)
 
     def _walk(self, along: FloatArray) -> float:
-        """Return how far the largest move of a value is on a straight line from the point, both ways."""
+        """Return how far the largest move goes, both ways."""
         direction = along @ self.flat.basis
         steps = self._inside / np.maximum(np.abs(direction), np.finfo(np.float64).tiny)
         length = sum(float(steps[one].min(initial=np.inf)) for one in (direction < 0, direction > 0))
@@ -333,7 +340,10 @@ class MaximumSet:
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
-        """Ask for the highest of each value first: the corners that are found on the way settle most of the lowest."""
+        """Find ranges, the highest first.
+
+        Corners found on the way settle most of the lowest.
+        """
         low, high, slack = self.point.copy(), self.point.copy(), np.zeros(self.point.size)
         slack[self.free] = self._slack
         moving = self.free[np.abs(self.flat.basis).max(axis=0, initial=0.0) > 0]
@@ -345,7 +355,10 @@ class MaximumSet:
         return read_only(np.clip(low, 0.0, 1.0)), read_only(np.clip(high, 0.0, 1.0))
 
     def _corner(self, weights: FloatArray) -> FloatArray:
-        """Return the point of the set, or of the wider one that surely holds it, with the largest weighted sum."""
+        """Return the corner of the set with the largest weighted sum.
+
+        Or of a wider set that surely holds it.
+        """
         objective = weights[self.free] * self.flat.scale
         largest = float(np.abs(objective).max(initial=0.0))
         along = without_dust(self.flat.basis @ (objective / largest)) if largest > 0 else np.zeros(self.dimension)
@@ -359,7 +372,10 @@ class MaximumSet:
 
 
 def _solve(along: FloatArray, directions: FloatArray, room: FloatArray, most: float | None = None) -> FloatArray:
-    """Return how far to go along each direction so that no probability falls below zero, the last at most so far."""
+    """Return the step along each direction that keeps probabilities positive.
+
+    The last step is limited.
+    """
     from scipy.optimize import linprog
 
     limits: list[tuple[float | None, float | None]] = [(None, None)] * (along.size - 1) + [(None, most)]
@@ -420,7 +436,7 @@ def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
 
 
 def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:
-    """Return the values whose rows are computed: all while they fit, else those whose gain may be 1.
+    """Return values whose rows are computed: all, or likely ones.
 
     As q_z G_xz / mu_z <= g_x, the length in the bound on the error of a gain is at most g_x / sqrt(min q).
     """
@@ -504,7 +520,7 @@ def unbounded_concavity(evidence: Evidence) -> Concavity:
 
 
 def concavity_chance(mechanism: Mechanism, people: int) -> float:
-    """Return a lower bound on the probability that so many bit vectors make the likelihood strictly concave.
+    """Bound from below the chance that bit vectors give strict concavity.
 
     It is known before any data (proposition strictlyConcaverappor), and zero for fewer people than values. For n
     people the bits of one value are n independent coins, so no vector of n bits has a probability above p^n, where p
@@ -526,7 +542,9 @@ def concavity_chance(mechanism: Mechanism, people: int) -> float:
 
 
 def people_for_concavity(mechanism: Mechanism, probability: float = 0.99) -> int | None:
-    """Return how many people make the likelihood of bit vectors strictly concave with at least this probability.
+    """Return how many people give strict concavity with this probability.
+
+    For mechanisms that report bit vectors.
 
     None where even `LIMITS.people` are not known to be enough: under a large epsilon hardly any bit is flipped.
     """
@@ -542,7 +560,7 @@ def people_for_concavity(mechanism: Mechanism, probability: float = 0.99) -> int
 
 
 def binary_rank(packed: NDArray[np.uint8], size: int) -> int:
-    """Return the rank over the binary field of packed bit vectors of this many bits, with a vector of ones besides.
+    """Return the binary rank of packed bit vectors, with ones appended.
 
     A full rank there is a full rank over the reals (lemma binarymatrix), with no rounding in it. A rank that is not
     full says nothing.
@@ -562,7 +580,7 @@ def binary_rank(packed: NDArray[np.uint8], size: int) -> int:
 
 
 def _spectrum_with_ones(evidence: Evidence, seen: Indices) -> Spectrum:
-    """Return the singular values of [G 1], with all columns brought to the same length."""
+    """Return the singular values of [G 1], its columns scaled alike."""
     channel = evidence.channel
     values = channel.shape[0]
     if values <= LIMITS.dense and values * seen.size <= LIMITS.matrix:

@@ -1,4 +1,4 @@
-"""Singular values, and whether rows are linearly independent: yes, no, or too close to call.
+"""Singular values, and whether rows are linearly independent.
 
 A matrix in float64 is known to about one part in 10^16, so a singular value below that may be zero or not, and nobody
 can tell. Rows are called independent where the smallest singular value stands far above rounding, dependent where all
@@ -76,7 +76,7 @@ Extended = NDArray[np.longdouble]
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The singular values of a matrix with one row a value, as far as they were computed.
+    """Singular values of a matrix, as far as they were computed.
 
     Attributes
     ----------
@@ -93,6 +93,8 @@ class Spectrum:
     digits
         The share to which entries are known.
 
+    Examples
+    --------
     >>> round(Spectrum.of(np.array([[0.75, 0.25], [0.25, 0.75]])).condition, 6)
     2.0
     """
@@ -107,7 +109,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, matrix: FloatArray, digits: float = GIVEN) -> Spectrum:
-        """Compute all singular values of a stored matrix whose entries are known to this share of themselves."""
+        """Compute all singular values of a matrix with this relative precision."""
         rows, columns = matrix.shape
         square = matrix
         if columns > 2 * rows:  # a square matrix with the same singular values, where there are far more columns
@@ -132,7 +134,7 @@ class Spectrum:
 
     @property
     def condition(self) -> float:
-        """The ratio of the two: by how much errors can grow on the way back."""
+        """The condition number: by how much inversion can amplify errors."""
         return self.largest / self.smallest if self.smallest > 0 else float("inf")
 
     @property
@@ -170,7 +172,7 @@ class Spectrum:
 
     @property
     def is_sharp(self) -> bool:
-        """Whether each singular value is clearly there or zero to the last digits of the entries, nothing between."""
+        """Whether each singular value is clearly zero or clearly not."""
         between = (self.singular_values > self.rounding) & (self.singular_values <= self.clear)
         return self.is_complete and not bool(between.any()) and self.misfit <= self.digits
 
@@ -191,14 +193,14 @@ def is_storable(channel: Channel) -> bool:
 
 
 def spectrum_of(channel: Channel) -> Spectrum:
-    """Return the singular values of a channel: all of them if it is small, else the ends, by iteration."""
+    """Return the singular values of a channel; if large, its ends."""
     if is_storable(channel):
         return Spectrum.of(channel.dense(), channel.rounding)
     return ends_of(channel.push, channel.pull, channel.shape)
 
 
 def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
-    """Return the largest and the smallest singular value of an operator through its two products alone.
+    """Return an operator's largest and smallest singular value, by products alone.
 
     Lanczos on M M', whose eigenvalues are the squares. It starts from a fixed random vector and keeps no other. What it
     has found at the lower end is an upper bound at any time; a singular value of zero, if there were one, would come
@@ -233,7 +235,9 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
 
 
 def steps_to_find(share: float, size: int) -> float:
-    """Return after how many steps Lanczos finds a zero, if no other singular value is below this share of the largest.
+    """Return the Lanczos steps that would surely reveal a zero.
+
+    No other singular value may be below this share of the largest.
 
     By Kaniel and Paige the squared error falls below 4 tan^2 e^(-4 steps share) of the largest; the tangent is that of
     the angle between the start and what is sought, here taken ten times worse than typical.
@@ -242,7 +246,7 @@ def steps_to_find(share: float, size: int) -> float:
 
 
 def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
-    """Return the square roots of the largest and the smallest eigenvalue of Lanczos's tridiagonal matrix."""
+    """Return the square roots of the tridiagonal matrix's extreme eigenvalues."""
     from scipy.linalg import eigvalsh_tridiagonal
 
     values = eigvalsh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
@@ -250,7 +254,7 @@ def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
 
 
 def left_vectors(matrix: FloatArray, digits: float = GIVEN) -> tuple[FloatArray, Spectrum]:
-    """Return the left singular vectors of a matrix as columns, those of dependent rows last, and its spectrum."""
+    """Return left singular vectors as columns, dependent last, and the spectrum."""
     rows, columns = matrix.shape
     if columns <= 2 * rows:
         left, singular, right = np.linalg.svd(matrix.astype(np.float64), full_matrices=True)
@@ -265,7 +269,9 @@ def left_vectors(matrix: FloatArray, digits: float = GIVEN) -> tuple[FloatArray,
 
 
 def _misfit(matrix: FloatArray, left: FloatArray, singular: FloatArray, right: FloatArray, rank: int) -> float:
-    """Return by what share entries must change for a few mixtures of rows that look like zero to be zero.
+    """Return the change of entries that makes small mixtures exactly zero.
+
+    Relative to the entries.
 
     For weights w on rows that is the largest |w M| / (|w| |M|) of all columns (Oettli and Prager). Weights from a
     decomposition in float64 are off by rounding themselves, so they are corrected, and products taken in extended
@@ -284,7 +290,10 @@ def _misfit(matrix: FloatArray, left: FloatArray, singular: FloatArray, right: F
 
 
 def _multiply(weights: Extended, matrix: FloatArray) -> Extended:
-    """Return a product in extended precision, block by block so that the copy stays small."""
+    """Return a product in extended precision, block by block.
+
+    Blocks keep the copy small.
+    """
     product = np.zeros((weights.shape[0], matrix.shape[1]), dtype=np.longdouble)
     step = max(1, LIMITS.block // matrix.shape[1])
     for start in range(0, matrix.shape[0], step):
@@ -293,7 +302,7 @@ def _multiply(weights: Extended, matrix: FloatArray) -> Extended:
 
 
 def find_classes(channel: Channel) -> list[Indices]:
-    """Return the values in classes of identical rows, each in order, ordered by their first values.
+    """Return classes of values with identical rows, in order.
 
     Stored matrices may hold anything, so two of their rows are the same only if they agree to the last digits.
 
@@ -321,7 +330,7 @@ def find_classes(channel: Channel) -> list[Indices]:
 
 
 def _confirm(channel: Channel, group: Indices) -> list[Indices]:
-    """Compare the rows of candidates, and take apart those that only looked alike."""
+    """Compare candidates' rows, and split those that only looked alike."""
     parts, step = [], max(1, LIMITS.compared // channel.shape[1])
     tolerance = 2 * GIVEN if channel.is_stored else COMPUTED
     while group.size:

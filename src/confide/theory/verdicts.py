@@ -60,6 +60,8 @@ class Finding:
     numbers
         What was measured, by name.
 
+    Examples
+    --------
     >>> print(Finding(Verdict.NO, "There are 25 values and only 16 outputs.", "theorem identification"))
     no: There are 25 values and only 16 outputs. (theorem identification)
     """
@@ -84,7 +86,7 @@ class Finding:
 
 
 def all_of(*verdicts: Verdict) -> Verdict:
-    """Return what is known of several questions together: yes if all are, no if one is.
+    """Combine verdicts: yes if all are, no if one is.
 
     >>> all_of(Verdict.YES, Verdict.NO, Verdict.TOO_CLOSE)
     <Verdict.NO: 'no'>
@@ -115,7 +117,7 @@ def labels_in(words: str) -> list[str]:
 
 
 def remark_on(identification: Finding) -> str:
-    """Return what an answer should say about identification; nothing where the mechanism identifies the distribution.
+    """Return an answer's caution about identification, or nothing.
 
     >>> remark_on(Finding(Verdict.YES, "Under k-RR all columns are linearly independent.", "lemma krrLinIndependence"))
     ''

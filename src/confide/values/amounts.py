@@ -35,10 +35,11 @@ Amount = int | float | Decimal | Fraction
 class Bins(Integers):
     """Amounts in bins; a value is the number of a bin.
 
-    A bin holds its lower edge and not its upper one.
+    A bin contains its lower edge, not its upper one.
 
-    Bins lie as far apart as their middles; an open one as if it were as wide as its neighbour. So two amounts on either
-    side of an edge count as a whole bin apart, however close they are, and two amounts in one bin are not told apart.
+    The distance between two bins is that of their middles. An open bin counts as wide as its neighbour. So two amounts
+    on either side of an edge are a whole bin apart, however close they are, and two amounts in one bin cannot be
+    distinguished.
 
     Parameters
     ----------
@@ -47,17 +48,17 @@ class Bins(Integers):
     edges
         The edges of chosen bins, rising.
     below, above
-        Whether there is a bin for amounts below the first edge, and one for amounts from the last edge on. If not,
-        such amounts are outside.
+        Whether amounts below the first edge, and from the last edge on, have a bin of their own. Otherwise they are
+        outside.
     unit
         Unit of the amounts.
     format
-        How people's own amounts are written as texts, by the example of 1234: ``"$1,234.56"``, ``"1.234,56"``. Plain
-        decimal numbers if left out.
+        How people write amounts, shown for 1234: ``"$1,234.56"`` or ``"1.234,56"``. Default: plain decimal numbers.
     scale
-        By what people's own amounts are multiplied before they are put into bins: 0.001 where they are in dollars and
-        the bins in thousands.
+        Factor from people's own amounts to bins: 0.001 if they write dollars and bins are in thousands.
 
+    Examples
+    --------
     >>> salaries = Bins(edges=[0, 10, 20, 50, 100], above=True, unit="thousand")
     >>> salaries.take([9.99, 10, 250]), salaries.labels()[1:]
     (array([0, 1, 4]), ['10 to 20 thousand', '20 to 50 thousand', '50 to 100 thousand', '100 thousand or more'])

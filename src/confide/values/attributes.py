@@ -34,7 +34,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, init=False)
 class Attributes(Alphabet):
-    """All combinations of the attributes' values; the last one runs fastest.
+    """All combinations of several attributes; the last one varies fastest.
 
     A value is the tuple of the attributes' values in order; a cell of a grid takes two places of it. The names of
     the attributes are their columns in files and their names in queries.
@@ -247,7 +247,7 @@ values = ["north", "south", "east", "west"]
         return columns_of(values, self.widths)
 
     def split(self, indices: Any) -> tuple[Any, ...]:
-        """Return the number of each attribute's value in numbered combinations.
+        """Split numbered combinations into one number for each attribute.
 
         >>> from confide import Integers
         >>> Attributes(age=Integers(0, 9), size=Integers(0, 4)).split(12)
@@ -260,21 +260,21 @@ values = ["north", "south", "east", "west"]
         return (indices, *reversed(each))
 
     def join(self, numbers: Sequence[Any]) -> Any:
-        """Return the numbers of combinations whose attributes have values of these numbers."""
+        """Combine one number for each attribute into numbered combinations."""
         whole = numbers[0]
         for size, own in zip(self.shape[1:], numbers[1:], strict=True):
             whole = whole * size + own
         return whole
 
     def axis(self, name: str) -> int:
-        """Return the place of an attribute, or say which there are."""
+        """Return an attribute's position; an unknown name is an error."""
         if name not in self.names:
             meant = suggestion(name, self.names)
             raise InvalidParameterError(f"There is no attribute {name!r}{meant}; known: {', '.join(self.names)}.")
         return self.names.index(name)
 
     def part(self, *names: str) -> Alphabet:
-        """Return the alphabet of some of the attributes: of one its own."""
+        """Return the alphabet of one attribute, or of some."""
         chosen = {name: self.alphabets[self.axis(name)] for name in names}
         if not names or len(chosen) < len(names):
             raise InvalidParameterError(f"Name attributes, each once, of {', '.join(self.names)}; got {names!r}.")

@@ -122,18 +122,19 @@ def register(thing: Kind) -> Kind:
 
     Survey files, counts files and the command line then accept it.
 
-    A package that is installed can offer its kinds under the entry point group ``confide.kinds``: ``confide`` on the
-    command line then knows them too.
+    An installed package can offer its kinds as entry points in the group ``confide.kinds``. The command line then knows
+    them too.
 
     Parameters
     ----------
     thing
-        A class under :class:`~confide.Alphabet` or :class:`~confide.Mechanism` with a ``kind`` of its own; or a method,
-        as a class or with its settings, whose name on the command line is its ``kind``, or its ``name`` with hyphens.
+        A class under :class:`~confide.Alphabet` or :class:`~confide.Mechanism` with its own ``kind``; or a method, as a
+        class or with settings. A method's name on the command line is its ``kind``, or its ``name`` with hyphens.
 
     Returns
     -------
-    The same, so that it may stand above a class as ``@cf.register``.
+    Alphabet, Mechanism or Method
+        The same, so that it works as the decorator ``@cf.register``.
 
     Examples
     --------
@@ -141,8 +142,8 @@ def register(thing: Kind) -> Kind:
 
         @cf.register
         @dataclass(frozen=True, repr=False)
-        class SquareWave(cf.Mechanism):
-            kind = "square-wave"  # as in a survey: [mechanism] kind = "square-wave"
+        class Staircase(cf.Mechanism):
+            kind = "staircase"  # as in a survey: [mechanism] kind = "staircase"
             ...
     """
     # A method may be registered with its settings, so as a thing rather than a class.
@@ -179,10 +180,17 @@ LARGEST_LISTED = 2**26
 
 
 class Alphabet(ABC):
-    """The values a person may have, numbered from 0 on.
+    """The values a person may have, numbered from 0.
 
-    One of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers; `labels`,
-    `take` and `read` say what people call them.
+    An alphabet of your own needs a :attr:`geometry`. On a line, in a ring or in a plane its values are whole numbers;
+    `labels`, `take` and `read` translate them for people.
+
+    Examples
+    --------
+    >>> from confide import Integers
+    >>> ages = Integers(0, 99, unit="year")
+    >>> ages.size, ages.distance(30, 35)
+    (100, 5.0)
     """
 
     kind: ClassVar[str] = ""
@@ -241,12 +249,12 @@ class Alphabet(ABC):
 
     @property
     def reading(self) -> str:
-        """Rule by which people's own texts become values; empty without one."""
+        """Rule that turns people's own texts into values, or empty."""
         return ""
 
     @property
     def summary(self) -> str:
-        """All values in a few words; empty where their kind says it."""
+        """All values in a few words, or empty."""
         return ""
 
     @property
@@ -262,9 +270,9 @@ class Alphabet(ABC):
     @property
     @abstractmethod
     def geometry(self) -> Geometry:
-        """How the values lie to each other.
+        """How values are arranged: on a line, a ring, a plane.
 
-        This is all that mechanisms, distances and pictures ask about them.
+        Mechanisms, distances and pictures need nothing else.
         """
 
     @property
@@ -274,7 +282,7 @@ class Alphabet(ABC):
 
     @property
     def spacing(self) -> float:
-        """Distance between neighbours, where all have the same."""
+        """Distance between neighbours, if it is the same everywhere."""
         return self.geometry.spacing
 
     @property
@@ -318,7 +326,7 @@ class Alphabet(ABC):
 
     @property
     def size(self) -> int:
-        """Number of values; an error where they are unbounded."""
+        """Number of values; an error if they are unbounded."""
         if not self.is_finite:
             raise unbounded(self)
         return self.geometry.size
@@ -377,16 +385,16 @@ class Alphabet(ABC):
         return self.as_array(raw)
 
     def fault(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that know more than numbers)
-        """Return why :meth:`read` refuses texts, in a few words.
+        """Say in a few words why :meth:`read` refuses texts.
 
-        It is empty where they are merely outside or no number.
+        Empty if they only lie outside, or are no number.
         """
         return ""
 
     def remark(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that change texts)
-        """Return what :meth:`read` did to texts, such as "folded", or nothing.
+        """Say what :meth:`read` did to texts, such as "folded".
 
-        It is counted and told, so that nothing is guessed in silence.
+        Commands count these remarks and show them. Empty if the texts were taken as they are.
         """
         return ""
 
@@ -395,14 +403,14 @@ class Alphabet(ABC):
         return {}
 
     def compare(self, sign: str, literal: object) -> NDArray[np.bool_] | None:  # noqa: ARG002 (for those that can)
-        """Return which values satisfy a comparison with a person's own value.
+        """Return which values satisfy a comparison with someone's own value.
 
-        None where the values themselves are compared.
+        `None` if the values themselves are compared.
 
         Raises
         ------
         InvalidParameterError
-            If it holds for a part of a value, as of a bin, or the literal is no such value.
+            If it would split a value, such as a bin, or the literal cannot be read.
         """
         return None
 
@@ -417,12 +425,12 @@ class Alphabet(ABC):
 
     @property
     def has_mean(self) -> bool:
-        """Whether a mean can be taken of them."""
+        """Whether values have a mean."""
         return self.has_numbers
 
     @property
     def amounts(self) -> NDArray[np.float64]:
-        """Numbers of which a mean is taken.
+        """The numbers that means are taken of.
 
         Raises
         ------
@@ -443,7 +451,7 @@ class Alphabet(ABC):
         return f"{mean:.4g}"
 
     def hint(self, fields: Sequence[str]) -> str:  # noqa: ARG002 (for those that could take them)
-        """Return the setting under which refused texts would be read, or nothing."""
+        """Name the setting that would make refused texts readable, or nothing."""
         return ""
 
     def named(self, text: str) -> Value | None:  # noqa: ARG002 (for those that know words)
@@ -554,7 +562,7 @@ class Alphabet(ABC):
 
     @property
     def step_name(self) -> str:
-        """What one value is called where values are counted."""
+        """What one value is called when values are counted."""
         return self.unit if self.unit and self.spacing == 1 and self.positions is None else "value"
 
     def ticks(self, most: int) -> list[tuple[float, str]]:  # noqa: ARG002 (for those that have labels)
@@ -620,6 +628,8 @@ def as_values(values: ArrayLike, owner: Alphabet, names: Sequence[Sequence[str]]
     wanted
         What the alphabet asks for, in a message.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> as_values([3, 4], Integers(0, 9), [("value",)])
     array([3, 4])

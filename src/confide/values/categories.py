@@ -52,7 +52,7 @@ def fold_word(text: str) -> str:
 
 @dataclass(frozen=True)
 class Spelling:
-    """Texts that are taken for a word.
+    """Texts that count as a word.
 
     >>> city = Spelling(("Paris", "Lyon", "elsewhere"), True, (("Paris", ("Lutetia",)),), "elsewhere")
     >>> city.read("PARIS "), city.read("lutetia"), city.read("Nice"), city.remark("Nice")
@@ -258,7 +258,7 @@ class Spelled(Alphabet):
 class Categories(Spelled):
     """Unordered values, all strings or all integers.
 
-    No two are closer than any other two.
+    All pairs of values are equally far apart.
 
     >>> Categories(["yes", "no"]).encode(["no", "no", "yes"])
     array([1, 1, 0])
@@ -270,11 +270,11 @@ class Categories(Spelled):
     values
         The values.
     fold
-        Whether people's own texts may differ from them in case, in blanks and in the form of accents.
+        Whether texts that differ only in case, blanks or the encoding of accents count as the same value.
     aliases
         Other names that people have for a value.
     other
-        The value that stands for every text that is not listed; None where such a text is refused.
+        The value for every text that is not listed; None refuses such texts.
     """
 
     kind = "categories"
@@ -513,7 +513,7 @@ class BitVectors(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Scale(Spelled, Integers):
-    """Words in an order; a value is the number of a word.
+    """Words in order, such as "never" to "always".
 
     Neighbours lie `spacing` apart, or words at `positions`. Metric mechanisms, smooth priors, windows and quantiles use
     the order.
@@ -529,13 +529,13 @@ class Scale(Spelled, Integers):
     values
         The words, from one end to the other.
     spacing
-        How far apart neighbours lie.
+        Distance between neighbours.
     unit
         Unit of distances.
     positions
-        Where each word lies, rising, in that unit; in place of a spacing.
+        Position of each word in that unit, rising; in place of a spacing.
     fold, aliases, other
-        Which other texts are taken for a word, see :class:`confide.Categories`.
+        Which other texts count as a word; see :class:`confide.Categories`.
     """
 
     kind = "scale"

@@ -144,9 +144,9 @@ class Timed(Alphabet):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Dates(Timed, Integers):
-    """Days, weeks, months, quarters or years in a row, numbered from 0.
+    """A range of days, weeks, months, quarters or years.
 
-    Weeks are those of ISO 8601, from Monday on; neighbours lie one apart, months too, whatever their lengths.
+    Weeks follow ISO 8601 and begin on Monday. Neighbours are one step apart, months too, whatever their lengths.
 
     Parameters
     ----------
@@ -156,6 +156,8 @@ class Dates(Timed, Integers):
     every
         ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``.
 
+    Examples
+    --------
     >>> days = Dates("2026-02-27", "2026-03-02")
     >>> days.take(["2026-03-01", "2026-02-28T23:59"]), days.labels()[2]
     (array([2, 1]), '2026-03-01')

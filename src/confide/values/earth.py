@@ -212,7 +212,7 @@ class OnEarth(Alphabet):
 
     @property
     def given_away(self) -> float:
-        """Largest share of a ground distance that the plane leaves out.
+        """Largest share of a ground distance that the plane loses.
 
         >>> Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m").given_away < 0.002
         True
@@ -259,31 +259,33 @@ class OnEarth(Alphabet):
 class Places(OnEarth, Grid):
     """Cells of a box on the Earth (WGS 84).
 
-    A person's own value is a latitude and a longitude, in degrees.
+    People give a latitude and a longitude, in degrees.
 
-    A value is the pair (row, column), row 0 in the south and column 0 in the west. The box is cut into equal steps of
-    degrees. The spacing is such that the distance of two cells in the plane is never more than that of their centres on
-    the ellipsoid: what a mechanism promises per km of the plane, it keeps on the ground. :attr:`given_away` says how
-    much less than on the ground the distance in the plane can be.
+    A value is the pair (row, column). Row 0 is in the south, column 0 in the west. The box is cut into equal steps of
+    degrees. Two cells are never farther apart in the plane than their centres are on the ellipsoid. So a promise per km
+    in the plane is kept on the ground. :attr:`given_away` is the largest share of a ground distance that the plane
+    loses.
 
     Parameters
     ----------
     south, west, north, east
-        The box; it grows by less than a cell each way so that it holds whole ones, unless rows and columns are given.
+        The box. It grows by less than a cell to hold whole cells, unless rows and columns are given.
     centre, radius
-        In place of the box: a latitude and longitude, and a length such as ``"5 km"``. The box is that of the circle.
+        In place of the box: a latitude and longitude, and a length such as ``"5 km"``. The box encloses the circle.
     cell
         Size of a cell, such as ``"500 m"``, which is then the spacing.
     rows, columns
-        In place of a cell size: into how many cells the box is cut.
+        In place of a cell size: how many cells each way.
     spacing
-        How far neighbours lie apart in the plane, in `unit`; the most that is proven on the ground if left out.
+        Distance of neighbours in the plane, in `unit`. Default: the largest that is proven safe on the ground.
     unit
-        What distances are counted in, ``"km"`` or ``"m"``; the promise is per this unit.
+        Unit of distances and of the promise: ``"km"`` or ``"m"``.
     holes
-        Where nobody can be, such as water: cells as pairs (row, column), or areas, a file of GeoJSON or what it holds.
-        A cell is a hole where an area covers it whole.
+        Cells where nobody lives, such as water: pairs (row, column), or GeoJSON, as a file or its content. A cell that
+        an area covers whole is a hole.
 
+    Examples
+    --------
     >>> manhattan = Places(40.7044, -74.0205, 40.7942, -73.9374, cell="500 m")
     >>> manhattan.shape, manhattan.spacing
     ((20, 15), 0.5)
@@ -412,7 +414,7 @@ cell = "1 km"          # the size of a cell; or rows and columns into which the 
     def sql(self, latitude: str = "latitude", longitude: str = "longitude") -> tuple[str, str]:
         """Return SQL for row and column of two columns of degrees.
 
-        They are as :meth:`take` gives them, and NULL outside all cells.
+        It gives what :meth:`take` gives, and NULL outside all cells.
 
         DuckDB and Spark take it. The columns may be texts or numbers.
 
@@ -637,18 +639,20 @@ class Coordinates(OnEarth, Lattice):
 
     The cells are chosen at the estimate.
 
-    A value is a pair of whole numbers, the steps of the lattice from the equator and from Greenwich. As with
-    :class:`Places`, distances in the plane are never more than on the ground.
+    A value is a pair of whole numbers: steps from the equator and from Greenwich. As with :class:`Places`, distances in
+    the plane never exceed those on the ground.
 
     Parameters
     ----------
     south, west, north, east, centre, radius, unit
-        The box in which people are, as of :class:`Places`.
+        The box that contains everyone, as in :class:`Places`.
     step
-        Width of the lattice, such as ``"1 m"``: people within half of it count as one.
+        Width of the lattice, such as ``"1 m"``. Points round to the nearest lattice point.
     spacing, latitude_steps, longitude_steps
-        In place of a step: how far neighbours lie apart in the plane, and how many steps a degree has.
+        In place of a step: the distance of neighbours in the plane, and the number of steps in a degree.
 
+    Examples
+    --------
     >>> manhattan = Coordinates(40.7044, -74.0205, 40.7942, -73.9374)
     >>> manhattan.take([(40.7580, -73.9855)]).tolist()
     [[4526054, -6244080]]

@@ -287,12 +287,18 @@ def read_areas(source: GeoJSON) -> list[Area]:
 
     It may be a Polygon, a MultiPolygon, a Feature of one, or a FeatureCollection of these.
 
-    An area has the name that its feature has among its properties, else that of the file.
+    An area is named by its feature's properties, or else by the file.
 
     Raises
     ------
     DataFileError
-        If it is no GeoJSON, or holds something other than areas, or an area that is none; it says where.
+        If it is no GeoJSON, or contains something other than valid areas. The message says where.
+
+    Examples
+    --------
+    >>> corners = [[-74.0, 40.7], [-73.9, 40.7], [-73.9, 40.8], [-74.0, 40.7]]
+    >>> [area.name for area in read_areas({"type": "Polygon", "coordinates": [corners]})]
+    ['area']
     """
     content, origin = _load(source)
     found = [(_polygons(geometry, where), name) for geometry, name, where in _geometries(content, origin)]

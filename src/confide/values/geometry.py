@@ -223,6 +223,8 @@ class LatticeGeometry(Geometry):
     resolutions
         Fractions of a step, one for each part: 1 for cells, 2^16 for reals that are as good as continuous.
 
+    Examples
+    --------
     >>> LatticeGeometry((4096, 4096)).decode(LatticeGeometry((4096, 4096)).locate(np.array([(0.5, -1.25)])))
     array([[ 0.5 , -1.25]])
     """

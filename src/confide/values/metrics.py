@@ -215,6 +215,8 @@ class SumMetric(Metric):
     widths
         How many coordinates each has: a cell has two.
 
+    Examples
+    --------
     >>> SumMetric((Euclidean(), Discrete(), Manhattan()), (1, 1, 2)).distance((30, "f", 0, 0), (32, "m", 1, 4))
     8.0
     """

@@ -128,7 +128,7 @@ class Line(UnboundedAlphabet):
 class Grid(Alphabet):
     """Cells of a plane; row 0 is south, column 0 west.
 
-    A value is the pair (row, column); cells are numbered row by row, and holes (water, parks) not at all.
+    A value is the pair (row, column). Cells are numbered row by row; holes (water, parks) have no number.
 
     >>> manhattan = Grid(20, 14, spacing=0.5, unit="km")
     >>> manhattan.size, manhattan.distance((0, 0), (3, 4))

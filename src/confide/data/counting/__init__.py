@@ -96,6 +96,8 @@ def count(  # noqa: PLR0913 - one argument an option
     allow_copies
         Whether byte-identical files may be of different people; otherwise they are refused as copies.
 
+    Examples
+    --------
     >>> import pyarrow
     >>> from confide import Integers, TruncatedGeometric
     >>> mechanism = TruncatedGeometric(Integers(0, 9), epsilon=1.0)
@@ -208,6 +210,8 @@ def read_reports(
     beside
         Rejected rows of other files, such as true values, for the same file.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from confide import Integers, TruncatedGeometric
     >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))

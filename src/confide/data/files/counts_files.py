@@ -73,10 +73,10 @@ class GroupedCounts(Mapping[Key, Counts]):
     rows
         The account of rows.
     origin
-        The origin of the noise of all reports; by default the sum over the groups. If reports of several origins were
-        counted together, that of one group is unknown.
+        The origin of all reports' noise. Default: the sum over the groups. If several origins were counted together,
+        that of a single group is unknown.
     repeats
-        Most reports of one person in all groups together, if noise is permanent: a person may be in a group of each
+        Most reports of one person in all groups together, if noise is permanent. A person may be in one group of each
         file.
     """
 
@@ -566,6 +566,16 @@ def load_counts(path: str | Path, survey: Survey | None = None) -> CountedReport
     survey
         The expected survey; by default the one that the file names. A mechanism of your own needs it, because the file
         does not contain its code.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from confide import Integers, TruncatedGeometric, tally
+    >>> survey = Survey(TruncatedGeometric(Integers(0, 9), epsilon=1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_counts(f"{folder}/counts.parquet", tally([3, 4, 4]), survey)
+    ...     load_counts(f"{folder}/counts.parquet").total
+    3.0
     """
     require_kinds(load_counts, locals())
     file = read_counts(path, survey)

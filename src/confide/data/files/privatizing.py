@@ -414,6 +414,8 @@ def shuffle(reports: ArrayLike, *, rng: Any = None) -> Values:
     rng
         None draws from the operating system's cryptographic generator; a seed or a generator makes a simulation.
 
+    Examples
+    --------
     >>> sorted(shuffle([3, 1, 2]).tolist())
     [1, 2, 3]
     """

@@ -244,11 +244,12 @@ def is_companion(path: str | Path) -> bool:
 
 
 def read_metadata(path: str | Path) -> Metadata | None:
-    """Read the metadata of a file of reports.
+    """Read the metadata of a file of reports, if any.
 
-    Return None if it has none of ours.
+    :meth:`Metadata.check` tests whether the file still matches them. :func:`write_reports` writes them.
 
-    :meth:`Metadata.check` tests whether the file is still the one they describe.
+    >>> read_metadata("reports-of-another-program.csv") is None
+    True
     """
     name = str(path)
     if not Path(name).name:
@@ -586,8 +587,13 @@ def write_reports(
     keep_order
         Whether to keep the order. An order that is sorted by value or known from elsewhere reveals values.
 
-    Simulated reports give a :class:`SimulatedReportsWarning`.
+    Warns
+    -----
+    SimulatedReportsWarning
+        If the reports are simulated.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from confide import Integers, TruncatedGeometric
     >>> from confide.data.files.writing import read_metadata

@@ -133,6 +133,8 @@ class Likelihood(Basis):
     seed
         Seed of the replicates.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
@@ -280,6 +282,8 @@ class Bootstrap(Basis):
     seed
         Seed of the replicates: the same seed gives the same interval.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
@@ -499,6 +503,8 @@ def surround(likely: Alphabet, decay: float | None, reports: int) -> Surrounding
     reports
         Number of distinct reports.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> surround(Integers(3, 9), decay=1.0, reports=4).alphabet
     Integers(-7, 19)

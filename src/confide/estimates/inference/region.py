@@ -62,6 +62,8 @@ class Region:
     highest_likelihood, certificate
         Its log-likelihood, and an upper bound on its distance from the maximum, in nats.
 
+    Examples
+    --------
     >>> from confide.channels import RandomizedResponseChannel
     >>> region = Region.of(Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([60.0, 40.0])))
     >>> lowest([region, region], np.eye(2), 1.92).round(3).tolist()

@@ -74,6 +74,8 @@ class Unbiased:
     level
         Coverage of the interval.
 
+    Examples
+    --------
     >>> from confide.channels import RandomizedResponseChannel
     >>> evidence = Evidence(RandomizedResponseChannel(2, 0.75, 0.25), np.array([6000.0, 4000.0]))
     >>> low, high = Unbiased(evidence, 0.95).ends(np.array([1.0, 0.0]))
@@ -338,6 +340,8 @@ class Shrunk:
     least, growth
         The variance of an estimate: at a share of 0, and its slope in the share.
 
+    Examples
+    --------
     >>> shares = np.array([0.01, -0.02, 0.0, 0.02, -0.01, 0.0, 0.01, -0.01, 0.0, 1.0])
     >>> Shrunk(shares, 1e-4, 1e-4).apart[0].round(1).tolist()  # many alike, and one that is like none
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]

@@ -1,4 +1,4 @@
-"""All plotting, and nothing else draws. Needs matplotlib, which is loaded when the first figure is drawn.
+"""All plotting of confide; matplotlib is loaded with the first figure.
 
 One look for all: the colours, fonts and lines of `style.py`. A new geometry gets a scene of its own (a line, a map,
 bars) and joins in `distributions.choose_scene`.

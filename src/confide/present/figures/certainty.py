@@ -1,4 +1,4 @@
-"""Certainty in pictures: shares of windows with their intervals, ranges of shares, reports against what is expected."""
+"""Figures of certainty: windows, ranges and residuals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
     width: float = style.WIDE,
     color: str = style.STACKED,
 ) -> Figure:
-    """Draw windows with their intervals, the estimate over them, and the truth or the reports behind where given.
+    """Draw windows with their intervals over the estimate.
+
+    Truth or reports stand behind if given.
 
     On a line each window is a box from the lower to the upper end of its share, spread evenly over its values. On a
     plane districts are outlined on the map of the estimate, and a second map has how far each may be off. Values
@@ -83,7 +85,7 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
 
 
 def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
-    """Write the share of each window above it, and its interval where there is room; the fullest go first.
+    """Write shares above windows, with intervals if there is room.
 
     A label stands above its box and above the curve; where that would be far from the box only the fullest has one.
     """
@@ -130,7 +132,7 @@ def _rough(share: float) -> str:
 
 
 def _window_maps(scene: MapScene, windows: Windows, most: float) -> Figure:
-    """Draw the estimate with the districts on it, and beside it how far the share of each may be off."""
+    """Draw the estimated map with districts, and their uncertainty beside it."""
     width, height = scene.size
     rows, columns = (2, 1) if most <= style.NARROW else (1, 2)
     # A map that is shown smaller than it was drawn has letters that nobody can read.
@@ -149,7 +151,9 @@ def _window_maps(scene: MapScene, windows: Windows, most: float) -> Figure:
 def draw_ranges(
     alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str = "value", *, width: float = style.MIDDLE
 ) -> Figure:
-    """Draw a bar from the lowest to the highest share of each value; of very many values, the widest bars.
+    """Draw the range of each value's share.
+
+    Of very many values, the widest ranges.
 
     >>> import confide as cf
     >>> draw_ranges(cf.Integers(1, 3), np.zeros(3), np.array([0.3, 0.7, 0.3])).axes[0].get_xlabel()
@@ -194,7 +198,7 @@ def draw_ranges(
 def draw_residuals(
     outputs: Alphabet, residuals: FloatArray, name: str = "report", *, width: float = style.MIDDLE
 ) -> Figure:
-    """Draw by how many standard errors each output was seen more, or less, often than the best explanation expects.
+    """Draw residuals of outputs in standard errors.
 
     An output that no value can produce has no residual, which is NaN.
 

@@ -1,4 +1,4 @@
-"""Maps: distributions over the cells of a plane in one colour scale, and cells that no report tells apart."""
+"""Maps: distributions over cells, and indistinguishable cells."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TWO_LINES, ONE_LINE = (0.33, 0.4), (0.14, 0.62)
 
 @dataclass(frozen=True, eq=False)
 class MapScene:
-    """Panels over a grid in one colour scale; south is down and west is left."""
+    """Panels over a grid in one colour scale; south is down."""
 
     alphabet: Grid
     panels: tuple[Panel, ...]
@@ -62,7 +62,7 @@ class MapScene:
             self._outline(axes, panel.windows)
 
     def draw_doubt(self, figure: Figure, axes: Axes, windows: Windows, scale: float = 1.0) -> None:
-        """Draw how far the share of each district may be off, in proportion, and write it into those with room.
+        """Draw the uncertainty of each district, written where there is room.
 
         The scale is how much smaller the map is than usual, for letters are not.
         """
@@ -108,7 +108,7 @@ class MapScene:
             axis.set_label_text(label)
 
     def _draw_background(self, axes: Axes) -> None:
-        """Draw the lines behind, as far as the map goes; on a plane that is nowhere on the Earth there are none."""
+        """Draw background lines; planes that lie nowhere on the Earth have none."""
 
     def _outline(self, axes: Axes, windows: Windows) -> None:
         """Draw the borders between districts."""
@@ -153,7 +153,7 @@ class MapScene:
 
     @property
     def _highest(self) -> float:
-        """End of the colour scale: the highest share, unless a few cells dwarf the truth."""
+        """Top of the colour scale: the highest share, capped near the truth's."""
         truths = [float(panel.distribution.max()) for panel in self.panels if panel.role is Role.TRUTH]
         # It reaches half beyond the peak of the truth; the few cells above that have the darkest colour.
         return max(1e-12, min([self._peak, *(1.5 * truth for truth in truths)]))
@@ -173,7 +173,7 @@ class MapScene:
         return f"share of reports{remark}" if is_noisy else f"share in a cell{remark}"
 
     def _extent(self) -> tuple[float, float, float, float]:
-        """Return west, east, south and north: in units where there is one, else so that cells lie on their numbers."""
+        """Return west, east, south and north, in units or cell numbers."""
         south, west = self.alphabet.first_row, self.alphabet.first_column
         rows, columns = self.alphabet.shape
         edges = west, west + columns, south, south + rows
@@ -186,7 +186,9 @@ class MapScene:
 
 
 def _room(inside: NDArray[np.bool_], height: float, breadth: float) -> tuple[float, float] | None:
-    """Return the middle of a box of this size, in cells, that lies within a district: the one nearest to its midst.
+    """Return the place for a label within a district.
+
+    None if no box of this size, in cells, fits.
 
     >>> _room(np.array([[True, True, False], [True, True, True]]), 1.0, 3.0)
     (1.5, 1.5)
@@ -205,13 +207,13 @@ def _room(inside: NDArray[np.bool_], height: float, breadth: float) -> tuple[flo
 
 
 def map_scene(grid: Grid, panels: tuple[Panel, ...], name: str) -> MapScene:
-    """Return how maps of a grid are drawn: places on the Earth with degrees, a scale and north."""
+    """Return the scene for maps of a grid or of the Earth."""
     return MapScene(grid, panels, name) if grid.bounds is None else EarthScene(grid, panels, name)
 
 
 @dataclass(frozen=True, eq=False)
 class EarthScene(MapScene):
-    """Maps of places on the Earth: degrees on the rim, a scale bar, north, and lines behind; right on the ground."""
+    """Maps on the Earth: degrees, a scale bar, north, and background lines."""
 
     @cached_property
     def _kilometres(self) -> tuple[float, float]:
@@ -254,7 +256,7 @@ class EarthScene(MapScene):
             self._draw_scale(axes)
 
     def _draw_scale(self, axes: Axes) -> None:
-        """Draw a bar of a round length in the corner, and an arrow to the north above it."""
+        """Draw a scale bar in the corner, with a north arrow."""
         from matplotlib.patheffects import withStroke
 
         wide = self._kilometres[1]
@@ -284,7 +286,7 @@ class EarthScene(MapScene):
 
 
 def _rounded(share: float) -> str:
-    """Return a share in percent without decimals, but for what would be none.
+    """Return a share in percent, with decimals only if near zero.
 
     >>> _rounded(0.378), _rounded(0.004), _rounded(0.0)
     ('38', '0.4', '0')
@@ -293,7 +295,10 @@ def _rounded(share: float) -> str:
 
 
 def _within(line: FloatArray, extent: tuple[float, float, float, float]) -> list[FloatArray]:
-    """Return the pieces of a line that may show on a map: a file of all coasts would make a page of megabytes."""
+    """Return the pieces of a line that may show on a map.
+
+    A file of all coasts would make a page of megabytes.
+    """
     west, east, south, north = extent
     low, high = np.minimum(line[:-1], line[1:]), np.maximum(line[:-1], line[1:])
     shows = ((low <= (east, north)) & (high >= (west, south))).all(axis=1) & (high[:, 0] - low[:, 0] <= 180)
@@ -302,7 +307,9 @@ def _within(line: FloatArray, extent: tuple[float, float, float, float]) -> list
 
 
 def round_length(most: float) -> float:
-    """Return the longest round length that is no longer: 1, 2 or 5 times a power of ten.
+    """Return the longest round length within a limit.
+
+    1, 2 or 5 times a power of ten.
 
     >>> round_length(3.7), round_length(0.6), round_length(1.0)
     (2.0, 0.5, 1.0)
@@ -322,12 +329,14 @@ def _degrees(value: float, _place: object, *, ends: str) -> str:
 
 
 def _differ(here: FloatArray, there: FloatArray) -> NDArray[np.bool_]:
-    """Whether two neighbouring cells are of different districts; the border of a hole is none."""
+    """Whether two neighbouring cells are of different districts; holes never are."""
     return np.asarray((here != there) & ~np.isnan(here) & ~np.isnan(there))
 
 
 def draw_classes(grid: Grid, class_of: Indices) -> Figure:
-    """Draw a grid with the cells of each class in one colour; cells that stand alone stay white, holes grey.
+    """Draw each class of cells in one colour.
+
+    Cells that stand alone stay white, holes grey.
 
     >>> draw_classes(Grid(1, 3), np.array([0, 1, 0])).axes[0].get_xlabel()
     'column'

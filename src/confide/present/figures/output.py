@@ -30,7 +30,7 @@ NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 
 
 def to_svg(figure: Figure, description: str = "") -> str:
-    """Return the figure as an ``<svg>`` element that can stand in a page among others.
+    """Return the figure as an ``<svg>`` element for a page.
 
     The same figure gives the same text: no date, no random names. Names within the drawing carry a digest of it and
     of its description, so that several drawings in one page do not take each other's clip paths. Colours are the
@@ -43,6 +43,8 @@ def to_svg(figure: Figure, description: str = "") -> str:
     description
         What there is to see in it, for those who cannot see it: the finding, not the kind of chart.
 
+    Examples
+    --------
     >>> from confide.present.figures import draw_path
     >>> to_svg(draw_path({"IBU": [-30.0, -20.0, -19.0]})).startswith("<svg ")
     True
@@ -66,7 +68,7 @@ def to_svg(figure: Figure, description: str = "") -> str:
 
 
 def to_svg_file(figure: Figure, path: str | Path, description: str = "") -> None:
-    """Write the figure as an SVG file of its own, dark where its reader's screen is, light on paper."""
+    """Write the figure as an SVG file, dark on dark screens."""
     lights, darks = (
         "".join(f"--{name}:{colors[mode].lower()};" for name, colors in style.COLORS.items()) for mode in (0, 1)
     )
@@ -91,7 +93,7 @@ def to_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
 
 
 def to_pdf(figure: Figure, path: str | Path) -> None:
-    """Write the figure as a PDF file with its letters as letters; the same figure gives the same bytes."""
+    """Write the figure as a PDF file; equal figures give equal bytes."""
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     with _quietly_styled():
@@ -101,7 +103,10 @@ def to_pdf(figure: Figure, path: str | Path) -> None:
 
 
 def _settle(figure: Figure) -> None:
-    """Keep the layout of the first drawing; computed again it would move by a hair."""
+    """Keep the layout of the first drawing.
+
+    Computed again it would move by a hair.
+    """
     figure.set_layout_engine("none")
 
 
@@ -114,7 +119,7 @@ def _quietly_styled() -> Iterator[None]:
 
 
 def _adapt(tag: str, prefix: str) -> str:
-    """Return a tag of a drawing that may stand in a page: names of its own, the page's letters and its colours."""
+    """Return a tag with the page's fonts, colours and unique names."""
     tag = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{prefix}", tag)
     tag = re.sub(r"font-family: [^;\"]*; ?", "", tag)
     if "#" not in tag or tag.startswith("<image"):
@@ -128,7 +133,7 @@ def _adapt(tag: str, prefix: str) -> str:
 
 
 def _variable(color: str, shades: list[str]) -> str:
-    """Return a colour by what it means, so that a dark page shows another; in a file of its own the light one stays."""
+    """Return a colour as a variable that dark pages redefine."""
     name = _names().get(color)
     if name is None:
         shades.append(color)
@@ -148,7 +153,10 @@ def _dark(color: str) -> str:
 
 
 def _dark_image(tag: str) -> str:
-    """Return the same image for a dark page; the style sheet shows one of the two."""
+    """Return the same image for a dark page.
+
+    The style sheet shows one of the two.
+    """
     from PIL import Image  # a part of matplotlib
 
     content = base64.b64decode(re.sub(r"\s", "", tag.partition("base64,")[2].partition('"')[0]))

@@ -75,7 +75,7 @@ class Panel:
 
     @property
     def trough(self) -> float:
-        """The smallest number that is drawn here, and 0 if none is negative."""
+        """The smallest drawn number; 0 if none is negative."""
         return min(0.0, *(float(layer.min()) for layer in self.layers))
 
 
@@ -97,7 +97,7 @@ def check_panels(panels: Sequence[Panel], size: int) -> tuple[Panel, ...]:
 
 
 def choose_colors(panels: Sequence[Panel]) -> list[str]:
-    """Return one colour a panel; an estimate has that of the method in its title."""
+    """Return one colour for each panel, that of its method."""
     fixed = {Role.TRUTH: style.TRUTH_EDGE, Role.NOISY: style.NOISY}
     estimates = [panel for panel in panels if panel.role is Role.ESTIMATE]
     own = dict(zip(map(id, estimates), colors_of([panel.title for panel in estimates]), strict=True))

@@ -45,7 +45,7 @@ MOST_TICKS, LETTERS_AN_INCH = 10, 9
 
 @dataclass(frozen=True, eq=False)
 class AxesScene:
-    """Panels whose axes say all there is to say: the grey of the truth alone needs a name."""
+    """Panels whose axes explain themselves, but for the truth's grey."""
 
     alphabet: Alphabet
     panels: tuple[Panel, ...]
@@ -121,7 +121,10 @@ class LineScene(AxesScene):
         self._label_cut_peaks(axes, self._average(panel.distribution))
 
     def _add_windows(self, axes: Axes, windows: Windows, color: str) -> None:
-        """Draw a box for each window, from the lower to the upper end of its share, spread evenly over its values."""
+        """Draw a box for each window, between the ends of its share.
+
+        Its share is spread evenly over its values.
+        """
         edges = np.append([float(one[0]) for one in windows.members], self.alphabet.size) + self._first - 0.5
         low, high = (windows.heights(end) for end in ("low", "high"))
         axes.stairs(high, edges, baseline=low, fill=True, color=color, alpha=style.BAND_ALPHA, linewidth=0)
@@ -141,7 +144,7 @@ class LineScene(AxesScene):
 
     @cached_property
     def _common_top(self) -> float:
-        """End of the common axis: above all peaks, unless some dwarf the truth, or the lowest estimate."""
+        """Top of the common axis: above all peaks that are not outliers."""
         truths = [panel.distribution for panel in self.panels if panel.role is Role.TRUTH]
         references = [panel for panel in self.panels if panel.reference_role is Role.TRUTH]
         truths += [panel.reference for panel in references if panel.reference is not None]
@@ -206,7 +209,7 @@ class LineScene(AxesScene):
 
 
 def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None:
-    """Write below the axis what people call the values, of some where there are many; slanted where these are long."""
+    """Label values below the axis, slanted if long, some if many."""
     if ticks := alphabet.ticks(most):
         axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
         return
@@ -219,7 +222,9 @@ def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None
 
 
 def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    """Whether an interval says something of a share: it is no wider than twice the share; and so do its neighbours.
+    """Whether an interval is informative, as are its neighbours'.
+
+    It is no wider than twice the share.
 
     One value alone between others that say nothing would be a leap.
     """
@@ -229,13 +234,13 @@ def tells(shares: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.b
 
 
 def _layers(panel: Panel) -> list[tuple[FloatArray, bool]]:
-    """Return what is drawn from back to front, and whether it is the truth."""
+    """Return layers from back to front, and which is the truth."""
     reference = [] if panel.reference is None else [(panel.reference, True)]
     return [*reference, (panel.distribution, panel.role is Role.TRUTH)]
 
 
 def _add_steps(axes: Axes, heights: FloatArray, edges: FloatArray, color: str | None) -> None:
-    """Draw a coloured outline, or the truth's grey area where no colour is given."""
+    """Draw a coloured outline, or the truth's grey area."""
     if color is None:
         axes.stairs(heights, edges, fill=True, facecolor=style.TRUTH, edgecolor=style.TRUTH_EDGE, linewidth=0.9)
     else:
@@ -243,7 +248,7 @@ def _add_steps(axes: Axes, heights: FloatArray, edges: FloatArray, color: str | 
 
 
 def _has_room(heights: FloatArray, step: int, top: float) -> bool:
-    """Whether the left of a cut peak is the better place for its label: the right is the end, or more crowded."""
+    """Whether a cut peak has more room on its left."""
     reach = max(1, int(0.2 * heights.size))
     left, right = heights[max(0, step - reach) : step], heights[step + 1 : step + 1 + reach]
     if left.size < reach or right.size < reach:
@@ -273,7 +278,7 @@ _GREY: dict[str, Any] = {"facecolor": style.TRUTH, "edgecolor": style.TRUTH_EDGE
 
 @dataclass(frozen=True, eq=False)
 class BarScene(AxesScene):
-    """Panels over categories, one bar each; and over any alphabet without a picture of its own."""
+    """Panels of bars over categories, and over any other alphabet."""
 
     @cached_property
     def size(self) -> tuple[float, float]:
@@ -317,7 +322,7 @@ class BarScene(AxesScene):
 
     @cached_property
     def _shown(self) -> list[int]:
-        """The numbers of the categories that get a bar, in the alphabet's order unless there are too many."""
+        """Numbers of the categories to show, in the alphabet's order."""
         if self.alphabet.size <= MOST_BARS:
             return list(range(self.alphabet.size))
         order = np.argsort(-self.panels[0].layers[0], kind="stable")
@@ -351,15 +356,15 @@ class Scene(Protocol):
         """Draw one panel into empty axes."""
 
     def add_key(self, figure: Figure, axes: list[Axes]) -> None:
-        """Add what explains all panels at once to the figure that holds them."""
+        """Add the legend of all panels to their figure."""
 
     def draw_key(self) -> Figure | None:
-        """Return what explains all panels at once as a figure of its own, where there is such a thing."""
+        """Return the legend of all panels as a figure, if any."""
 
 
 @dataclass(frozen=True, eq=False)
 class PanelSheet:
-    """The panels of one comparison as figures of their own, for a page that arranges them itself.
+    """Panels of one comparison as separate figures, for pages.
 
     Attributes
     ----------
@@ -392,6 +397,8 @@ def draw_distributions(alphabet: Alphabet, panels: Sequence[Panel], name: str = 
     name
         What a value is called, such as ``age``.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> ages = cf.datasets.adult_ages()
     >>> figure = draw_distributions(ages.alphabet, [Panel("Original", ages.distribution)], name="age")
@@ -413,7 +420,7 @@ def draw_distributions(alphabet: Alphabet, panels: Sequence[Panel], name: str = 
 
 
 def draw_sheet(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value") -> PanelSheet:
-    """Draw distributions as :func:`draw_distributions` does, each into a figure of its own and without titles."""
+    """Draw distributions into separate figures without titles."""
     with style.styled():
         scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
         colors = choose_colors(panels)

@@ -1,4 +1,4 @@
-"""One look for every figure, and colours by what they mean, for light and for dark pages.
+"""One look for every figure, with colours by meaning, light and dark.
 
 `pages/design.css` has the same colours as custom properties. A method keeps its own from figure to figure. Those of
 methods and of the reports can be told apart by people with any common kind of colour blindness, and each stands out
@@ -92,7 +92,7 @@ STEPS = 256
 
 
 def light(name: str) -> str:
-    """Return a colour as it is on a light page, and in a file.
+    """Return a colour's light version, as in files.
 
     >>> light("ink")
     '#20262D'
@@ -101,7 +101,9 @@ def light(name: str) -> str:
 
 
 def colors_of(names: Sequence[str]) -> list[str]:
-    """Return the colour of each method in one picture; where two would have the same one, the second takes another.
+    """Return the colour of each method.
+
+    If two would share one, the second takes another.
 
     >>> colors_of(["IBU", "Stacked"]) == [light("ibu"), light("stacked")]
     True
@@ -119,7 +121,7 @@ def colors_of(names: Sequence[str]) -> list[str]:
 
 
 def ordered(count: int) -> list[str]:
-    """Return colours of settings that are numbers, from the least to the most: shades of a scale, none of a method.
+    """Return shades of one scale for ordered settings.
 
     >>> ordered(2)
     ['#2F8FA9', '#14174D']
@@ -131,7 +133,7 @@ def ordered(count: int) -> list[str]:
 
 
 def on_dark(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return what colours of a light picture are on a dark page: those of the nearest shade of a scale, row by row.
+    """Return the dark page's colours for those of a light picture.
 
     >>> on_dark(np.array([[255, 255, 255]], dtype=np.uint8)).tolist()
     [[27, 32, 39]]
@@ -143,7 +145,7 @@ def on_dark(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 @cache
 def _shades() -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return every shade of every scale on a light page, and the same on a dark one."""
+    """Return every shade of every scale, light and dark."""
     pairs = [(_spread(one), _spread(other)) for one, other in SCALES.values()]
     pairs += [(_numbers(one), _numbers(other)) for one, other in (CLASSES, tuple(zip(*COLORS.values(), strict=True)))]
     known, instead = (np.concatenate(part) for part in zip(*pairs, strict=True))
@@ -215,7 +217,7 @@ ROOM: ContextVar[float] = ContextVar("room", default=float("inf"))
 
 @contextmanager
 def within(width: float) -> Iterator[None]:
-    """Draw figures of several panels no wider than so many inches: fewer stand beside each other."""
+    """Draw figures of several panels within so many inches."""
     before = ROOM.set(width)
     try:
         yield
@@ -224,7 +226,7 @@ def within(width: float) -> Iterator[None]:
 
 
 def columns_within(columns: int, width: float) -> int:
-    """Return how many panels of a width stand beside each other, at most so many.
+    """Return how many panels fit side by side, up to a limit.
 
     >>> with within(8.0):
     ...     columns_within(3, 3.6), columns_within(3, 9.0)
@@ -237,7 +239,7 @@ def columns_within(columns: int, width: float) -> int:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in confide's look, whatever the user's own settings are, and put those back afterwards."""
+    """Draw in confide's look, and restore the user's settings afterwards."""
     try:
         import matplotlib.figure  # half a second, so only where something is drawn
         import matplotlib.style
@@ -257,7 +259,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def heat() -> Colormap:
-    """Return the colours of maps: white for nobody, dark for many, and light red for what is negative."""
+    """Return the colours of maps: white is none, light red negative."""
     return scale("heat").with_extremes(under=NEGATIVE)
 
 
@@ -295,7 +297,7 @@ def shorten(labels: Sequence[str], most: int = 26) -> list[str]:
 
 
 def count_ticks(axis: Axis, most: int) -> None:
-    """Label an axis of whole numbers at round ones, at most so many."""
+    """Label an axis of whole numbers at a few round ones."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
@@ -311,7 +313,7 @@ def percent(share: float) -> str:
 
 
 def mark_decades(axis: Axis, low: float, high: float) -> None:
-    """Label a logarithmic axis with plain numbers, and between the powers of ten where there are few of them."""
+    """Label a logarithmic axis with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0,) if high > 300 * low else (1.0, 2.0, 5.0)))

@@ -1,4 +1,4 @@
-"""Curves: the expected error of a plan over people and over privacy, and the paths of iterative methods."""
+"""Curves: the expected error of a plan, and paths of methods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def draw_tradeoff(plan: Plan, *, width: float = style.WIDE) -> Figure:
-    """Draw the expected error over people and over epsilon, on logarithmic axes, with the plan's own 95 % margins.
+    """Draw the expected error over people and epsilon.
+
+    Axes are logarithmic; bars are the plan's own 95 % margins.
 
     Without a guess the range over all shapes is a band, each of them a faint line, and the worst one stands out. In a
     figure of the width of a telephone all stands below each other.
@@ -52,7 +54,7 @@ def draw_tradeoff(plan: Plan, *, width: float = style.WIDE) -> Figure:
 
 
 def _draw_curves(figure: Figure, rows: GridSpec, plan: Plan, curves: list[Curve], *, is_narrow: bool) -> Axes:
-    """Draw the curves side by side, or below each other, on one scale of errors, and return the first."""
+    """Draw the curves on one scale of errors; return the first axes."""
     first: Axes | None = None
     for place, curve in enumerate(curves):
         axes = figure.add_subplot(rows[place, 0] if is_narrow else rows[0, place], sharey=first)
@@ -120,7 +122,7 @@ def _color(plan: Plan) -> str:
 
 
 def _below(predictions: tuple[Prediction, ...]) -> list[float]:
-    """Return how far error bars reach down; none reaches zero, which a logarithmic axis does not have."""
+    """Return how far error bars reach down, never to zero."""
     return [min(one.margin, 0.9 * one.mean) for one in predictions]
 
 
@@ -131,7 +133,7 @@ def draw_path(
     colors: Mapping[str, str] | None = None,
     width: float = style.MIDDLE,
 ) -> Figure:
-    """Draw how far each method was from the highest log-likelihood, iteration by iteration.
+    """Draw each method's distance from the maximum, iteration by iteration.
 
     Parameters
     ----------
@@ -145,6 +147,8 @@ def draw_path(
     width
         Inches across.
 
+    Examples
+    --------
     >>> draw_path({"IBU": [-30.0, -20.0, -19.0]}).axes[0].get_xlabel()
     'iteration'
     """
@@ -170,7 +174,7 @@ def draw_path(
 def _add_path(
     axes: Axes, path: FloatArray, reached: float, ceiling: float | None, name_and_color: tuple[str, str]
 ) -> None:
-    """Draw one distance, or the band between the least and the most that it can be."""
+    """Draw one distance, or the band of its possible values."""
     name, color = name_and_color
     # 400 iterations at most, from 1, spread evenly over a logarithmic axis.
     iterations = np.unique(np.geomspace(1, path.size, min(path.size, 400)).round().astype(np.int64))
@@ -187,5 +191,5 @@ def _add_path(
 
 
 def _above_zero(gaps: FloatArray) -> FloatArray:
-    """Return gaps with gaps in them: a logarithmic axis has no place for zero, nor for what is not finite."""
+    """Return gaps, with NaN where a logarithmic axis has no place."""
     return np.where(np.isfinite(gaps) & (gaps > 0), gaps, np.nan)

@@ -46,7 +46,7 @@ def paragraph(words: object) -> str:
 def table(
     headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = (0,), kind: str = ""
 ) -> str:
-    """Return a table of cells that are HTML already; columns of `words` are set left, numbers right.
+    """Return a table of HTML cells; columns of `words` are left-aligned.
 
     Its frame scrolls sideways by itself, so that a wide table never widens the page of a telephone. A `stacked` one
     is of sentences: there its cells stand below each other. A `tall` one keeps its head in sight.
@@ -96,7 +96,7 @@ def render(part: say.Part) -> str:
 
 
 def _arrange(part: say.Section | say.Beside) -> str:
-    """Return a section with its heading, nothing where it is empty; or columns side by side."""
+    """Return a section with its heading, or columns; nothing if empty."""
     if isinstance(part, say.Beside):
         columns = [one for one in ("".join(map(render, column)) for column in part.columns) if one]
         pair = "".join(f"<div>{column}</div>\n" for column in columns)
@@ -123,7 +123,10 @@ def _cell(cell: say.Cell | str) -> str:
 
 
 def _forest(places: tuple[float, float, float, float] | None) -> str:
-    """Return an interval as a bar with a mark, beside the line of all groups together; words stand next to it."""
+    """Return an interval as a bar with a mark.
+
+    The line of all groups together stands behind it; words stand beside it.
+    """
     if places is None:
         return ""
     low, mark, high, line = (f"{120 * min(max(part, 0.0), 1.0):.1f}" for part in places)
@@ -170,7 +173,7 @@ def _cards(part: say.Cards) -> str:
 
 
 def _swatch(color: str) -> str:
-    """Return a small square of a colour of the palette, to tie words to a figure; the truth's has an outline."""
+    """Return a small square of a colour, to name it in text."""
     name = next(name for name, (light, _) in COLORS.items() if light == color)
     if name.startswith("truth"):
         return '<span class="swatch truth"></span>'
@@ -239,7 +242,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     notes: Sequence[str] = (),
     files: int = 1,
 ) -> str:
-    """Return one self-contained HTML document that shows estimates, what they rest on and how they were reached.
+    """Return a self-contained HTML page of one or more estimates.
 
     Parameters
     ----------
@@ -270,6 +273,8 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     files
         How many files of reports were counted together; one person may be in each of them.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
     >>> counts = cf.tally(["yes", "no"], counts=[600, 400])
@@ -296,7 +301,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
 
 
 def groups_page(groups: SurveyGroups, answers: GroupAnswers | None = None) -> str:
-    """Return one self-contained HTML document: what each group answers, which differ, and pictures of the largest.
+    """Return a self-contained HTML page of groups: answers and differences.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
@@ -317,7 +322,7 @@ def diagnosis_page(
     *,
     groups: Sequence[Section] = (),
 ) -> str:
-    """Return one self-contained HTML document that shows a diagnosis: the verdict, pictures, and what it rests on.
+    """Return a self-contained HTML page of a diagnosis.
 
     The notes say which metadata of the reports are missing, the groups what each of them tells.
 
@@ -330,7 +335,7 @@ def diagnosis_page(
 
 
 def plan_page(survey: Survey, plan: Plan) -> str:
-    """Return one self-contained HTML document that shows a plan: the sentence, the trade-off, the mechanisms.
+    """Return a self-contained HTML page of a plan.
 
     >>> import confide as cf
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")

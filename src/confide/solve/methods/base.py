@@ -1,4 +1,4 @@
-"""The contract of a method, and those that climb the likelihood: IBU and MLE."""
+"""The contract of a method, with IBU and MLE."""
 
 from __future__ import annotations
 
@@ -79,6 +79,13 @@ class Solution:
         How it ended, in a word and in a sentence.
     choices
         What it was mixed from, if from several.
+
+    Examples
+    --------
+    >>> from confide import RandomizedResponse, tally, Categories
+    >>> mechanism = RandomizedResponse(Categories(["yes", "no"]), epsilon=1.0)
+    >>> MLE().solve(mechanism.observe(tally(["yes", "yes", "no"]))).status.value
+    'certified'
     """
 
     distribution: FloatArray
@@ -94,6 +101,11 @@ class Method(ABC):
     A new method defines :attr:`name` and :meth:`solve`. Bootstrap replicates and groups are then solved one by one; one
     that can take many rows of counts together defines :meth:`solve_many` as well. A method that is EM with something
     changed builds on :class:`EMMethod`, which has both.
+
+    Examples
+    --------
+    >>> IBU(delta=0.01).name, MLE().seeks_maximum
+    ('IBU', True)
     """
 
     climbs: ClassVar[bool] = False
@@ -104,10 +116,10 @@ class Method(ABC):
 
     @property
     def seeks_maximum(self) -> bool:
-        """Whether it seeks the maximum, so that the certificate measures it.
+        """Whether it seeks the maximum, so that the certificate judges it.
 
-        A method that smooths, mixes or stops where held-out reports say so leaves the maximum on purpose: there the
-        certificate is large, and no measure of quality.
+        Methods that smooth, mix or stop early leave the maximum on purpose. Their certificate is large, and says
+        nothing about quality.
         """
         return False
 
@@ -142,8 +154,8 @@ class Method(ABC):
         counts
             Reports per output of the channel, one row each.
         pilot
-            The solution of the evidence itself, where the rows are bootstrap replicates of it. A method may then keep
-            what it chose there, such as a number of steps, in place of choosing anew for every replicate.
+            The solution of the evidence itself, if rows are its bootstrap replicates. A method may reuse its choices,
+            such as a number of steps, for every replicate.
         progress
             Called with how many rows are done.
         """
@@ -216,30 +228,31 @@ class EMMethod(Method):
 
 @dataclass(frozen=True, eq=False)
 class IBU(EMMethod):
-    """Climb the likelihood by expectation-maximisation, and stop by one of three rules.
+    """Climb the likelihood by EM, and stop by one of three rules.
 
     Each iteration replaces theta_x by sum_z q_z theta_x M_xz / (theta M)_z (paper, Algorithm ibu). It never lowers the
-    likelihood. The rule of the paper bounds the *last step* of the total log-likelihood, which says little about how
-    far the maximum still is; the estimate's ``certificate`` does. Under strong noise stopping early is no defect:
-    the exact maximum fits the noise.
+    likelihood. The paper's rule bounds the *last step* of the log-likelihood. That says little about the distance to
+    the maximum; the estimate's ``certificate`` does. Under strong noise, stopping early helps: the exact maximum fits
+    the noise.
 
     Parameters
     ----------
     delta
         With the paper's rule, ``stop="delta"``: stop when a step changes the total log-likelihood by less than this.
     start
-        Where to start: any distribution without a zero, for a value that starts at zero stays there. Uniform if
-        left out.
+        Where to start: a distribution without zeros, because a value that starts at zero stays there. Default: uniform.
     iteration_limit
         Give up after this many iterations, with the status ``iteration limit``.
     stop
-        ``"delta"``, the rule of the paper; ``"certificate"``, when no distribution can be better by more than
-        `tolerance`; ``"held-out"``, after as many steps as explain best what is held out, which needs no tuning.
+        ``"delta"`` is the rule of the paper. ``"certificate"`` stops when no distribution can be better by more than
+        `tolerance`. ``"held-out"`` takes the number of steps that explains held-out reports best, without tuning.
     tolerance
         The certificate to reach, in nats.
     folds, seed
-        How many folds the reports are split into to be held out, and the seed of the split.
+        Number of folds for cross-validation, and the seed of the split.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> counts = cf.tally(["yes", "no"], counts=[600, 400])
@@ -432,9 +445,8 @@ class _Race:
 class MLE(Method):
     """Reach the maximum of the likelihood, and prove it by the certificate.
 
-    The search ends when no distribution whatever can explain the reports better than this one by more than `tolerance`
-    nats of the total log-likelihood. Where the mechanism does not identify the distribution this is one of many with
-    the same likelihood.
+    The search ends when no distribution can explain the reports better by more than `tolerance` nats of log-likelihood.
+    If the distribution is not identifiable, the answer is one of many with the same likelihood.
 
     The maximum is not always the best estimate of the truth: under strong noise it fits the noise, and :class:`IBU`
     stopped early comes closer.
@@ -446,11 +458,13 @@ class MLE(Method):
     time_limit
         Seconds after which the best answer so far is returned, with its certificate and the status ``time limit``.
     iteration_limit
-        The same for iterations.
+        Iterations after which the best answer so far is returned.
     solver
         ``"auto"`` chooses by the channel: a closed form for randomized response, Newton on a small support for most,
         an interior point in O(k) for long lines.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=0.5)
     >>> counts = cf.tally(mechanism.privatize([3, 4, 5] * 1000, rng=1))

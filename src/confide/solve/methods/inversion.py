@@ -86,6 +86,8 @@ class Inversion(_Repaired):
         Euclidean distance (INV-P; ``"norm-sub"``, the field's name, is the same), ``"none"`` returns w itself, which
         may be negative.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> counts = cf.tally(["yes", "no"], counts=[600, 400])
@@ -104,8 +106,8 @@ class Inversion(_Repaired):
 class BitInversion(_Repaired):
     """Estimate each share from its bit, then repair the vector.
 
-    RAPPOR's own estimator: a bit is 1 with probability p for those who have the value and q for the others, so a share
-    of (frequency - q) / (p - q) explains its frequency; under RAPPOR q is 1 - p. For any :class:`UnaryEncoding`.
+    This is RAPPOR's own estimator, for any :class:`UnaryEncoding`. A bit is 1 with probability p for those who have the
+    value, and q for the others. So the estimated share is (frequency - q) / (p - q). Under RAPPOR, q is 1 - p.
 
     Parameters
     ----------
@@ -113,6 +115,8 @@ class BitInversion(_Repaired):
         ``"normalize"`` clips and rescales the whole vector (RAP-N), ``"project"`` takes the nearest distribution
         (RAP-P; ``"norm-sub"`` is the same), ``"none"`` returns the vector as it is.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> mechanism = cf.Rappor(cf.Categories(["a", "b"]), epsilon=4.0)
     >>> counts = cf.tally(mechanism.privatize(["a"] * 900 + ["b"] * 100, rng=1))

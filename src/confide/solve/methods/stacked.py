@@ -1,4 +1,4 @@
-"""The default: an average over smooth priors, mixed with other candidates by cross-validation.
+"""The default method: smooth priors, mixed with others by cross-validation.
 
 Planes of very many cells are solved for square blocks of them, then brought to the cells by a few steps of EM.
 """
@@ -50,18 +50,16 @@ BLOCK = 8_000_000
 class Smooth(Method):
     """Average smooth fits of log theta, weighted by their evidence.
 
-    The logarithm of the distribution has a Gaussian prior on its differences between neighbours: of the second and the
-    third order on a line, of the second on a plane. For each weight of the prior, from strong to weak, the likeliest
-    distribution is found by Newton's method; the answer is their average, weighted by the probability of the reports
-    under each prior (Laplace's approximation). The uniform distribution is one of them. Where neighbours mean nothing,
-    as on categories, every probability is drawn towards the uniform one instead. Up to 500 values, fits with spikes at
-    a few single values stand beside the smooth ones, as far as the reports ask for them. Last come a few steps of EM:
-    from the population that the prior describes to the people who reported, whose shares scatter around it.
+    A Gaussian prior applies to differences of log theta between neighbours: of second and third order on a line, of
+    second order on a plane. For each weight of the prior, Newton's method finds the mode. The answer is the average of
+    the modes, weighted by their evidence (Laplace's approximation). The uniform distribution is one of them. On
+    categories, the prior draws every probability towards the uniform one instead. Up to 500 values, fits with spikes at
+    a few single values join in if the reports ask for them. A few steps of EM come last: they lead from the population
+    that the prior describes to the people who reported.
 
-    It does well where the truth is smooth on the scale of the noise but for a few heaps, and needs no setting. A truth
-    of isolated values may be better served by :class:`MLE`; :class:`Stacked` finds out which is which. The problem is
-    not concave, so there is no proof that a mode is the highest; the certificate says, as always, how far the
-    likelihood is below its maximum, which is on purpose.
+    It suits distributions that are smooth on the scale of the noise, with perhaps a few heaps, and has no setting.
+    :class:`MLE` may do better on isolated values; :class:`Stacked` finds out. The problem is not concave, so a mode may
+    be local. The likelihood stays below its maximum on purpose; the certificate says by how much.
 
     >>> import confide as cf
     >>> ages = cf.datasets.adult_ages()
@@ -299,22 +297,23 @@ ROWS = 64
 class Stacked(Method):
     """Mix several methods by cross-validation; the default, nothing to tune.
 
-    The candidates are :class:`Smooth` and :class:`MLE`; on categories, and where there are too many values for the
-    former, :class:`IBU` stopped by held-out reports too. Each is solved on all reports and on all but each of a few
-    folds. The shares maximise the likelihood of the folds that were left out, a concave problem that our own solver
-    solves. The first candidate has a head start of eight nats, because the scores of good and bad answers may differ by
-    less. ``estimate.choices`` says what was chosen.
+    The candidates are :class:`Smooth` and :class:`MLE`. On categories, and with too many values for the former,
+    :class:`IBU` stopped by held-out reports joins them. Each is solved on all reports, and again without each of a few
+    folds. The weights maximise the likelihood of the folds that were left out. The first candidate has a head start of
+    eight nats, because the scores of good and bad answers may differ by less. ``estimate.choices`` has the weights.
 
-    On categories, where neighbours mean nothing, no candidate takes anything for smooth: the first one merely draws
-    every probability towards the uniform one, is called shrunk, and has a head start of one nat. On categories under
-    k-RR the candidates are :class:`Inversion` with projection and :class:`Pooled`, which have closed forms. There an
-    unbiased estimate of the squared error weighs them, and nothing is held out.
+    On categories no candidate assumes smoothness. The first one, called shrunk, draws every probability towards the
+    uniform one and has a head start of one nat. Under k-RR the candidates are :class:`Inversion` with projection and
+    :class:`Pooled`, which have closed forms. An unbiased estimate of the squared error weighs them, and nothing is held
+    out.
 
     Parameters
     ----------
     folds, seed
-        How many folds the reports are split into to be held out, and the seed of the split.
+        Number of folds for cross-validation, and the seed of the split.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> ages = cf.datasets.adult_ages()
     >>> mechanism = cf.TruncatedGeometric(ages.alphabet, epsilon=0.1)
