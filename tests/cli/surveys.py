@@ -63,7 +63,7 @@ FINITE: dict[str, str] = {
     "subset-selection of 150 values": _numbers(150) + _with_epsilon("subset-selection"),
     "hadamard-response": ANSWERS + _with_epsilon("hadamard-response"),
     "hadamard-response in one block": _numbers(12) + _with_epsilon("hadamard-response") + "blocks = 1\n",
-    "projective-geometry": _numbers(12) + _with_epsilon("projective-geometry"),
+    "projective-geometry": _numbers(14) + _with_epsilon("projective-geometry"),
     "local-hashing": ANSWERS + _with_epsilon("local-hashing"),
     "local-hashing with a pool": _numbers(12) + _with_epsilon("local-hashing") + "seeds = 60\n",
     "square-wave": _numbers(12) + _with_epsilon("square-wave"),

@@ -80,9 +80,7 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
             yield solve_where_reported
         yield follow_path
         return
-    is_large = channel.shape[0] > MOST_FIRST_ATOMS
-    # Sets of values are no near copies of each other, however weak each report.
-    is_sharp = is_large and (channel.squares is not None or overlap(channel) < LITTLE_OVERLAP)
+    is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and _is_sharp(evidence)
     if is_sharp and diagonal_of(channel) is not None:
         yield newton_cg
     yield support_newton
@@ -90,6 +88,16 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
         yield follow_path
     if not is_sharp and diagonal_of(channel) is not None:
         yield newton_cg
+
+
+def _is_sharp(evidence: Evidence) -> bool:
+    """Whether no value is a near copy of others, so that conjugate gradients get far."""
+    channel = evidence.channel
+    if channel.squares is None:
+        return overlap(channel) < LITTLE_OVERLAP
+    # Sets of values are no near copies, however weak each report. With fewer different reports than values their
+    # curvature is singular all the same.
+    return int(np.count_nonzero(evidence.counts)) >= channel.shape[0]
 
 
 def follow_path(evidence: Evidence, start: FloatArray, clock: Clock, progress: Progress) -> Found:
@@ -423,7 +431,7 @@ def _lengths(shares: FloatArray, relative: FloatArray, masses: FloatArray, promi
 
 
 SOLVERS: dict[str, Solver] = {"support-newton": support_newton, "interior-point": follow_path}
-"""The engines for every channel by name, for those who want to choose; newton_cg knows planes alone."""
+"""The engines for every channel by name, for those who want to choose; newton_cg knows planes and sets alone."""
 
 
 BAND = 4

@@ -311,9 +311,8 @@ class _Programme:
         cls, evidence: Evidence, diagonal: Diagonal, theta: FloatArray, outputs: FloatArray, gain: FloatArray
     ) -> _Programme:
         """Set it up on the values that have weight and those that promise to deserve some."""
-        curvature, layout = curvature_of(evidence, outputs), evidence.channel.layout
-        found = np.arange(gain.size) if layout is None else peaks(gain, layout)
-        support = theta > 0
+        curvature, support = curvature_of(evidence, outputs), theta > 0
+        found = peaks(gain, evidence.channel.layout)
         support[found[gain[found] > 1]] = True
         return cls(evidence, theta, gain - 1, curvature, diagonal(curvature), support)
 
