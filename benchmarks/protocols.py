@@ -8,6 +8,7 @@
     python -m benchmarks.protocols --only large        # 22,000 values and a million people, certified
     python -m benchmarks.protocols --only winners      # which mechanism is proposed
     python -m benchmarks.protocols --only shuffled     # central epsilon of shuffled reports
+    python -m benchmarks.protocols --only planes       # two maps of 16 x 16 cells, 20,000 people: radii of the disc
     python -m benchmarks.protocols --repeats 2 --first-seed 1000
 
 Ordered values go through the square wave. The default is compared with EMS as its authors stop it (Li et al., SIGMOD
@@ -304,7 +305,35 @@ def push_in_transforms(channel: cf.Channel) -> float:
     return min(times[0]) / min(times[1])
 
 
-SECTIONS = (ordered, categories, promise, published, large, winners, shuffled)
+def planes(repeats: int, first_seed: int) -> None:
+    """Print the errors of the planar square wave by its radius, and those of k-RR, at the same epsilon."""
+    grid, rows = cf.Grid(16, 16), []
+    down, along = grid.decode(np.arange(grid.size)).T.astype(np.float64)
+    humps = np.exp(-((down - 4) ** 2 + (along - 5) ** 2) / 6) + 0.6 * np.exp(
+        -((down - 11) ** 2 + (along - 10) ** 2) / 14
+    )
+    rough = np.random.default_rng(5).gamma(0.6, size=grid.size) * np.exp(-((down - 8) ** 2 + (along - 8) ** 2) / 50)
+    truths = [one / one.sum() for one in (humps + 0.01, rough)]
+
+    def error(mechanism: cf.Mechanism) -> str:
+        errors = []
+        for truth in truths:
+            for seed in range(first_seed, first_seed + repeats):
+                people = np.random.default_rng(seed).multinomial(20_000, truth)
+                found = cf.estimate(mechanism.simulate_counts(people, rng=seed), mechanism).distribution
+                errors.append(cf.emd(found, people / people.sum(), grid))
+        return f"{np.mean(errors):.2f}"
+
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        usual = cf.PlanarSquareWave(grid, epsilon)
+        radii = [cf.PlanarSquareWave(grid, epsilon, radius) for radius in (1.5, 3.0, 5.0, 8.0, 14.5)]
+        others = [error(one) for one in (*radii, cf.RandomizedResponse(grid, epsilon))]
+        rows.append([f"{epsilon:g}", f"{error(usual)} ({usual.radius:g})", *others])
+    title = ["epsilon", "default (radius)", "1.5", "3", "5", "8", "14.5", "k-RR"]
+    print_table("Two maps of 16 x 16 cells, 20,000 people: EMD in cell widths by radius", title, rows)
+
+
+SECTIONS = (ordered, categories, promise, published, large, planes, winners, shuffled)
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -103,12 +103,15 @@ def surveys() -> Iterator[cf.Survey]:
             cf.Exponential(grid, epsilon),
             cf.Exponential(cf.Bins(edges=edges), epsilon / 50),
             cf.Exponential(cf.Attributes(a=cf.Integers(0, 3), b=grid), epsilon),
+            cf.BlahutArimoto(grid, epsilon),
+            cf.BlahutArimoto(cf.Integers(0, 40), epsilon / 5, prior=tuple(generator.random(41).tolist())),
+            cf.PlanarSquareWave(grid, epsilon),
             cf.TruncatedPlanarGeometric(grid, epsilon),
             cf.TruncatedPlanarLaplace(grid, epsilon),
             cf.TruncatedPlanarLaplace(places, epsilon),
             cf.FromMatrix(cf.Integers(0, 5), generator.dirichlet(np.ones(7), 6)),
         ]
-        made.append(cf.Product(home=made[3], away=made[0]))
+        made.append(cf.Product(home=made[6], away=made[0]))
         made.append(cf.TwoRounds(made[0], cf.Exponential(grid, epsilon)))
         for mechanism in made:
             yield cf.Survey(mechanism, "value", f"random {number}")

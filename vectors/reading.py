@@ -263,6 +263,19 @@ def _zeros(order: int, recurrence: tuple[int, ...], count: int) -> list[int]:
     return [place for place in range(count) if sequence[place] == 0]
 
 
+def planar_square_wave(task: Task, value: Value, tape: Tape) -> Value:
+    box, radius, ratio = cells_of(task.alphabet), task.mechanism["radius"], ratio_above(task.epsilon)
+    reach = math.floor(radius)
+    around = range(-reach, reach + 1)
+    disc = [(down, along) for down in around for along in around if down**2 + along**2 <= float(radius) * radius]
+    rows, columns = box.rows + 2 * reach, box.columns + 2 * reach
+    weights = [len(disc) * (ratio.denominator - ratio.numerator), rows * columns * ratio.numerator]
+    is_any, inside, anywhere = choose(weights, tape), below(len(disc), tape), below(rows * columns, tape)
+    if is_any:
+        return [box.row - reach + anywhere // columns, box.column - reach + anywhere % columns]
+    return [value[0] + disc[inside][0], value[1] + disc[inside][1]]
+
+
 def one_bit_mean(task: Task, value: int, tape: Tape) -> int:
     line, ratio = line_of(task.alphabet), ratio_above(task.epsilon)
     assert line is not None
@@ -449,29 +462,41 @@ def _rate(task: Task) -> Fraction:
 
 
 def exponential(task: Task, value: Value, tape: Tape) -> Value:
-    if "rows" in task.table:
-        values = values_of(task.alphabet)
-        return values[choose(integers_of(task.table["rows"][values.index(value)]), tape)]
+    values, line = values_of(task.alphabet), line_of(task.alphabet)
+    if "rows" in task.table or len(values) <= TABLE:
+        return values[choose(exponential_weights(task, value), tape)]
     if "quadrant" in task.table:
         return _exponential_on_cells(task, value, tape)
+    if line is None:
+        return values[choose(exponential_weights(task, value), tape)]
+    r = ratio_above(task.epsilon * line.spacing / 2)
+    while (report := value + two_sided(r, tape)) not in values:
+        tape.note("outside", at=report)
+    return report
+
+
+def blahut_arimoto(task: Task, value: Value, tape: Tape) -> Value:
+    both = zip(exponential_weights(task, value), task.mechanism["reported"], strict=True)
+    return values_of(task.alphabet)[choose([weight * preferred for weight, preferred in both], tape)]
+
+
+def exponential_weights(task: Task, value: Value) -> list[int]:
+    values = values_of(task.alphabet)
+    if "rows" in task.table:
+        return integers_of(task.table["rows"][values.index(value)])
+    if "quadrant" in task.table:
+        moves = [(abs(row - value[0]), abs(column - value[1])) for row, column in values]
+        return integers_of([task.table["quadrant"][down][along] for down, along in moves])
     line, steps = line_of(task.alphabet), steps_of_circle(task.alphabet)
     r = ratio_above(task.epsilon * (line.spacing if line else 1) / 2)
-    values = values_of(task.alphabet)
-    if line is not None and line.size > TABLE:
-        while (report := value + two_sided(r, tape)) not in values:
-            tape.note("outside", at=report)
-        return report
     own, size = values.index(value), len(values)
     around = [abs(z - own) for z in range(size)]
     distances = around if line else [min(one, steps - one) for one in around] if steps else map(bool, around)
-    return values[choose(whole_weights([r**distance for distance in distances]), tape)]
+    return whole_weights([r**distance for distance in distances])
 
 
 def _exponential_on_cells(task: Task, value: Value, tape: Tape) -> Value:
     cells, quadrant = values_of(task.alphabet), task.table["quadrant"]
-    if len(cells) <= TABLE:
-        moves = [(abs(row - value[0]), abs(column - value[1])) for row, column in cells]
-        return cells[choose(integers_of([quadrant[down][along] for down, along in moves]), tape)]
     present = set(map(tuple, cells))
     while True:
         down, along = table_noise(quadrant, tape)
@@ -572,12 +597,14 @@ KINDS: dict[str, Callable[[Task, Value, Tape], Value]] = {
     "square-wave": square_wave,
     "hadamard-response": hadamard_response,
     "projective-geometry": projective_geometry,
+    "planar-square-wave": planar_square_wave,
     "one-bit-mean": one_bit_mean,
     "truncated-geometric": on_line(geometric_weights, lambda rate, tape: two_sided(ratio_above(rate), tape)),
     "geometric": geometric,
     "truncated-laplace": on_line(laplace_weights, lambda rate, tape: laplace_steps(ratio_above(rate / 2), tape)),
     "laplace": laplace,
     "exponential": exponential,
+    "blahut-arimoto": blahut_arimoto,
     "wrapped-geometric": wrapped_geometric,
     "truncated-taxicab": truncated_taxicab,
     "taxicab": taxicab,

@@ -29,6 +29,8 @@ REMAPPED = cf.Survey(cf.Remapped(cf.RandomizedResponse(surveys.NUMBERS, 1.0), cf
 
 HADAMARD = cf.Survey(cf.HadamardResponse(surveys.MANY, 2.0), "word")
 GEOMETRY = cf.Survey(cf.ProjectiveGeometryResponse(surveys.MANY, 2.0, order=5), "word")
+DISC = cf.Survey(cf.PlanarSquareWave(surveys.HOLED, 1.0), "home")
+PREFERRED = cf.Survey(cf.BlahutArimoto(surveys.AGES, 0.2), "age")
 HOMES = cf.Survey(cf.TruncatedTaxicab(surveys.PLACES, 0.5), "home")
 POINTS = cf.Survey(cf.PlanarLaplace(surveys.COORDINATES, 0.5), "home")
 SALARIES = cf.Survey(cf.TruncatedGeometric(surveys.UNEVEN, 0.05), "salary")
@@ -206,6 +208,15 @@ MEANINGLESS: list[tuple[cf.Survey, Callable[[Json], None], str]] = [
     (LINE, put(M, "epsilon", to=[0.2]), "an epsilon that is a list"),
     (LINE, put(M, "delta", to=0.1), "an unknown setting of the mechanism"),
     (LINE, put(M, "outputs", to={"kind": "integers", "low": 100, "high": 110}), "outputs that miss the alphabet"),
+    (DISC, put(M, "radius", to=-1), "a negative radius"),
+    (DISC, put(M, "radius", to=5), "a radius as long as the grid"),
+    (DISC, put(M, "radius", to="1"), "a radius that is a text"),
+    (PREFERRED, put(M, "reported", to=[1] * 49), "a value without a preference"),
+    (PREFERRED, put(M, "reported", to=[0] * 50), "no report is preferred"),
+    (PREFERRED, put(M, "reported", to=[0.5] * 50), "a preference that is not whole"),
+    (PREFERRED, put(M, "reported", to=[-1] * 50), "a negative preference"),
+    (PREFERRED, put(M, "prior", to=[1] * 49), "a prior that leaves a value out"),
+    (WORDS, put(M, "kind", to="one-bit-mean"), "words have no mean"),
     (LINE, put("limits", "reports", to=0), "a limit of no report at all"),
     (LINE, put("limits", "reports", to=1.5), "a limit that is not whole"),
     (LINE, put("limits", "days", to=3), "an unknown limit"),

@@ -97,6 +97,12 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         cf.ProjectiveGeometryResponse(MANY, 2.0, order=5, recurrence=(2, 0, 3, 2)),
         cf.ProjectiveGeometryResponse(cf.Integers(0, 2500), 4.0),
     ],
+    "planar-square-wave": [
+        *(cf.PlanarSquareWave(one, 1.0) for one in (GRID, HOLED, SHIFTED, PLACES, SHORE)),
+        *(cf.PlanarSquareWave(cf.Grid(7, 5), epsilon) for epsilon in (1e-9, 4.0, 100.0)),
+        *(cf.PlanarSquareWave(GRID, 1.0, radius) for radius in (0, 1, 1.5, 5**0.5, 4.999)),
+        cf.PlanarSquareWave(cf.Grid(300, 250), 3.0),
+    ],
     "one-bit-mean": [
         *(cf.OneBitMean(one, 1.0) for one in (AGES, BELOW_ZERO, SCALE, TIMES, DAYS, UNEVEN, FAR, HUGE)),
         *(cf.OneBitMean(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 4.0, 100.0)),
@@ -141,6 +147,13 @@ MECHANISMS: dict[str, list[cf.Mechanism]] = {
         *(Exponential(one, 0.8) for one in (GRID, HOLED, WIDE, PLACES, PEOPLE)),
         *(Exponential(WORDS, epsilon) for epsilon in (1e-9, 100.0)),
         *(Exponential(cf.Integers(0, 300), epsilon) for epsilon in (0.05, 100.0)),
+    ],
+    "blahut-arimoto": [
+        *(cf.BlahutArimoto(one, 0.8) for one in (WORDS, AGES, HOURS, SCALE, EQUAL, GRID, HOLED, PLACES, PEOPLE)),
+        *(cf.BlahutArimoto(one, 0.1) for one in (TIMES, UNEVEN)),
+        *(cf.BlahutArimoto(cf.Integers(0, 9), epsilon) for epsilon in (1e-9, 3.0, 100.0)),
+        cf.BlahutArimoto(cf.Integers(0, 3), 1.0, prior=(4, 3, 0.5, 1)),
+        cf.BlahutArimoto(cf.Integers(0, 3), 1.0, reported=(0, 3, 2**53 - 1, 1)),
     ],
     "wrapped-geometric": [
         *(cf.WrappedGeometric(one, 0.5) for one in (HOURS, WEEKDAYS, CIRCLE, RING)),

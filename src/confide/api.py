@@ -20,6 +20,7 @@ from confide.estimates.inference import Bootstrap, Likelihood
 from confide.evidence.counts import Accumulator, Counts, merge, tally
 from confide.evidence.shapes import Shape
 from confide.mechanisms import (
+    BlahutArimoto,
     Exponential,
     FromMatrix,
     Geometric,
@@ -31,6 +32,7 @@ from confide.mechanisms import (
     OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
+    PlanarSquareWave,
     Product,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -106,6 +108,7 @@ __all__ = [
     "Attributes",
     "Bins",
     "BitInversion",
+    "BlahutArimoto",
     "Bootstrap",
     "Categories",
     "Channel",
@@ -142,6 +145,7 @@ __all__ = [
     "Places",
     "PlanarGeometric",
     "PlanarLaplace",
+    "PlanarSquareWave",
     "PoorFitWarning",
     "Product",
     "ProjectiveGeometryResponse",

@@ -67,6 +67,7 @@ FINITE: dict[str, str] = {
     "local-hashing": ANSWERS + _with_epsilon("local-hashing"),
     "local-hashing with a pool": _numbers(12) + _with_epsilon("local-hashing") + "seeds = 60\n",
     "square-wave": _numbers(12) + _with_epsilon("square-wave"),
+    "planar-square-wave": HOLED + _with_epsilon("planar-square-wave"),
     "one-bit-mean": _numbers(12) + _with_epsilon("one-bit-mean"),
     "unary": ANSWERS + '[mechanism]\nkind = "unary"\nkeep = 0.75\nflip = 0.25\n',
     "two-rounds": ANSWERS + _rounds('kind = "randomized-response"\nepsilon = 4.0', 'kind = "matrix"\n' + MATRIX),
@@ -85,6 +86,7 @@ FINITE: dict[str, str] = {
     "exponential": AGES + _with_epsilon("exponential"),
     "exponential with holes": HOLED + _with_epsilon("exponential"),
     "exponential of categories": ANSWERS + _with_epsilon("exponential"),
+    "blahut-arimoto": HOLED + _with_epsilon("blahut-arimoto"),
     "wrapped-geometric": '[alphabet]\nkind = "circle"\nsteps = 7\n' + _with_epsilon("wrapped-geometric"),
     "truncated-geometric of bins": '[alphabet]\nkind = "bins"\nedges = [0, 1, 2, 3, 9]\nunit = "thousand"\n'
     + _with_epsilon("truncated-geometric"),

@@ -85,7 +85,7 @@ def test_the_build_is_the_one_that_is_shipped(tmp_path: Path) -> None:
 
 def test_it_is_small() -> None:
     # With room: a limit that the file just keeps would notice any change, and hide which tests notice none.
-    limit = 17_408
+    limit = 17_920
     size = len(gzip.compress((SHIPPED / "confide.js").read_bytes(), 9))
     assert size <= limit
     assert f"at most {limit:,} bytes gzipped" in (ROOT / "docs" / "client.md").read_text(encoding="utf-8")

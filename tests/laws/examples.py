@@ -21,6 +21,7 @@ from confide import (
     Attributes,
     Bins,
     BitInversion,
+    BlahutArimoto,
     Categories,
     Circle,
     Dates,
@@ -40,6 +41,7 @@ from confide import (
     OptimizedUnary,
     PlanarGeometric,
     PlanarLaplace,
+    PlanarSquareWave,
     Product,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -213,6 +215,13 @@ def _projective_geometries(draw: st.DrawFn) -> Mechanism:
 
 
 @st.composite
+def _planar_square_waves(draw: st.DrawFn) -> Mechanism:
+    alphabet = draw(_grids())
+    radius = draw(st.none() | st.floats(0, math.nextafter(max(alphabet.shape), 0)))
+    return PlanarSquareWave(alphabet, draw(epsilons), radius)
+
+
+@st.composite
 def _one_bit_means(draw: st.DrawFn) -> Mechanism:
     return OneBitMean(draw(st.one_of(_lines(), _bins())), draw(epsilons))
 
@@ -288,6 +297,14 @@ def _exponentials(draw: st.DrawFn) -> Mechanism:
     letters = st.integers(2, 6).map(lambda size: Categories(list("abcdef")[:size]))
     pairs = st.builds(Attributes, age=st.builds(Integers, st.just(0), st.integers(1, 3)), letter=letters)
     return Exponential(draw(st.one_of(_lines(), _grids(), letters, pairs, _bins(), circles)), draw(epsilons))
+
+
+@st.composite
+def _blahut_arimotos(draw: st.DrawFn) -> Mechanism:
+    base = draw(_exponentials())
+    weights = st.lists(st.integers(0, 2**20), min_size=base.alphabet.size, max_size=base.alphabet.size).filter(any)
+    prior, reported = draw(st.none() | weights.map(tuple)), draw(st.none() | weights.map(tuple))
+    return BlahutArimoto(base.alphabet, draw(epsilons), prior, reported)
 
 
 @st.composite
@@ -536,6 +553,26 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: SquareWave(Integers(0, 999), epsilon, 50), 3.0),
         ),
     ),
+    "planar-square-wave": Family(
+        examples=(
+            PlanarSquareWave(Grid(2, 2), 1.0),
+            PlanarSquareWave(Grid(3, 5, unit="km"), 1.0),
+            PlanarSquareWave(LAKE, 1.0),
+            PlanarSquareWave(LAKE, 2.0, 1.0),
+            PlanarSquareWave(RING, 0.5),
+            PlanarSquareWave(Grid(3, 3), 1e-9),
+            PlanarSquareWave(Grid(3, 9), 100.0),
+            PlanarSquareWave(PLANE_EDGE, 1.0),
+            PlanarSquareWave(Grid(27, 27, holes=((0, 0), (5, 5), (26, 3))), 2.0, 3.5),
+        ),
+        strategy=_planar_square_waves(),
+        faithful=PlanarSquareWave(Grid(3, 4), 100.0),
+        sampled=(
+            off(lambda epsilon: PlanarSquareWave(Grid(4, 5, spacing=0.5), epsilon, 1.5), 1.0),
+            off(lambda epsilon: PlanarSquareWave(LAKE, epsilon, 1.0), 2.0),
+            off(lambda epsilon: PlanarSquareWave(PLANE_EDGE, epsilon, 5.0), 2.0),
+        ),
+    ),
     "one-bit-mean": Family(
         examples=(
             OneBitMean(Integers(0, 1), 1.0),
@@ -732,6 +769,28 @@ FAMILIES: dict[str, Family] = {
             off(lambda epsilon: Exponential(Grid(16, 17, holes=((0, 0), (5, 5))), epsilon), 1.0),
         ),
         roundings=4,
+    ),
+    "blahut-arimoto": Family(
+        examples=(
+            BlahutArimoto(Integers(0, 1), 1.0),
+            BlahutArimoto(Integers(0, 99), 0.05),
+            BlahutArimoto(Integers(-20, 20, spacing=0.1), 0.7),
+            BlahutArimoto(Integers(0, 9), 1e-9),
+            BlahutArimoto(Integers(0, 9), 100.0),
+            BlahutArimoto(Integers(0, 4), 1.0, prior=(1, 2, 3, 4, 0)),
+            BlahutArimoto(Integers(0, 4), 1.0, reported=(1, 2, 2**53 - 1, 4, 5)),
+            BlahutArimoto(COLOURS, 1.0, prior=(3, 2, 1)),
+            BlahutArimoto(SALARIES, 0.05),
+            BlahutArimoto(LAKE, 1.0),
+            BlahutArimoto(Hours(), 0.5),
+        ),
+        strategy=_blahut_arimotos(),
+        faithful=BlahutArimoto(Integers(0, 9), 100.0),
+        sampled=(
+            off(lambda epsilon: BlahutArimoto(Integers(0, 9), epsilon), 1.0),
+            off(lambda epsilon: BlahutArimoto(LAKE, epsilon, reported=tuple(range(1, 17))), 2.0),
+        ),
+        roundings=1,
     ),
     "wrapped-geometric": Family(
         examples=(

@@ -84,8 +84,8 @@ def check_by_weights(mechanism: cf.Mechanism, rows: list[Sequence[int]]) -> None
     assert facts.is_positive in (None, all(all(column) for column in columns))
     if facts.independence is not None:
         assert rank_modulo(rows) == len(rows)
-    if facts.only_mean is not None:
-        check_only_mean(mechanism, rows)
+    if facts.dependence is not None:
+        assert rank_modulo(rows) < len(rows)
     if facts.log_smallest is not None:
         least = min(Fraction(weight, sum(row)) for row in rows for weight in row if weight)
         # Logarithms of fractions of any size; the declared formula has epsilon where weights have its rounding.
@@ -116,18 +116,6 @@ def check_supports(mechanism: cf.Mechanism, rows: list[Sequence[int]], supports:
                 assert both == alone == supports.keep
             elif mechanism.facts.independence is not None:  # of a pool of hashes, these are means over all pools
                 assert (both, alone) == (supports.both, supports.flip)
-
-
-def check_only_mean(mechanism: cf.Mechanism, rows: list[Sequence[int]]) -> None:
-    """The probability of each report is linear in the position, exactly, and there is no second direction."""
-    places = mechanism.alphabet.positions or tuple(map(Fraction, range(len(rows))))
-    shares = [[Fraction(weight, sum(row)) for weight in row] for row in rows]
-    slopes = [
-        [(one - other) / (places[place + 1] - places[place]) for one, other in zip(shares[place + 1], own, strict=True)]
-        for place, own in enumerate(shares[:-1])
-    ]
-    assert all(slope == slopes[0] for slope in slopes)
-    assert any(slopes[0])
 
 
 def check_bits(mechanism: cf.Mechanism, rows: list[Sequence[int]], keep: Fraction, flip: Fraction) -> None:
@@ -260,7 +248,7 @@ LIES = {
     "bound": Liar(
         LINE.alphabet, 0.7, None, Facts(inversion_bound=Bound("at most", 0.1, "none", holds=True, condition=""))
     ),
-    "only the mean": Liar(LINE.alphabet, 0.7, None, Facts(only_mean=Proof("It is linear.", "nothing"))),
+    "dependent": Liar(LINE.alphabet, 0.7, None, Facts(dependence=Proof("Rows are dependent.", "nothing"))),
     "parts": Liar(LINE.alphabet, 0.7, None, Facts(parts={"one": LINE, "other": LINE})),
     "origin": Liar(LINE.alphabet, 0.7, None, Facts(origin=(OTHER, np.arange(6)))),
     "rounds": Liar(LINE.alphabet, 0.7, None, Facts(rounds=(LINE, OTHER))),

@@ -240,6 +240,8 @@ def test_no_smaller_epsilon_would_do(mechanism: Mechanism) -> None:
     """The promise is tight: some report reaches it, but for roundings."""
     if not isinstance(mechanism.guarantee, LocalDP) or np.isinf(mechanism.guarantee.epsilon):
         return
+    if mechanism.facts.origin is not None:  # a remap keeps the promise made before it, and may reveal less
+        return
     dense = mechanism.channel.dense()
     used = dense[:, (dense > 0).any(axis=0)]
     reached = float(np.log(used.max(axis=0) / used.min(axis=0)).max())

@@ -40,7 +40,8 @@ def test_the_probability_is_that_of_duchi_and_others(alphabet: cf.Alphabet) -> N
 def test_a_report_is_drawn_with_these_probabilities_from_any_value() -> None:
     """Also where numbers of 40 bits are compared, and where bins lie unevenly."""
     far = cf.Integers(-(2**40), 2**40)
-    for mechanism, value in ((cf.OneBitMean(far, 1.0), 2**38), (cf.OneBitMean(SALARIES, 1.0), 15)):
+    for alphabet, value in ((far, 2**38), (SALARIES, 60), (cf.Integers(0, 1), 0), (cf.Integers(0, 2), 2)):
+        mechanism = cf.OneBitMean(alphabet, 1.0)
         index = int(mechanism.alphabet.encode(mechanism.alphabet.take([value]))[0])
         zero, one = mechanism.weights(index)
         reports = mechanism.privatize([value] * 40_000, rng=3)
@@ -54,7 +55,7 @@ def test_the_mean_alone_is_identified_whatever_the_number_of_values(size: int, e
     mechanism = cf.OneBitMean(cf.Integers(0, size - 1), epsilon)
     found = identification(mechanism)
     assert found.verdict is Verdict.NO
-    assert found.reason.startswith("The mean alone is identifiable.")
+    assert found.reason.startswith("The mean alone is identifiable")
     values = np.arange(float(size))
     for query, verdict in (
         (values, Verdict.YES),
@@ -65,7 +66,7 @@ def test_the_mean_alone_is_identified_whatever_the_number_of_values(size: int, e
     ):
         assert query_identification(mechanism, np.asarray(query, dtype=float)).verdict is verdict
     said = str(cf.diagnose(None, cf.OneBitMean(AGES, 1.0)))
-    assert "The mean alone is identifiable." in said
+    assert "The mean alone is identifiable" in said
     assert "can never reveal the whole distribution" in said
 
 
@@ -121,7 +122,7 @@ def test_the_command_line_says_what_is_undetermined_in_the_unit_of_the_answer(tm
     reports.write_text("report,count\n0,600\n1,400\n")
     asked = ["--query", "age >= 5", "--query", "mean", "--query", "median"]
     said = CliRunner().invoke(app, ["estimate", str(survey), str(reports), *asked]).output
-    assert "The mean alone is identifiable." in said
+    assert "The mean alone is identifiable" in said
     (median,) = (line for line in said.splitlines() if line.startswith("Median"))
     assert "explain the reports equally well" in median
     assert "%" not in median

@@ -317,7 +317,7 @@ function weekdays(): Alphabet {
 }
 
 /** Cells of a box, less its holes; of all the plane, if no box is given. */
-function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
+export function planeOf(settings: Partial<Plane> & { holes?: number[] }): Plane {
   const { rows = Infinity, columns = Infinity, first = [0, 0], holes = [] } = settings;
   const size = rows * columns - holes.length;
   return taking<Plane>({

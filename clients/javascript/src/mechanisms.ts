@@ -4,8 +4,10 @@ import {
   attributesOf,
   indexOf,
   lineOf,
+  planeOf,
   type Alphabet,
   type Attributes,
+  type Cell,
   type Line,
   type Plane,
   type Value,
@@ -675,6 +677,39 @@ function truncatedPlane(parts: Parts, isTaxicab: boolean): Mechanism {
   };
 }
 
+/** Cells within the radius of the true one have the weight d, all others n. */
+function planarSquareWave(parts: Parts): Mechanism {
+  const { table } = parts;
+  const plane = planeIn(parts);
+  const { rows, columns, first } = plane;
+  const epsilon = epsilonIn(parts);
+  const radius = table.number("radius");
+  if (!(radius >= 0 && radius < Math.max(rows, columns)) || Math.min(rows, columns) < 2) table.bad("radius");
+  const reach = Math.floor(radius);
+  const side = 2 * reach + 1;
+  const box = [rows + 2 * reach, columns + 2 * reach];
+  const reports = planeOf({ rows: box[0], columns: box[1], first: first.map((one) => one - reach) as unknown as Cell });
+  // Places of the disc's cells from the corner of the square around it.
+  const disc = listOf(side * side, (place) => [Math.floor(place / side), place % side])
+    .filter(([down, along]) => (down - reach) ** 2 + (along - reach) ** 2 <= radius * radius)
+    .map(([down, along]) => down * box[1] + along);
+  const start = (index: number): number => {
+    const [row, column] = plane.at(index);
+    return (row - first[0]) * box[1] + column - first[1];
+  };
+  const { n, d } = ratioAbove(ofDouble(epsilon));
+  const isAny = drawingFrom(() => [BigInt(disc.length) * (d - n), BigInt(reports.size) * n]);
+  const draw = (index: number, bits: Bits): number => {
+    const any = isAny(bits);
+    const [inside, anywhere] = [below(disc.length, bits), below(reports.size, bits)]; // both, so that time does not tell which
+    return any ? anywhere : start(index) + disc[inside];
+  };
+  return {
+    ...finite(plane, local(epsilon), draw, reports),
+    weights: (index) => listOf(reports.size, (z) => (disc.includes(z - start(index)) ? d : n)),
+  };
+}
+
 function exponential(parts: Parts): Mechanism {
   const { alphabet } = parts;
   requireFinite(parts);
@@ -731,6 +766,18 @@ function exponential(parts: Parts): Mechanism {
     weights: row!,
     alike: shape === "words" ? epsilon / 2 : 0,
   };
+}
+
+/** The exponential mechanism, whose reports are preferred as the survey says. */
+function blahutArimoto(parts: Parts): Mechanism {
+  const { table, alphabet } = parts;
+  const { size } = alphabet;
+  const { guarantee, weights } = exponential(parts);
+  if (table.states("prior")) table.list("prior", isNumber, size);
+  const reported = table.list<number>("reported", isCount, size);
+  if (size > LARGEST_TABLE || !reported.some(Boolean)) table.bad("reported");
+  const row: Row = (index) => weights!(index).map((weight, z) => weight * BigInt(reported[z]));
+  return { ...finite(alphabet, guarantee, drawing(row)), weights: row };
 }
 
 // Mechanisms made of others.
@@ -885,12 +932,14 @@ const KINDS: Record<string, (parts: Parts) => Mechanism> = {
   "square-wave": squareWave,
   "hadamard-response": hadamardResponse,
   "projective-geometry": projectiveGeometry,
+  "planar-square-wave": planarSquareWave,
   "one-bit-mean": oneBitMean,
   "truncated-geometric": (parts) => truncatedLine(parts, false),
   geometric: (parts) => unboundedLine(parts, 1),
   "truncated-laplace": (parts) => truncatedLine(parts, true),
   laplace: (parts) => unboundedLine(parts, 65536),
   exponential,
+  "blahut-arimoto": blahutArimoto,
   "wrapped-geometric": wrappedGeometric,
   "truncated-taxicab": (parts) => truncatedPlane(parts, true),
   taxicab: (parts) => unboundedPlane(parts, "taxicab"),

@@ -54,6 +54,10 @@ interface Attributes extends Alphabet {
 declare function indexOf(alphabet: Alphabet, value: unknown): number;
 /** Whole numbers from low to high; all of them if no ends are given. */
 declare function lineOf(settings: Partial<Line>): Line;
+/** Cells of a box, less its holes; of all the plane, if no box is given. */
+declare function planeOf(settings: Partial<Plane> & {
+    holes?: number[];
+}): Plane;
 /** All combinations of a value of each attribute, the last one running fastest. */
 declare function attributesOf(names: readonly string[], alphabets: readonly Alphabet[]): Attributes;
 declare function alphabetIn(table: Table): Alphabet;

@@ -494,10 +494,10 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
         Verdict.TOO_CLOSE: f"Whether this mechanism can reveal the distribution {open_for}.",
     }
     uncovered = "Whether this mechanism can reveal the distribution is not covered by theory."
-    only_mean = diagnosis.mechanism.facts.only_mean
+    why_not = diagnosis.mechanism.facts.dependence
     words = [
         reveals.get(diagnosis.identification.verdict, uncovered),
-        *([] if only_mean is None else [f"The mean alone is identifiable. {only_mean.reason}"]),
+        *([] if why_not is None else [why_not.reason]),
         *_joined(diagnosis.partition),
         _converges(diagnosis),
     ]

@@ -5,7 +5,7 @@ Add one of your own with ``confide.register``.
 
 from confide.mechanisms.base import Bound, Facts, LatticeNoise, Mechanism, Premise, Proof, truncated
 from confide.mechanisms.combinations import Product, Remapped
-from confide.mechanisms.finite import Exponential, FromMatrix
+from confide.mechanisms.finite import BlahutArimoto, Exponential, FromMatrix
 from confide.mechanisms.hadamard_response import HadamardResponse
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
 from confide.mechanisms.one_bit import OneBitMean
@@ -20,7 +20,7 @@ from confide.mechanisms.planar_noise import (
 from confide.mechanisms.projective_geometry import ProjectiveGeometryResponse
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
-from confide.mechanisms.square_wave import SquareWave
+from confide.mechanisms.square_wave import PlanarSquareWave, SquareWave
 from confide.mechanisms.support_sets import LocalHashing, SubsetSelection
 from confide.values.base import Kinds
 
@@ -29,9 +29,9 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary, SquareWave, OneBitMean),
-            *(HadamardResponse, ProjectiveGeometryResponse),
-            *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, WrappedGeometric),
+            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary),
+            *(HadamardResponse, ProjectiveGeometryResponse, SquareWave, PlanarSquareWave, OneBitMean),
+            *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, BlahutArimoto, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
             *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
         )
@@ -41,6 +41,7 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
 
 __all__ = [
     "MECHANISMS",
+    "BlahutArimoto",
     "Bound",
     "Exponential",
     "Facts",
@@ -55,6 +56,7 @@ __all__ = [
     "OptimizedUnary",
     "PlanarGeometric",
     "PlanarLaplace",
+    "PlanarSquareWave",
     "Premise",
     "Product",
     "ProjectiveGeometryResponse",

@@ -196,9 +196,7 @@ class Facts:
     independence
         Why the rows P(. | value) are linearly independent, so that the distribution is identifiable.
     dependence
-        Why they are not, whatever the numbers.
-    only_mean
-        Why the mean is identifiable, for a mechanism on a line that identifies nothing else.
+        Why they are not, and what is identifiable nevertheless.
     premise
         The shape of P(report | value) in the value.
     decay
@@ -232,7 +230,6 @@ class Facts:
     is_positive: bool | None = None
     independence: Proof | None = None
     dependence: Proof | None = None
-    only_mean: Proof | None = None
     premise: Premise = Premise.NOTHING
     decay: float | None = None
     log_smallest: float | None = None

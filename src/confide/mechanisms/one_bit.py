@@ -65,13 +65,13 @@ class OneBitMean(LocalMechanism):
 
     @property
     def facts(self) -> Facts:
-        linear = Proof("P(1 given x) is linear in the value, so reports reveal their mean.", "linear probability")
+        linear = Proof("The mean alone is identifiable: P(1 given x) is linear in the value.", "linear probability")
         both = Proof("Of two values, one bit is randomized response.", "lemma krrLinIndependence")
         is_pair = self.alphabet.size == 2
         return Facts(
             is_positive=True,
             independence=both if is_pair else None,
-            only_mean=None if is_pair else linear,
+            dependence=None if is_pair else linear,
             premise=Premise.LINE,
             log_smallest=log_of(self._ratio / (1 + self._ratio)),
         )

@@ -47,9 +47,14 @@ class LocalMechanism(Mechanism):
 
     @property
     def advice(self) -> str:
-        from confide.mechanisms.square_wave import SquareWave  # which is a local mechanism itself
+        from confide.mechanisms.square_wave import PlanarSquareWave, SquareWave  # which are local mechanisms themselves
 
-        geometry = self.alphabet.geometry
+        geometry, grid = self.alphabet.geometry, self.alphabet.grid
+        if grid is not None and grid.is_listable and min(grid.shape) > 1 and grid.size > 1:
+            if (PlanarSquareWave(grid, self.epsilon).radius or 0) < 1:  # then it is k-RR
+                return ""
+            better = "the planar square wave (planar-square-wave) makes the same promise and errs less"
+            return f"These cells lie on a plane: {better}."
         if not isinstance(geometry, LineGeometry | RingGeometry) or not geometry.is_finite or self.alphabet.size < 2:
             return ""
         if SquareWave(self.alphabet, self.epsilon).width:  # of width 0 it is k-RR

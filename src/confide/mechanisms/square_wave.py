@@ -1,4 +1,4 @@
-"""The square wave: local differential privacy for values in order.
+"""The square wave: local differential privacy for values in order, and for cells of a plane.
 
 Near values get near reports, as with metric noise, but the promise is one epsilon for every two values.
 """
@@ -6,20 +6,27 @@ Near values get near reports, as with metric noise, but the promise is one epsil
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.channels import Channel, Dense, Embedded, Layout, PlanarConvolution
+from confide.channels.kernels import PlanarKernel
 from confide.channels.windows import SquareWaveChannel
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.mechanisms.base import Facts, Premise, Proof, require_alphabet, require_finite, settle_epsilon
 from confide.mechanisms.near_or_far import NearOrFar
-from confide.values import Alphabet, Indices, LineGeometry, RingGeometry
-from confide.values.checks import check_count, settle
+from confide.mechanisms.planar import LARGEST_DENSE
+from confide.mechanisms.randomized_response import LocalMechanism
+from confide.mechanisms.sampling import Bits, WeightRows, log_of, ratio_above, uniform_below
+from confide.values import Alphabet, Grid, Indices, LineGeometry, PlaneGeometry, RingGeometry
+from confide.values.checks import check_count, check_positive, read_only, settle
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,18 +151,10 @@ class SquareWave(NearOrFar):
 def _widest(size: int, epsilon: float, *, is_ring: bool) -> int:
     """Return the width of Li et al. in whole steps.
 
-    Their b maximizes a bound on the mutual information of value and report, for values between 0 and 1.
-
     >>> [_widest(1000, epsilon, is_ring=False) for epsilon in (0.5, 1.0, 2.0, 4.0)]
     [358, 256, 129, 30]
     """
-    # Decimals round alike on every machine. The difference below loses two digits for each of a small epsilon.
-    context = Context(prec=80)
-    rate, one = Decimal(epsilon), Decimal(1)
-    growth = context.exp(rate)
-    above = context.add(context.multiply(context.subtract(rate, one), growth), one)
-    below = context.multiply(growth, context.subtract(context.subtract(growth, one), rate))
-    width = int(context.multiply(context.divide(above, below), context.divide(Decimal(size), Decimal(2))))
+    width = int(_half_share(epsilon) * size)
     if not is_ring:
         return min(width, size - 1)
     width = min(width, (size - 2) // 2)
@@ -163,3 +162,198 @@ def _widest(size: int, epsilon: float, *, is_ring: bool) -> int:
     while math.gcd(2 * width + 1, size) > 1:
         width -= 1
     return width
+
+
+def _half_share(epsilon: float) -> Fraction:
+    """Return the b of Li et al., which maximizes a bound on the mutual information of value and report.
+
+    It is half of a window's length on a line of length 1.
+    """
+    # Decimals round alike on every machine. The difference below loses two digits for each of a small epsilon.
+    context = Context(prec=80)
+    rate, one = Decimal(epsilon), Decimal(1)
+    growth = context.exp(rate)
+    above = context.add(context.multiply(context.subtract(rate, one), growth), one)
+    below = context.multiply(growth, context.subtract(context.subtract(growth, one), rate))
+    return Fraction(context.divide(above, below)) / 2
+
+
+@dataclass(frozen=True, repr=False)
+class PlanarSquareWave(LocalMechanism):
+    """Report a cell near the true one, or, less likely, any other.
+
+    Each cell within `radius` of the true one is e^epsilon times as likely as each cell farther away: the square wave
+    on a plane. Reports reach beyond the grid by the radius, so that every value has as many near reports. A report may
+    lie in a hole.
+
+    Parameters
+    ----------
+    alphabet
+        Cells of a plane, with holes or without.
+    epsilon
+        The promise, for every two cells alike.
+    radius
+        Distance that counts as near, in cell widths. Optional. Default: the largest multiple of a half whose disc has
+        no larger share of the cells than the window of Li et al. has of a line.
+
+    >>> from confide import Grid
+    >>> mechanism = PlanarSquareWave(Grid(10, 10, unit="km"), epsilon=2.0)
+    >>> mechanism.radius, mechanism.report_alphabet
+    (2.5, Grid(14, 14, unit='km', first=(-2, -2)))
+    >>> mechanism.guarantee
+    LocalDP(epsilon=2.0)
+    """
+
+    kind = "planar-square-wave"
+    title = "the planar square wave"
+    about = "reports a cell near the true one with high probability, otherwise any other"
+    advice = ""
+    alphabet: Grid
+    epsilon: float
+    radius: float | None = None
+
+    def __post_init__(self) -> None:
+        name, alphabet = type(self).__name__, self.alphabet
+        require_alphabet("alphabet", alphabet)
+        if alphabet.geometry.dimensions == 2:
+            require_finite(alphabet, name)
+        if not isinstance(alphabet.geometry, PlaneGeometry):
+            raise InvalidParameterError(f"{name} needs cells of a plane, Grid(rows, columns); got {alphabet!r}.")
+        settle_epsilon(self)
+        if min(alphabet.shape) < 2 or alphabet.size < 2:
+            raise InvalidParameterError(
+                f"{name} needs at least two cells, in two rows and two columns; got {alphabet!r}. For one line use "
+                f"SquareWave(Integers(low, high), epsilon)."
+            )
+        if self.radius is None:
+            settle(self, radius=_default_radius(alphabet.shape, self.epsilon))
+            return
+        most = max(alphabet.shape)
+        if self.radius != 0:
+            check_positive("radius", self.radius)
+        if self.radius >= most:
+            raise InvalidParameterError(
+                f"radius must be less than {most} cell widths for {alphabet!r}; got {self.radius:g}. A larger disc "
+                f"tells nothing."
+            )
+        settle(self, radius=float(self.radius))
+
+    @cached_property
+    def _halves(self) -> list[int]:
+        """Cells to each side in the disc's rows, from its middle row outwards."""
+        return _halves(self.radius or 0.0)  # settled: never None once the mechanism is made
+
+    @property
+    def report_alphabet(self) -> Grid:
+        grid, reach = self.alphabet, len(self._halves) - 1
+        first = grid.first_row - reach, grid.first_column - reach
+        return grid.window(*first, grid.rows + 2 * reach, grid.columns + 2 * reach)
+
+    @property
+    def facts(self) -> Facts:
+        # Let c M = 0, with P the polynomial of c in two variables (one power for each cell) and D that of the disc.
+        # P D is a constant times the sum of all reports' powers. Set both variables to 1: sum(c) times a positive
+        # number is zero, so the constant, which is a multiple of sum(c), is zero too. Hence P D = 0, and P = 0.
+        reason = "Polynomials have no zero divisors, so no other distribution convolved with the disc is the same."
+        return Facts(
+            is_positive=True,
+            independence=Proof(reason, "discs with room around them"),
+            premise=Premise.COORDINATES,
+            log_smallest=-log_of(self._total),
+        )
+
+    @cached_property
+    def channel(self) -> Channel:
+        reports, grid = self.report_alphabet, self.alphabet
+        near, far = float(self._ratio / self._total), float(1 / self._total)
+        cells = np.full(reports.shape, far)
+        for row, half in enumerate(self._halves):
+            cells[row, : half + 1] = near
+        # Nothing is clamped, so no tail is needed.
+        kernel = PlanarKernel(read_only(cells), *[np.zeros((0, 0))] * 3)
+        box = PlanarConvolution(kernel, np.ones(reports.size))
+        places = reports.encode(grid.decode(np.arange(grid.size)))
+        channel = Embedded(box, places, np.arange(reports.size), reports.size)
+        return Dense(channel.dense(), Layout.of(grid)) if reports.size <= LARGEST_DENSE else channel
+
+    def weights(self, index: int) -> list[int]:
+        self.report_alphabet.require_listable()
+        row = [self._ratio.denominator] * self.report_alphabet.size
+        for place in (self._starts(np.array([index])) + self._disc).tolist():
+            row[place] = self._ratio.numerator
+        return row
+
+    def at(self, epsilon: float) -> PlanarSquareWave:
+        """Return the same with another epsilon, and with its own radius unless one was chosen."""
+        is_default = self.radius == _default_radius(self.alphabet.shape, self.epsilon)
+        return PlanarSquareWave(self.alphabet, epsilon, None if is_default else self.radius)
+
+    @cached_property
+    def _ratio(self) -> Fraction:
+        """A fraction just below e^epsilon."""
+        return 1 / ratio_above(Fraction(self.epsilon))
+
+    @property
+    def _total(self) -> Fraction:
+        """Sum of a row, if each report outside the disc counts 1."""
+        return self._disc.size * (self._ratio - 1) + self.report_alphabet.size
+
+    @cached_property
+    def _disc(self) -> Indices:
+        """Places of the disc's cells among the reports, from the corner of the square around it."""
+        halves, reach = self._halves, len(self._halves) - 1
+        places = [
+            (row + reach) * self.report_alphabet.columns + column + reach
+            for row in range(-reach, reach + 1)
+            for column in range(-halves[abs(row)], halves[abs(row)] + 1)
+        ]
+        return np.array(places, dtype=np.int64)
+
+    def _starts(self, indices: Indices) -> Indices:
+        """Return the places of these corners among the reports."""
+        rows, columns = self.alphabet.decode(indices).T
+        row, column = rows - self.alphabet.first_row, columns - self.alphabet.first_column
+        return np.asarray(row * self.report_alphabet.columns + column)
+
+    @cached_property
+    def _disc_or_any(self) -> WeightRows:
+        near, far = self._ratio.numerator, self._ratio.denominator
+        return WeightRows.of([[self._disc.size * (near - far), self.report_alphabet.size * far]])
+
+    def _draw(self, indices: Indices, bits: Bits) -> Indices:
+        """Draw from the disc, or from all reports: together they have the same weights as rows.
+
+        Both are drawn for everyone, so that timing does not reveal which one was reported.
+        """
+        is_any = self._disc_or_any.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        inside = uniform_below(self._disc.size, indices.size, bits)
+        anywhere = uniform_below(self.report_alphabet.size, indices.size, bits)
+        drawn: Indices = np.where(is_any, anywhere, self._starts(indices) + self._disc[inside])
+        return drawn
+
+
+def _halves(radius: float) -> list[int]:
+    """Return how far a disc reaches to each side in its rows, from the middle one outwards.
+
+    A cell is inside if the square of its distance is at most the double radius * radius.
+
+    >>> _halves(2.5)
+    [2, 2, 1]
+    """
+    square = math.floor(radius * radius)
+    return [math.isqrt(square - row * row) for row in range(math.isqrt(square) + 1)]
+
+
+def _default_radius(shape: tuple[int, int], epsilon: float) -> float:
+    """Return the largest multiple of a half whose disc covers as large a share of the plane as Li's window of a line.
+
+    >>> [_default_radius((50, 50), epsilon) for epsilon in (0.5, 1.0, 2.0, 4.0)]
+    [23.5, 20.0, 14.0, 7.0]
+    """
+    most = math.floor(2 * _half_share(epsilon) * math.prod(shape))
+
+    def cells(doubled: int) -> int:
+        first, *others = (2 * half + 1 for half in _halves(doubled / 2))
+        return first + 2 * sum(others)
+
+    return max(bisect_right(range(2 * max(shape)), most, key=cells) - 1, 0) / 2

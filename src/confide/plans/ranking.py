@@ -175,7 +175,7 @@ def rank(
     simulated = []
     for one in found:
         # A mechanism that cannot list its reports is drawn person by person, and has a peer that can.
-        if has_matrix(one) and one.facts.only_mean is None:
+        if has_matrix(one) and one.facts.dependence is None:
             with contextlib.suppress(ConfideError):
                 simulated.append(Candidate(one, simulation.predict(one, people).mean, _bits(one)))
     name = measure.name if isinstance(measure, QueryWidth) else f"expected {measure.name}"

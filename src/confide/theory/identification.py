@@ -132,9 +132,6 @@ def prove_identification(mechanism: Mechanism, judge: Judge | None = None) -> Fi
         return Finding(Verdict.YES, proof.reason, proof.source, proof.numbers)
     if facts.dependence is not None:
         return Finding(Verdict.NO, facts.dependence.reason, facts.dependence.source, facts.dependence.numbers)
-    if facts.only_mean is not None:
-        reason = f"The mean alone is identifiable. {facts.only_mean.reason}"
-        return Finding(Verdict.NO, reason, facts.only_mean.source)
     judge = judge or identification
     if facts.parts is not None:
         # The rank of a Kronecker product is the product of the ranks.
