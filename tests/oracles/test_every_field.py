@@ -71,6 +71,7 @@ def a_survey() -> cf.Survey:
         most_epsilon=7.5,
         is_permanent=True,
         simulated="two humps",
+        shuffler="a university",
     )
 
 
