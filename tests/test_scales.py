@@ -239,4 +239,4 @@ def test_from_file_to_page(call: Call, folder: Path) -> None:  # noqa: F811
     assert "now and then" in (folder / "e.html").read_text()
     assert as_guess("e.csv", cf.load_survey("scale.toml").mechanism).name == "e.csv"
     assert "answer >= often" in call("diagnose", "scale.toml", "out.csv", "--query", "answer >= often").out
-    assert "one of the same values, by its number from 0" in call("show", "scale.toml").out
+    assert "one of the same values, by its number from 0" in call("show", "scale.toml", "-v").out

@@ -137,7 +137,7 @@ def test_a_survey_of_one_value_has_no_margins(call: Call, folder: Path) -> None:
 
 def test_the_promise_is_shown_for_each_attribute_and_for_all(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text(THREE)
-    words = " ".join(call("show", "s.toml").out.split())
+    words = " ".join(call("show", "s.toml", "-v").out.split())
     for told in ("for age metric privacy, 2 per year", "for home metric privacy", "for sex local differential privacy"):
         assert told in words
     assert "All three together: an observer who thought any two people equally likely would shift to at most" in words

@@ -72,7 +72,7 @@ def test_an_estimate_is_shown(call: Call, folder: Path, name: str) -> None:
 )
 def test_a_survey_is_explained(call: Call, folder: Path, text: str) -> None:
     (folder / "s.toml").write_text(HEADER + text)
-    ending = call("show", "s.toml")
+    ending = call("show", "s.toml", "-v")
     assert (ending.code, ending.err) == (0, "")
     assert "observer who thought" in " ".join(ending.out.split())
     assert not [

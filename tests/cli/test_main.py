@@ -141,7 +141,7 @@ def test_more_values_than_memory_holds_are_shown_and_refused_with_a_cure(
     (folder / "large.toml").write_text(f'{alphabet}[mechanism]\nkind = "{kind}"\nepsilon = 1.0\n')
     (folder / "cells.csv").write_text("row,column\n3,4\n")
     reports = "cells.csv" if alphabet == LARGE_GRID else "reports.csv"
-    assert "000,000" in call("show", "large.toml").out
+    assert "000,000" in call("show", "large.toml", "-v").out
     assert call("show", "large.toml", "--json").record["alphabet"]["size"] >= 10**10
     for command in (["plan", "large.toml", "--people", "10"], ["estimate", "large.toml", reports]):
         assert_refused(call(*command), 5, "too many for an array over all of them", "Use fewer or coarser values")
@@ -378,3 +378,15 @@ def test_help_fits_eighty_columns(call: Call, monkeypatch: pytest.MonkeyPatch) -
     assert "..." not in listed
     for command in COMMANDS:
         assert all(len(one) <= 76 for one in examples_of(command)), command  # they are indented by four
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_into_80_columns_and_breaks_no_name(command: str) -> None:
+    shown = CliRunner().invoke(app, [*filter(None, [command]), "--help"], terminal_width=80).output
+    lines = shown.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert [line for line in lines[1:] if line.rstrip().endswith(("...", "-"))] == []
+    if command:
+        for example in examples_of(command):
+            assert f"    {example}" in lines
+    assert "\u2011" not in shown

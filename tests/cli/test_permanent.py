@@ -142,7 +142,7 @@ def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path
     rounds = f"[mechanism.permanent]\n{noise}[mechanism.fresh]\n{noise}"
     head = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 2499\n[mechanism]\nkind = "two-rounds"\n'
     (folder / "many.toml").write_text(head + rounds)
-    shown = " ".join(call("audit", "many.toml").out.split())
+    shown = " ".join(call("audit", "many.toml", "-v").out.split())
     assert "Log-ratio at most as promised, by a theorem: 0.05" in shown
     assert "Distinguished by" not in shown
     assert "Promise used" not in shown
@@ -154,11 +154,11 @@ def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path
 @pytest.mark.usefixtures("few_draws")
 def test_an_audit_of_two_rounds_tells_both_promises(call: Call, folder: Path) -> None:
     assert call("init", "rounds.toml", "--mechanism", "two-rounds").code == 0
-    shown = " ".join(call("audit", "rounds.toml").out.split())
+    shown = " ".join(call("audit", "rounds.toml", "-v").out.split())
     assert "Any number of reports the promise holds" in shown
     record = call("audit", "rounds.toml", "--json").record
     assert record["holds"]
     assert record["any_number_of_reports"]["holds"]
     assert record["any_number_of_reports"]["bound"] > record["bound"]
-    told = " ".join(call("show", "rounds.toml").out.split())
+    told = " ".join(call("show", "rounds.toml", "-v").out.split())
     assert "Any number of them local differential privacy, epsilon 2.197" in told

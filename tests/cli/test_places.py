@@ -33,7 +33,7 @@ def test_show_says_what_is_given_away(call: Call) -> None:
     assert call("init", "city.toml", "--alphabet", "places").code == 0
     record = call("show", "city.toml", "--json").record
     assert "0.14% less, which is given away" in record["fine_print"][0]
-    words = " ".join(call("show", "city.toml").out.split())
+    words = " ".join(call("show", "city.toml", "-v").out.split())
     assert "Fine print Distances in the plane are never more than on the ground" in words
     assert "two people in one cell are not told apart at all" in words
     assert "For example An observer who thought the cell at 40." in words
@@ -56,6 +56,6 @@ def test_coordinates_are_estimated_on_cells_chosen_later(call: Call, folder: Pat
     assert call("diagnose", "free.toml", "reports.csv", "--cell", "4 km").code == 0
     assert_refused(call("estimate", "free.toml", "reports.csv"), 2, "Reports of this survey are coordinates", "--cell")
     assert_refused(call("estimate", "survey.toml", "reports.csv", "--cell", "1 km"), 2, "has its values already")
-    words = " ".join(call("show", "free.toml").out.split())
+    words = " ".join(call("show", "free.toml", "-v").out.split())
     assert "a latitude and a longitude, on a lattice of 0.001 km" in words
     assert "(1 km apart) equally likely would shift to at most 73:27" in words

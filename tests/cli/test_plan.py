@@ -32,7 +32,7 @@ def guess(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_to_expect(call: Call) -> None:
-    ending = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv")
+    ending = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv", "-v")
     assert (ending.code, ending.err) == (0, "")
     assert "With 2,000 people and 1 per year you can expect an EMD of" in ending.out
     assert "times" in ending.out
@@ -70,7 +70,7 @@ def test_without_a_guess_the_range_over_unlike_shapes(call: Call, folder: Path) 
 
 @pytest.mark.slow
 def test_a_target_without_a_guess_is_met_for_the_worst_shape(call: Call) -> None:
-    out = call("plan", "survey.toml", "--target", "0.3").out
+    out = call("plan", "survey.toml", "--target", "0.3", "-v").out
     assert "With 1 per year, an EMD of 0.3 years takes about" in out
     for words in ("in the worst case", "in the best", "count on the worst", "the target takes", "between the two"):
         assert words in out
@@ -127,7 +127,7 @@ def test_the_time_is_told_beforehand(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_the_plan_is_marked_with_a_word(call: Call) -> None:
-    out = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv").out
+    out = call("plan", "survey.toml", "--people", "2000", "--guess", "guess.csv", "-v").out
     marked = [line.strip().partition(" (the plan)")[0] for line in out.splitlines() if " (the plan)" in line]
     assert marked == ["2,000", "1 per year"]  # among people and promises
 
@@ -135,14 +135,14 @@ def test_the_plan_is_marked_with_a_word(call: Call) -> None:
 def test_categories_are_measured_in_total_variation(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + FINITE["randomized-response"])
     assert isinstance(load_survey("s.toml").mechanism.alphabet, cf.Categories)
-    out = call("plan", "s.toml", "--people", "60", "--guess", "falling").out
+    out = call("plan", "s.toml", "--people", "60", "--guess", "falling", "-v").out
     assert "you can expect a total variation of" in out
     assert "expected total variation" in out
     assert "EMD" not in out
 
 
 def test_help_says_what_to_type_and_what_to_expect(call: Call) -> None:
-    words = " ".join(call("plan", "--help").out.replace("│", " ").split())
+    words = " ".join(call("plan", "--help", "-v").out.replace("│", " ").split())
     assert "exit code 5" in words
     assert "EMD (total variation on categories)" in words
 
@@ -161,11 +161,11 @@ def test_an_estimate_with_intervals_is_a_guess(call: Call, folder: Path) -> None
 
 @pytest.mark.slow
 def test_each_unknown(call: Call) -> None:
-    people = call("plan", "survey.toml", "--target", "0.1", "--guess", "guess.csv").out
+    people = call("plan", "survey.toml", "--target", "0.1", "--guess", "guess.csv", "-v").out
     assert "With 1 per year, an EMD of 0.1 years takes about" in people
-    same = call("plan", "survey.toml", "--target", "0.1", "--epsilon", "1", "--guess", "guess.csv").out
+    same = call("plan", "survey.toml", "--target", "0.1", "--epsilon", "1", "--guess", "guess.csv", "-v").out
     assert same == people
-    epsilon = call("plan", "survey.toml", "--target", "0.1", "--people", "2000", "--guess", "guess.csv")
+    epsilon = call("plan", "survey.toml", "--target", "0.1", "--people", "2000", "--guess", "guess.csv", "-v")
     assert "With 2,000 people, an EMD of 0.1 years takes about" in epsilon.out
     record = call(
         "plan", "survey.toml", "--query", "age >= 5", "--target", "0.05", "--guess", "guess.csv", "--json"
@@ -218,7 +218,7 @@ def test_text_from_a_survey_cannot_break_the_page(call: Call, folder: Path) -> N
     pytest.importorskip("matplotlib")
     text = (folder / "survey.toml").read_text().replace('"Ages"', '"<script>alert(1)</script>"')
     (folder / "x.toml").write_text(text.replace('"year"', '"<b>"'))
-    assert call("plan", "x.toml", "--people", "100", "-o", "x.html").code == 0
+    assert call("plan", "x.toml", "--people", "100", "-o", "x.html", "-v").code == 0
     page = (folder / "x.html").read_text()
     assert "<script>" not in page
     assert "<b>" not in page
@@ -228,7 +228,7 @@ def test_text_from_a_survey_cannot_break_the_page(call: Call, folder: Path) -> N
 @pytest.mark.parametrize("name", FINITE)
 def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + FINITE[name])
-    ending = call("plan", "s.toml", "--people", "60", "--guess", "falling")
+    ending = call("plan", "s.toml", "--people", "60", "--guess", "falling", "-v")
     assert (ending.code, ending.err) == (0, "")
     assert "you can expect" in ending.out
 
@@ -236,7 +236,7 @@ def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
 def test_unbounded_values_in_a_span(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED["geometric"])
     quick = ("--people", "60", "--guess", "falling")
-    ending = call("plan", "s.toml", *quick, "--span", "-2..7")
+    ending = call("plan", "s.toml", *quick, "--span", "-2..7", "-v")
     assert (ending.code, ending.err) == (0, "")
     assert "taken to lie in Integers(-2, 7" in ending.out
     assert_refused(call("plan", "s.toml", *quick, "--span", "0-99"), 2, "--span", "0..99", "'0-99'")
@@ -245,7 +245,7 @@ def test_unbounded_values_in_a_span(call: Call, folder: Path) -> None:
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_unbounded_values_are_refused(call: Call, folder: Path, name: str) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED[name])
-    assert_refused(call("plan", "s.toml", "--people", "60"), 2, "is unbounded", "Give one")
+    assert_refused(call("plan", "s.toml", "--people", "60", "-v"), 2, "is unbounded", "Give one")
 
 
 @pytest.mark.parametrize(

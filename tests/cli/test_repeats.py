@@ -160,7 +160,7 @@ def test_a_survey_that_asks_for_permanent_noise_gets_it(call: Call, folder: Path
         "any number of reports of the same value: epsilon 2, for with permanent noise they are one"
         in shown["repetition"]
     )
-    assert "epsilon 4 for 2 values" in " ".join(call("show", "s.toml").out.split())
+    assert "epsilon 4 for 2 values" in " ".join(call("show", "s.toml", "-v").out.split())
 
 
 def test_a_ledger_on_the_command_line(call: Call, folder: Path) -> None:

@@ -165,7 +165,9 @@ def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:
     text = Path("new.toml").read_text().replace("# [limits]\n# reports = 1", "[limits]\nreports = 30")
     Path("new.toml").write_text(text)
     assert cf.load_survey("new.toml").most_reports == 30
-    assert "30 reports of one person, the most that the survey allows: 1.5 per year" in call("show", "new.toml").out
+    assert (
+        "30 reports of one person, the most that the survey allows: 1.5 per year" in call("show", "new.toml", "-v").out
+    )
     record = call("show", "new.toml", "--json").record
     assert record["limits"] == record["survey"]["limits"] == {"reports": 30}
     assert record["guarantee_of_all_reports"].startswith("metric privacy, 1.5 per year")
@@ -173,7 +175,7 @@ def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:
     free = Path("free.toml").read_text()
     assert cf.parse_survey(free).most_reports is None
     assert cf.parse_survey(free.replace("# [limits]\n# ", "[limits]\n")).most_reports == 1
-    assert "Each further report of the same person adds as much" in call("show", "free.toml").out
+    assert "Each further report of the same person adds as much" in call("show", "free.toml", "-v").out
     assert call("show", "free.toml", "--json").record["limits"] is None
 
 

@@ -120,7 +120,7 @@ def test_windows_are_not_drawn_in_a_shape_that_is_certainly_wrong(folder: Path) 
 
 
 def test_show_names_the_declared_shape(folder: Path) -> None:
-    shown = CliRunner().invoke(app, ["show", str(folder / "declared.toml")]).output
+    shown = CliRunner().invoke(app, ["show", str(folder / "declared.toml"), "-v"]).output
     assert "will assume that the shares fall from 3 on" in " ".join(shown.split())
     record = json.loads(CliRunner().invoke(app, ["show", str(folder / "declared.toml"), "--json"]).output)
     assert record["shape"] == {"words": ["falling from 3"], "condition": "the shares fall from 3 on"}

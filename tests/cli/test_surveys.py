@@ -98,7 +98,7 @@ def test_init_into_no_folder(call: Call) -> None:
 
 def test_show_explains_in_words(call: Call) -> None:
     call("init", "new.toml")
-    text = call("show", "new.toml").out
+    text = call("show", "new.toml", "-v").out
     for words in ("Ages in years", "100 whole numbers, 0 to 99", "0.05 per year", "56:44"):
         assert words in text
 

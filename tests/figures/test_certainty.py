@@ -10,6 +10,7 @@ import pytest
 import confide as cf
 from confide.estimates.inference import Interval, Windows
 from confide.present.figures import Panel, draw_distributions, draw_residuals, draw_windows, style
+from confide.present.figures.certainty import draw_series
 from confide.present.figures.shares import tells
 
 pytest.importorskip("matplotlib")
@@ -126,3 +127,57 @@ def test_residuals_are_drawn_where_they_are(outputs: cf.Alphabet) -> None:
         assert axes.get_ylim()[1] > 6
     else:
         assert [patch.get_width() for patch in axes.patches[-3:]] == [-3.0, 0.0, 6.0]  # type: ignore[attr-defined]
+
+
+def test_districts_are_shaded_by_their_share_and_numbered_from_the_fullest() -> None:
+    grid = cf.Grid(4, 4)
+    halves = [[0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15]]
+    found = windows(grid, halves, [(0.2, 0.1, 0.3), (0.8, 0.7, 0.9)])
+    uneven = np.array([0.05, 0.0, 0.4, 0.0] * 4) / 1.8
+    first, second, *_ = draw_windows(found, uneven).axes
+    shaded = np.asarray(first.images[0].get_array())
+    np.testing.assert_allclose(shaded[:, :2], 0.025)
+    np.testing.assert_allclose(shaded[:, 2:], 0.1)
+    assert [one.get_text() for one in first.texts] == ["2", "1"]
+    assert [one.get_position()[0] < 1.5 for one in first.texts] == [True, False]
+    assert [one.get_text() for one in second.texts] == ["20%\n±10", "80%\n±10"]
+    assert found.names == ("district 2 (w0)", "district 1 (w1)")
+    assert windows(cf.Integers(0, 3), [[0, 1], [2, 3]], [(0.5, 0.4, 0.6)] * 2).names == ("w0", "w1")
+
+
+def test_a_curve_is_faded_where_its_band_says_nothing() -> None:
+    curve = np.array([0.1, 0.3, 0.3, 0.2, 0.1])
+    band = (np.array([0.0, 0.25, 0.25, 0.0, 0.0]), np.array([0.9, 0.35, 0.35, 0.9, 0.9]))
+    axes = draw_distributions(cf.Integers(0, 4), [Panel("Stacked", curve, band=band)]).axes[0]
+    _, whole, sure = axes.patches
+    assert (whole.get_alpha() or 1.0) < 1.0
+    seen = np.asarray(sure.get_data().values)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(seen, np.array([np.nan, 0.3, 0.3, np.nan, np.nan]))
+    assert sure.get_alpha() is None
+    known = draw_distributions(cf.Integers(0, 4), [Panel("Stacked", curve, band=(curve - 0.01, curve + 0.01))])
+    assert [one.get_alpha() for one in known.axes[0].patches] == [style.BAND_ALPHA, None]
+
+
+def test_answers_over_time_are_a_line_within_its_band() -> None:
+    figure = style.new_figure(style.MIDDLE, 2.6)
+    answers = {f"2026-W{week:02d}": Interval("mean", week, week - 2, week + 1, 0.95, "") for week in range(1, 31)}
+    axes = figure.add_subplot()
+    draw_series(axes, answers)
+    np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata(), dtype=float), np.arange(1.0, 31.0))
+    outline = np.asarray(axes.collections[0].get_paths()[0].vertices)
+    assert {(0.0, -1.0), (0.0, 2.0), (29.0, 28.0), (29.0, 31.0)} <= {tuple(point) for point in outline.tolist()}
+    labels = [one.get_text() for one in axes.get_xticklabels()]
+    assert labels[0] == "2026-W01"
+    assert 3 <= len(labels) <= 8
+    assert axes.get_ylabel() == "mean (95% confidence)"
+
+
+@pytest.mark.parametrize("width", [style.WIDE, style.MIDDLE, style.NARROW])
+def test_edges_of_bins_have_room_beside_each_other(width: float) -> None:
+    edges = [*range(0, 100_001, 10_000), 150_000, 200_000]
+    found = windows(cf.Bins(edges=edges, unit="dollar"), [[*range(6)], [*range(6, 12)]], [(0.5, 0.4, 0.6)] * 2)
+    figure = draw_windows(found, np.full(12, 1 / 12), width=width)
+    figure.draw_without_rendering()
+    boxes = [one.get_window_extent() for one in figure.axes[0].get_xticklabels() if one.get_text()]
+    assert len(boxes) >= 3
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))

@@ -261,6 +261,6 @@ def test_pictures_say_what_there_is_to_see() -> None:
         f"with 95% intervals: {windows.labels[fullest]} {100 * one.estimate:.2g}% ({100 * one.low:.2g}% to" in told[0]
     )
     top = int(np.argmax(outcome.estimate.distribution))
-    assert any(f"at answer {top}" in words and words.startswith("IBU") for words in told)
+    assert any(f"at answer {top}" in words and words.startswith("What was recovered") for words in told)
     assert any("below the maximum after" in words for words in told)
     assert told[0] == told[1]

@@ -41,6 +41,8 @@ def _design(kind: str) -> Show:
         page.goto(studio.address)
         page.get_by_label(kind, exact=True).check()
         page.wait_for_selector(".expected svg")
+        if kind != "Several questions":  # which has no one epsilon to choose
+            page.wait_for_selector(".expected .levels td", timeout=120_000)
 
     return show
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import secrets
 import subprocess
 import sys
@@ -22,9 +21,10 @@ from tests.studio.test_serving import AGES
 
 import confide as cf
 from confide.errors import InvalidParameterError
+from confide.present import summary as say
 from confide.studio.answers import expect, plan, play
 from confide.studio.drafts import chosen_queries, preview, read_draft, templates, values_record
-from confide.studio.looks import headed, look
+from confide.studio.looks import look
 
 
 def quiet(*_: object) -> None:
@@ -90,7 +90,14 @@ def test_the_promise_is_in_odds() -> None:
     assert found["promise"][0].endswith("equally likely would shift to at most 51:49.")
     assert (found["odds"][0]["from"], found["odds"][0]["to"]) == ("30", "31")
     assert found["odds"][0]["odds"] == pytest.approx(100 / (1 + np.exp(-0.05)), abs=0.01)
-    assert found["epsilon"] == {"value": 0.05, "low": 0.001, "high": 2.0, "usual": 0.05, "per": "year"}
+    assert found["epsilon"] == {
+        "value": 0.05,
+        "low": 0.001,
+        "high": 2.0,
+        "usual": 0.05,
+        "per": "year",
+        "words": "epsilon 0.05 per year",
+    }
 
 
 @pytest.mark.parametrize(
@@ -174,9 +181,12 @@ def test_the_picture_comes_before_its_windows() -> None:
     told: list[Any] = []
     scale = asking({"kind": "integers", "low": 0, "high": 10}, guess="peaked")
     found = expect({"draft": scale, "seed": 1}, lambda *said: told.append(said))
-    partial = told[-1][3]
+    partial, later = (said[3] for said in told if len(said) > 3)
     assert partial["estimate"] == found["estimate"]
     assert not partial["windows"]
+    # The levels of privacy come last: each is a simulated survey of its own.
+    assert (later["windows"], later["levels"]) == (found["windows"], None)
+    assert found["levels"]["rows"][0]["cells"][0] == "strong"
     assert sorted(place for one in found["windows"] for place in one["indices"]) == list(range(11))
 
 
@@ -265,7 +275,7 @@ def test_exported_code_gives_the_numbers_of_a_look(studio: RunningStudio, tmp_pa
     found = studio.work({"kind": "look", "survey": survey.fingerprint, "diagnosis": True} | wanted)
     assert found["accepted"] == 4000
     assert "error" in found["queries"][1]
-    assert all(set(one) == {"head", "words"} for one in found["diagnosis"]["words"])
+    assert found["diagnosis"][0].startswith("These reports resolve")
     assert [one["name"] for one in found["groups"]] == ["town Bern", "town Oslo"]
     assert any("differ" in one for one in found["differences"])
     assert all(
@@ -309,9 +319,15 @@ def test_a_look_is_what_the_library_says() -> None:
     assert [one["query"] for one in found["statistics"]][:2] == ["median", "mean"]
     answer = estimate.query("rooms >= 5")
     assert (found["queries"][0]["low"], found["queries"][0]["high"]) == (answer.low, answer.high)
-    assert re.fullmatch(r"[\d.]+%, between [\d.]+% and [\d.]+%", found["queries"][0]["words"])
+    told_of, shown = found["queries"][0], say.texts(answer)
+    assert (told_of["title"], told_of["now"]) == ("rooms >= 5", shown[0])
+    assert told_of["ends"] == f"{shown[1]}, 95% confidence; {answer.parts}"
+    (median,) = estimate.statistics([0.5], 0.95, mean=False)
+    assert found["headline"] == say.state(median, "rooms")
+    assert [one["title"] for one in found["statistics"]][:2] == ["Median rooms", "Mean rooms"]
     assert [one["label"] for one in found["windows"]["windows"]] == list(estimate.windows(name="rooms").labels)
-    assert found["fit"]["verdict"] == str(estimate.fit.verdict)
+    assert (found["fit"]["headline"], found["fit"]["words"]) == (estimate.fit.headline, str(estimate.fit))
+    assert found["fit"]["cautions"] == []
     assert sum(found["reports"]) == pytest.approx(1)
     (known,) = [one["words"] for one in found["details"] if one["name"] == "Identification"]
     assert known.endswith("(Lemma on the columns of the truncated geometric mechanism)")
@@ -376,11 +392,3 @@ def test_so_many_questions_of_so_many_letters_are_taken() -> None:
     for strange in (many, ["x" * 1001], [3], "x >= 1", None):
         with pytest.raises(InvalidParameterError):
             chosen_queries(strange)
-
-
-def test_a_diagnosis_begins_with_its_verdict() -> None:
-    told = headed("These reports tell little, only within 17 points: age in 23..72, 88% (between 71% and 99%).")
-    assert told["head"] == "These reports tell little, only within 17 points:"
-    assert told["words"] == " age 23 to 72, 88% (between 71% and 99%)."
-    assert headed("Best known is age == 93, 0.01%.") == {"head": "Best known is age 93, 0.01%.", "words": ""}
-    assert headed(f"A paragraph {30 * 'of words '}that ends.")["head"] == ""

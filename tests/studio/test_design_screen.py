@@ -403,7 +403,7 @@ def test_pictures_are_taken_along(page: Page, studio: RunningStudio, tmp_path: P
     page.emulate_media(color_scheme="dark")
     open_design(page, studio)
     page.wait_for_selector(".expected svg")
-    wait_for_words(page, ".expected", "can be told apart")  # windows follow the picture
+    wait_for_words(page, ".expected", "will be known to within")  # windows follow the picture
     page.locator(".expected summary", has_text="Numbers").click()
     page.locator(".expected td").first.wait_for()
     assert any(re.fullmatch(r"2\.\d%", words) for words in page.locator(".expected td").all_inner_texts())
@@ -423,5 +423,5 @@ def test_pictures_are_taken_along(page: Page, studio: RunningStudio, tmp_path: P
     assert "rgb(255, 255, 255)" in drawing  # paper is light, whatever the page is
     assert "class=" not in drawing
     assert "var(" not in drawing
-    assert "can be told apart" in drawing
+    assert "will be known to within" in drawing
     assert saved["PNG"].read_bytes().startswith(b"\x89PNG")

@@ -179,15 +179,13 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     look_at(page, studio, survey.fingerprint)
     # Districts take seconds: picture and answers do not wait for them, and the example is one that can be asked.
     finding = page.locator("figure .finding").first
-    finding.filter(
-        has_text="Districts that can be told apart are being looked for… The fullest cell is 40.7"
-    ).wait_for()
+    finding.filter(has_text="The fullest is the cell at 40.7").wait_for()
     example = re.search("(?<=such as )[^;]*", page.locator("#question-help").inner_text())
     assert example is not None
     page.get_by_label("Ask how many").fill(example[0])
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".questions dt", has_text=example[0]).wait_for()
-    assert page.locator(".verdict").inner_text() == "Whether the reports fit is being tested…"
+    assert page.locator(".verdict").inner_text() == "Goodness of fit: being tested…"
     assert page.evaluate(CUT) == []
     held[0].continue_()
     page.unroute("**/studio/v1/jobs")
@@ -195,9 +193,9 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     words = page.locator(".picture .tick").all_text_contents()
     assert {"40.750° N", "74.000° W"} <= set(words)
     assert "within 2 km of 40.749, -73.979" in page.locator("#question-help").inner_text()
-    assert "tell" in page.locator("figure .finding").first.inner_text()
+    assert "The fullest is district 1 (" in page.locator("figure .finding").first.inner_text()
     # So few people on so many cells would not show bots, nor any other fault whose power is known.
-    assert page.locator(".verdict").inner_text() == "Whether the reports fit cannot be tested here."
+    assert page.locator(".verdict").inner_text() == "Goodness of fit: cannot be tested here."
     page.locator(".picture .brush-ground").last.hover()
     assert re.match(r"40\.7\d+ N, 7[34]\.\d+ W: ", page.locator(".picture .readout").first.inner_text())
     north = page.get_by_role("slider", name="northern edge")

@@ -53,7 +53,7 @@ def record_of(found: Findings, gathered: ReportInput, heading: Heading) -> dict[
     )
     record |= files.tables_record(found.marginals or {}, found.crosses)
     record |= {"origin": gathered.origin, "repetition": repetition_record(heading)}
-    return record | summarise_estimate(found).record
+    return summarise_estimate(found).open(record)
 
 
 def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading) -> str:
@@ -184,7 +184,7 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
         rows, promised = str(counts.heading.rows), promise_line(counts.heading)
         summary = summarise_groups(found, answers, rows=rows, promised=promised)
         record = files.groups_record(found, answers) | {"repetition": repetition_record(counts.heading)}
-        record |= summary.record
+        record = summary.open(record)
     contents = {}
     for path in outputs:
         ending = path.suffix.lower()

@@ -113,7 +113,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         source, notes = ("", ()) if gathered is None else (gathered.description, gathered.notes)
         listed = [] if seen is None else [summarise_group_reports(seen, by, empty)]
         summary = summarise_diagnosis(contract, diagnosis, found, source=source, notes=notes, groups=listed)
-        record |= summary.record
+        record = summary.open(record)
         # All are rendered before the first is written, so that a missing package leaves none behind.
         contents = {path: to_json(record) + "\n" for path in outputs}
         for path in (one for one in outputs if one.suffix.lower() == ".html"):

@@ -102,8 +102,9 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     method: Annotated[
         str,
         option(
-            f"How to recover the distribution. [default: {DEFAULT}, which chooses by cross-validation]",
-            "|".join(METHODS),
+            f"How to recover the distribution: {', '.join(METHODS)}. [default: {DEFAULT}, which chooses by "
+            "cross-validation]",
+            "METHOD",
             panel="Assumptions",
         ),
     ] = DEFAULT,

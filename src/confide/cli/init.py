@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,10 @@ from confide.data.files import write_text
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS
 from confide.mechanisms.guarantees import Guarantee, LocalDP
-from confide.surveys.survey import parse_survey
+from confide.present.summary import Summary
+from confide.present.surveys import describe_levels
+from confide.present.terminal import show_summary
+from confide.surveys.survey import Survey, parse_survey
 from confide.values import ALPHABETS
 from confide.values.base import Example
 from confide.values.checks import check_choice
@@ -51,7 +55,7 @@ def init(
     path: Annotated[Path, argument("Where to write it; - for standard output.", "PATH")] = Path("survey.toml"),
     *,
     alphabet: Annotated[
-        str | None, option("The kind of values. [default: integers]", f"<{'|'.join(ALPHABETS)}>")
+        str | None, option(f"The kind of values: {', '.join(ALPHABETS)}. [default: integers]", "KIND")
     ] = None,
     mechanism: Annotated[
         str | None, option(f"How values are blurred [default: what suits them]: {', '.join(MECHANISMS)}.", "KIND")
@@ -79,15 +83,14 @@ def example_survey(alphabet: str, mechanism: str, path: Path) -> str:
     shown = "survey.toml" if str(path) == "-" else str(path)
     tables, mechanism_table = _alphabet_table(alphabet), mechanism_tables(mechanism, alphabet)[alphabet]
     example, kinds = ALPHABETS[alphabet].example or Example(alphabet, alphabet), exemplary()
-    column = (
-        ", and the column of a file of values" if parse_survey(tables + mechanism_table).alphabet.parts == 1 else ""
-    )
+    survey = parse_survey(tables + mechanism_table)
+    column = ", and the column of a file of values" if survey.alphabet.parts == 1 else ""
     parts = (
         HEADER.format(path=shown, name=example.name, title=example.title, column=column)
         + (SHAPE.format(shape=example.shape) if example.shape else ""),
         f"# Which values a person may have.\n{tables}",
         f"# For other values: confide init --alphabet {'|'.join(one for one in kinds if one != alphabet)}\n",
-        f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{mechanism_table}",
+        f"# How a value is blurred: {MECHANISMS[mechanism].about}.\n{mechanism_table}{_levels(survey)}",
         LIMITS,
         _others(alphabet, mechanism),
     )
@@ -151,18 +154,19 @@ def _alphabet_table(kind: str) -> str:
 
 
 def _epsilon(values: Example, promise: Guarantee) -> str:
-    if isinstance(promise, LocalDP):
-        return """\
-epsilon = 2.0                  # the promise per person; smaller is more private.
-                               # Who sees one report guesses right between two values at most
-                               # 62% (strong, 0.5), 73% (balanced, 1.0) or 88% (light, 2.0) of the time
-"""
-    strong, light = (float(f"{factor * float(values.epsilon):.2g}") for factor in (0.4, 2.5))
-    return f"""\
-epsilon = {values.epsilon:<20} # the promise per {values.unit}; smaller is more private.
-                               # strong {strong:g}, balanced {values.epsilon}, light {light:g}: a report is off by about
-                               # 1 / epsilon, and values that far apart can be guessed right at most 73% of the time
-"""
+    is_local = isinstance(promise, LocalDP)
+    epsilon, per = (2.0, "person") if is_local else (values.epsilon, values.unit)
+    return f"epsilon = {epsilon:<20} # the promise per {per}; smaller is more private\n"
+
+
+def _levels(survey: Survey) -> str:
+    """Return the choices of epsilon as comments, as `confide show` prints them."""
+    from rich.console import Console
+
+    out = StringIO()
+    show_summary(Summary("", sections=[describe_levels(survey)]), Console(file=out, width=120))
+    lines = [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
+    return "".join(f"# {line}\n" for line in lines if len(lines) > 4)
 
 
 def _others(alphabet: str, chosen: str) -> str:

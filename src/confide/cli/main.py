@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -114,7 +116,9 @@ class ExplainingCommand(TyperCommand):
                 sections.setdefault(getattr(one, "rich_help_panel", None) or usual, []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
-                formatter.write_dl(records)
+                # A name such as truncated-laplace stays whole: only a plain hyphen may end a line.
+                formatter.write_dl([(name, re.sub(r"(?<=\w)-(?=\w)", "\u2011", words)) for name, words in records])
+        formatter.buffer = [words.replace("\u2011", "-") for words in formatter.buffer]
 
 
 class ExplainingGroup(TyperGroup):
@@ -176,7 +180,10 @@ def _paragraphs(heading: str, lines: Iterable[str]) -> str:
 
     The mark in front stops it from running them together.
     """
-    return "\b\n" + "\n".join([heading, *(f"  {line}" for line in lines)])
+    # Two columns are the formatter's own indent.
+    settings: Any = {"initial_indent": "  ", "subsequent_indent": "     ", "break_on_hyphens": False}
+    wrapped = (textwrap.fill(one, 78, break_long_words=False, **settings) for one in lines)
+    return "\b\n" + "\n".join([heading, *wrapped])
 
 
 HELP = {"help_option_names": ["-h", "--help"]}

@@ -14,11 +14,13 @@ from confide.cli.usage import (
     AsJson,
     ShapeWords,
     SurveyPath,
+    Verbose,
     as_amount,
     as_count,
     check_formats,
     check_outputs,
     choose_shape,
+    more_of,
     option,
     outputs_option,
 )
@@ -93,6 +95,7 @@ def plan(  # noqa: PLR0913 - one argument an option
     ] = None,
     shape: ShapeWords = None,
     output: Annotated[list[Path] | None, outputs_option("a .html page, .csv, .json or .png")] = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the error of a survey, or what a target takes.
@@ -135,7 +138,8 @@ def plan(  # noqa: PLR0913 - one argument an option
             span=limits,
             shape=choose_shape(contract, shape or []),
         )
-    record = {"survey": {"name": contract.name, "title": contract.title}} | plan_record(made)
+    summary = summarise_plan(contract, made)
+    record = summary.open({"survey": {"name": contract.name, "title": contract.title}} | plan_record(made))
     # All are rendered before the first is written, so that a missing package leaves none behind.
     rendered = [_render(path, contract, made, record) for path in outputs]
     for path, content in zip(outputs, rendered, strict=True):
@@ -148,7 +152,7 @@ def plan(  # noqa: PLR0913 - one argument an option
     if as_json:
         show_json(record)
         return
-    show_summary(summarise_plan(contract, made), console())
+    show_summary(summary, console(), verbose=verbose, more=more_of("plan", outputs))
     for path in outputs:
         say_exactly(f"Wrote {path}")
 

@@ -9,7 +9,7 @@ import typer
 
 from confide.cli.failures import ExitCode, NoAnswerError
 from confide.cli.terminal import console, progress, say, show_json
-from confide.cli.usage import AsJson, SurveyPath, check_outputs, option
+from confide.cli.usage import AsJson, SurveyPath, Verbose, check_outputs, option
 from confide.data.files import write_text
 from confide.errors import InvalidParameterError
 from confide.mechanisms import audits
@@ -25,17 +25,18 @@ EXAMPLES = {
 }
 
 
-def show(survey: SurveyPath, *, as_json: AsJson = False) -> None:
+def show(survey: SurveyPath, *, verbose: Verbose = False, as_json: AsJson = False) -> None:
     """Explain a survey: its values, its mechanism, its promise.
 
-    The promise comes with examples: by what factor any report may tell two values apart. It is a promise for one
-    report; where a survey limits how many one person may make, the promise for all of them is shown as well.
+    A table helps to choose epsilon: the odds that it leaves, how far off one report is, and what a survey would show.
+    -v adds the promise in full: examples, fine print, and what several reports of one person promise together.
     """
     contract = load_survey(survey)
+    summary = summarise_survey(contract)
     if as_json:
-        show_json(survey_record(contract))
+        show_json(summary.open(survey_record(contract)))
     else:
-        show_summary(summarise_survey(contract), console())
+        show_summary(summary, console(), verbose=verbose, more="More: -v")
 
 
 def export(
@@ -63,7 +64,7 @@ def export(
     say(f"Wrote {counted(len(text.encode()), 'byte')} to {output}. An application pins it as {contract.pin}")
 
 
-def audit(survey: SurveyPath, *, as_json: AsJson = False) -> None:
+def audit(survey: SurveyPath, *, verbose: Verbose = False, as_json: AsJson = False) -> None:
     """Check that the survey keeps its privacy promise, exactly.
 
     The integers that reports are drawn from are compared, for every two values under every report, with what is
@@ -77,9 +78,10 @@ def audit(survey: SurveyPath, *, as_json: AsJson = False) -> None:
             result = audits.audit(contract.mechanism)
         except InvalidParameterError as error:
             raise NoAnswerError(f"This mechanism cannot be audited. {error}") from None
+    summary = summarise_audit(contract, result)
     if as_json:
-        show_json(audit_record(contract, result))
+        show_json(summary.open(audit_record(contract, result)))
     else:
-        show_summary(summarise_audit(contract, result), console())
+        show_summary(summary, console(), verbose=verbose, more="More: -v")
     if not result.holds:
         raise typer.Exit(int(ExitCode.BROKEN_PROMISE))

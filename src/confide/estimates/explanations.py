@@ -372,14 +372,26 @@ def _shift(bound: float, who: str) -> str:
     if bound == 0:
         return f"no report distinguishes {who}"
     observer = f"an observer who thought {who} equally likely"
-    # P = 1 / (1 + e^-bound): Bayes' rule for even prior odds and a likelihood ratio of e^bound.
     likelier = 100 / (1 + math.exp(-bound))
     if likelier > 99.95:
         return f"{observer} could become almost certain: one may make a report up to {_factor(bound)} times as likely"
     if likelier < 50.05:
         return f"{observer} would still think so: neither makes a report more than {_factor(bound)} times as likely"
+    return f"{observer} would shift to at most {odds_in_words(bound)}"
+
+
+def odds_in_words(bound: float) -> str:
+    """Return what even odds become at most under a log-ratio.
+
+    >>> odds_in_words(0.25), odds_in_words(5.0), odds_in_words(0.0001), odds_in_words(math.inf)
+    ('56:44', '99.3:0.7', '50:50', 'certain')
+    """
+    # P = 1 / (1 + e^-bound): Bayes' rule for even prior odds and a likelihood ratio of e^bound.
+    likelier = 100 / (1 + math.exp(-bound))
+    if not 50.05 <= likelier <= 99.95:
+        return "certain" if likelier > 99.95 else "50:50"
     decimals = 0 if 50.5 <= likelier < 99 else 1
-    return f"{observer} would shift to at most {likelier:.{decimals}f}:{100 - likelier:.{decimals}f}"
+    return f"{likelier:.{decimals}f}:{100 - likelier:.{decimals}f}"
 
 
 def _factor(bound: float) -> str:

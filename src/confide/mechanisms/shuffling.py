@@ -19,10 +19,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
-from scipy.optimize import brentq
-from scipy.special import bdtrc
-from scipy.stats import binom
 
 from confide.channels.base import Channel, FloatArray
 from confide.errors import InvalidParameterError
@@ -134,6 +130,8 @@ def _check(people: int, delta: float) -> None:
 
 def _smallest(delta_at: Callable[[float], float], delta: float, own: float, *, up: bool = True) -> float:
     """Return where a falling delta reaches its target, rounded up or down by one part in a million."""
+    from scipy.optimize import brentq  # scipy is loaded when something is bounded, not by every device
+
     delta_at = cache(delta_at)
     if delta_at(0.0) <= delta:
         return 0.0
@@ -155,6 +153,9 @@ def _delta_of_copies(epsilon: float, people: int, own: float, share: float) -> f
     value with probability e^own / (e^own + 1). The likelihood ratio grows with the reports of the first value, so the
     best test is a threshold, and binomial tails give its two errors.
     """
+    from scipy.special import bdtrc
+    from scipy.stats import binom
+
     truth, growth = 1 / (1 + math.exp(-own)), math.exp(epsilon)
     lie = 1 - truth
     if truth <= growth * lie:
@@ -230,6 +231,8 @@ def _sum_of_many(
     points: FloatArray, weights: FloatArray, people: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the possible sums of `people` draws from lattice points, and their probabilities, on `size` points."""
+    from scipy.fft import irfft, rfft
+
     own, inverse = np.unique(points, return_inverse=True)
     weights = np.bincount(inverse, weights).astype(np.float64)
     mean = float(weights @ own)

@@ -22,7 +22,7 @@ from confide.plans.planning import (
     Slope,
     plan,
 )
-from confide.plans.ranking import Candidate, Ranking, rank
+from confide.plans.ranking import Ranked, Ranking, rank
 from confide.plans.simulations import Cache, Distance, Measure, Prediction, QueryWidth, Simulation, usual_cache
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "SHAPE_REPEATS",
     "Answer",
     "Cache",
-    "Candidate",
     "Curve",
     "Distance",
     "Flattery",
@@ -44,6 +43,7 @@ __all__ = [
     "Plan",
     "Prediction",
     "QueryWidth",
+    "Ranked",
     "Ranking",
     "Simulation",
     "Slope",

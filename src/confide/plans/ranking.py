@@ -36,7 +36,7 @@ ALIKE = 1.05
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Ranked:
     """A mechanism with what it costs.
 
     Attributes
@@ -70,7 +70,7 @@ class Ranking(Shown):
         Its unit; empty for shares.
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Ranked, ...]
     people: int
     measure: str
     unit: str = ""
@@ -116,7 +116,7 @@ class Ranking(Shown):
             ],
         }
 
-    def show(self, candidate: Candidate) -> str:
+    def show(self, candidate: Ranked) -> str:
         """Return a candidate's error with its unit."""
         if self.unit:
             return with_unit(float(f"{candidate.error:.3g}"), self.unit)
@@ -167,7 +167,7 @@ def rank(
     ]
     if isinstance(alphabet.geometry, UnorderedGeometry) and query is None and promise == "local":
         rated = [(one, share_error(one, people)) for one in found]
-        known = [Candidate(one, error, _bits(one)) for one, error in rated if error is not None]
+        known = [Ranked(one, error, _bits(one)) for one, error in rated if error is not None]
         return Ranking(_ordered(known, alphabet, epsilon), people, "each share to within, at 95%")
     truth = as_guess(guess or "two humps", found[0])
     measure = choose_measure(alphabet, query)
@@ -177,7 +177,7 @@ def rank(
         # A mechanism that cannot list its reports is drawn person by person, and has a peer that can.
         if has_matrix(one) and one.facts.dependence is None:
             with contextlib.suppress(ConfideError):
-                simulated.append(Candidate(one, simulation.predict(one, people).mean, _bits(one)))
+                simulated.append(Ranked(one, simulation.predict(one, people).mean, _bits(one)))
     name = measure.name if isinstance(measure, QueryWidth) else f"expected {measure.name}"
     return Ranking(_ordered(simulated, alphabet, epsilon), people, name, measure.unit)
 
@@ -266,7 +266,7 @@ def _bits(mechanism: Mechanism) -> int:
     return outputs.bits.length if outputs.bits is not None else max(1, math.ceil(math.log2(outputs.size)))
 
 
-def _ordered(candidates: list[Candidate], alphabet: Alphabet, epsilon: float) -> tuple[Candidate, ...]:
+def _ordered(candidates: list[Ranked], alphabet: Alphabet, epsilon: float) -> tuple[Ranked, ...]:
     if not candidates:
         raise InvalidParameterError(
             f"No mechanism with epsilon {epsilon:g} was found for {alphabet!r}. Metric privacy needs values with a "
@@ -275,7 +275,7 @@ def _ordered(candidates: list[Candidate], alphabet: Alphabet, epsilon: float) ->
     return tuple(_by_error(sorted(candidates, key=lambda one: one.error)))
 
 
-def _by_error(left: list[Candidate]) -> Iterator[Candidate]:
+def _by_error(left: list[Ranked]) -> Iterator[Ranked]:
     """Give the best of what is left, again and again.
 
     Of those nearly as good, it is the one with the smallest report, then the first in the list of all mechanisms.

@@ -312,13 +312,11 @@ def promise(mechanism: Mechanism) -> str:
     """Return the guarantee in a few words.
 
     >>> from confide import Integers, TruncatedGeometric
-    >>> promise(TruncatedGeometric(Integers(0, 9, unit="year"), epsilon=0.05))
-    '0.05 per year'
+    >>> promise(TruncatedGeometric(Integers(0, 9, spacing=1000, unit="dollar"), epsilon=0.00003))
+    '0.3 per 10,000 dollars'
     """
     guarantee = mechanism.guarantee
-    if isinstance(guarantee, MetricPrivacy):
-        return f"{guarantee.epsilon:.4g} per {guarantee.unit or 'unit of distance'}"
-    return f"epsilon {guarantee.epsilon:.4g}" if isinstance(guarantee, LocalDP) else "the survey's promise"
+    return guarantee.terms if isinstance(guarantee, MetricPrivacy | LocalDP) else "the survey's promise"
 
 
 def _has_field(mechanism: Mechanism, name: str) -> bool:

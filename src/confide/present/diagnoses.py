@@ -75,6 +75,7 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
     if counts is not None:
         details += [("Reports", f"{counts.total:,.10g}, from {source}"), *say.describe_noise(origin, notes)]
     details += evidence_in_words(diagnosis)
+    details += [("What the fit shows", " ".join(fit.details))] if fit is not None and fit.details else []
     is_bad, windows = fit is not None and fit.is_bad, diagnosis.windows
     headline = words[0] if fit is None else fit.headline if windows is None else windows.headline
     if fit is not None and is_bad:
@@ -89,7 +90,8 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
         sections = [
             Section("", [Lines([(one.query, str(one)) for one in answers])] if answers else []),
             Section("What these reports resolve", [Bullets(known)] if known else []),
-            Section("Could more reports answer this?", [Bullets(revealed)] if revealed else []),
+            Section("Could more reports answer this?", [Bullets(revealed[:1])] if revealed else []),
+            Section("", [Bullets(revealed[1:])] if revealed[1:] else [], "fold"),
             *_classes(diagnosis),
             *_ranges(survey, diagnosis),
             *groups,
@@ -107,13 +109,12 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
         title=f"Can this answer be right? {survey.title}" if is_page else survey.title,
         about=about,
         headline=headline,
-        facts=list(_facts(diagnosis).items()) if is_page else (),
         cautions=[
             *say.caution_simulated(origin, is_page=is_page),
             *say.caution_fits(diagnosis.fit, diagnosis.shape_fit),
         ],
         sections=sections,
-        verdict="" if fit is None or is_bad else str(fit),
+        verdict="" if fit is None or is_bad else fit.headline,
         details=details,
         origin=comes,
     )
@@ -139,22 +140,6 @@ def _page_sections(
         *_classes(diagnosis),
         _evidence(diagnosis),
     ]
-
-
-def _facts(diagnosis: Diagnosis) -> dict[str, str]:
-    can, converges = SHORT[diagnosis.identification.verdict], SHORT[diagnosis.consistency.verdict]
-    if diagnosis.uniqueness is None or diagnosis.counts is None:
-        return {"Can be revealed": can, "Converges to the truth": converges}
-    windows = diagnosis.windows
-    return {
-        "Reports": f"{diagnosis.counts.total:,.10g}",
-        "Noise": diagnosis.counts.origin.in_short,
-        "Fit": "none" if diagnosis.fit is None else str(diagnosis.fit.verdict),
-        **({} if diagnosis.shape is None else {"Shape taken for granted": str(diagnosis.shape)}),
-        "Resolved": "not known" if windows is None else windows.in_short,
-        "One best explanation": SHORT[diagnosis.uniqueness.verdict],
-        "Can be revealed": can,
-    }
 
 
 def _windows(survey: Survey, diagnosis: Diagnosis) -> list[Part]:

@@ -26,7 +26,7 @@ from confide.present.figures import Panel, Role, draw_path, style
 from confide.present.figures.panels import FloatArray, choose_colors
 from confide.present.figures.shares import MOST_BARS, tells
 from confide.present.pictures import picture_windows, tell_paths
-from confide.present.summary import NONE, Beside, Bullets, Cell, Line, Listing, Note, Part, Row, Section, Summary
+from confide.present.summary import NONE, Bullets, Cell, Line, Listing, Note, Part, Row, Section, Summary
 from confide.solve.methods import Method, Stacked
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Indices, LineGeometry, ProductGeometry, UnorderedGeometry
@@ -255,7 +255,7 @@ def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
     made = (
         f"Made by confide {confide.__version__} with {listed([repr(one.estimate.method) for one in found.outcomes])}."
     )
-    first, headline, others = _answer(found)
+    first, headline, others = first_answer(found)
     fit = "" if answer.fit.is_bad else answer.fit.headline
     return Summary(
         title=survey.title,
@@ -270,7 +270,7 @@ def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
     )
 
 
-def _answer(found: Findings) -> tuple[Interval | None, str, list[tuple[str, str, str]]]:
+def first_answer(found: Findings) -> tuple[Interval | None, str, list[tuple[str, str, str]]]:
     """Return the first answer, its sentence, and the other answers.
 
     That is the first share that was asked for, else the median or the mean, else the fullest window.
@@ -303,8 +303,8 @@ def _fullest(found: Findings) -> list[tuple[str, str, Interval]]:
     for name, windows in (divided or {found.survey.name: found.windows}).items():
         if windows is not None:
             place = max(range(len(windows)), key=lambda one: windows.answers[one].estimate)
-            what = f"most common {name}" if windows.alphabet.grid is None else "fullest district"
-            fullest.append((what, windows.labels[place], windows.answers[place]))
+            what = f"most common {name}" if windows.alphabet.grid is None else "fullest"
+            fullest.append((what, windows.names[place], windows.answers[place]))
     return fullest
 
 
@@ -321,10 +321,10 @@ def _distances(found: Findings) -> list[tuple[str, str, str]]:
     return [("Distance from the truth", f"{with_unit(outcome.emd, found.survey.alphabet.unit)} (EMD)", varied)]
 
 
-def _terminal_sections(found: Findings) -> list[Section | Beside]:
+def _terminal_sections(found: Findings) -> list[Section]:
     alphabet, answer = found.alphabet, found.estimate
     whole = say.Chart(found.survey.name, alphabet, answer.distribution, found.truth, found.band, found.windows)
-    charts: list[Section | Beside] = [Section("", [whole], "all" if found.marginals else "")]
+    charts: list[Section] = [Section("", [whole], "all" if found.marginals else "")]
     for name, (own, windows) in (found.marginals or {}).items():
         known = None
         if found.truth is not None and alphabet.attributes is not None:
@@ -334,7 +334,7 @@ def _terminal_sections(found: Findings) -> list[Section | Beside]:
     return [*charts, *(Section("", tabulate_cross(one).parts) for one in found.crosses)]
 
 
-def _page_sections(found: Findings) -> list[Section | Beside]:
+def _page_sections(found: Findings) -> list[Section]:
     windows = _show_windows(found)
     shape, shape_fit = found.estimate.shape, found.estimate.shape_fit
     words: list[Part] = [_in_words(found)]
@@ -684,11 +684,13 @@ def _show_distributions(found: Findings) -> list[Section]:
     if found.truth is not None:
         truth = Panel("Original", found.truth, "The true distribution", role=Role.TRUTH, background=found.background)
         panels = [truth, *panels]
-    if alphabet.grid is not None and len(found.outcomes) == 1:
+    if len(found.outcomes) == 1:
         plain = {"Noisy": "What was reported", found.names[0]: "What was recovered", "Original": "The truth"}
-        panels = [replace(one, title=plain.get(one.title, one.title)) for one in panels]
+        colored = zip(panels, choose_colors(panels), strict=True)
+        panels = [replace(one, title=plain.get(one.title, one.title), color=color) for one, color in colored]
     parts: list[Part] = []
-    if alphabet.grid is None and (found.truth is not None or band is not None):
+    is_boxed = band is None and found.windows is not None and isinstance(alphabet.geometry, LineGeometry)
+    if alphabet.grid is None and (found.truth is not None or band is not None or is_boxed):
         words, around = "The grey behind each distribution is the truth. " if found.truth is not None else "", ""
         if band is not None and (alphabet.attributes is None or alphabet.size <= MOST_BARS):
             level, name = percent(band.level), found.names[0]
@@ -697,6 +699,7 @@ def _show_distributions(found: Findings) -> list[Section]:
                 is_drawn = tells(found.estimate.distribution, band.low, band.high).any()
                 drawn = f"The light band around {name} is the {level} interval of each value, where narrow enough."
                 around = drawn if is_drawn else ""
+        around = "Boxes: the shares of ranges, as above." if is_boxed else around
         parts.append(say.Legend(style.TRUTH if words else "", words, around))
     parts += _cards(alphabet, panels, found.survey.name)
     if band is not None and alphabet.grid is not None:  # a map cannot show a band: its ends have maps of their own
@@ -712,7 +715,7 @@ def _show_distributions(found: Findings) -> list[Section]:
     elif not found.is_comparable:
         name = found.survey.name if noisy.alphabet == alphabet else "report"
         parts += [noisy.remark, *_cards(noisy.alphabet, sent, name)]
-    return [Section("The distributions", parts)]
+    return [Section("What was reported, and what was recovered", parts)]
 
 
 def _panels(found: Findings) -> list[Panel]:
@@ -724,6 +727,7 @@ def _panels(found: Findings) -> list[Panel]:
             _accuracy(found, outcome),
             found.truth,
             band=None if place else ends,
+            windows=None if place or ends or found.alphabet.grid is not None else found.windows,
             background=found.background,
         )
         for place, (name, outcome) in enumerate(zip(found.names, found.outcomes, strict=True))

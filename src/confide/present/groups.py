@@ -5,16 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import confide
 from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
+from confide.data.files.counts_files import has_order, natural_order
 from confide.estimates.groups import GroupReports
 from confide.estimates.inference import Interval
 from confide.present import summary as say
 from confide.present.figures import Panel, Role, style
+from confide.present.figures.certainty import draw_series
 from confide.present.figures.style import colors_of
-from confide.present.summary import Beside, Bullets, Caution, Cell, Line, Listing, Note, Part, Row, Section, Summary
+from confide.present.summary import (
+    Bullets,
+    Caution,
+    Cell,
+    Line,
+    Listing,
+    Note,
+    Part,
+    Picture,
+    Row,
+    Section,
+    Summary,
+)
 from confide.values.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_PANELS, MOST_ROWS = 24, 1000
 """Groups that have a picture, and that stand in the table of a page: the largest ones."""
@@ -79,7 +97,7 @@ def _cautions(groups: SurveyGroups) -> list[Caution]:
     return found + say.caution_identification(groups.identification, of)
 
 
-def _page_sections(groups: SurveyGroups, answers: GroupAnswers) -> list[Section | Beside]:
+def _page_sections(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
     method, reports = groups.first.method, f"{groups.total:,.10g} reports of {len(groups):,} groups"
     words = (
         f"{say.introduce_reports(groups.survey, reports, groups.origin)} From these alone, {method.name} recovered how "
@@ -87,7 +105,27 @@ def _page_sections(groups: SurveyGroups, answers: GroupAnswers) -> list[Section 
     )
     promise = replace(say.state_promise(groups.survey, groups.origin, groups.files), kind="fold")
     told = [*_differences(groups), Section("In words", [words])]
-    return [_side_by_side(groups, answers), *_pictures(groups, answers), *told, promise]
+    return [*_over_time(groups, answers), _side_by_side(groups, answers), *_pictures(groups, answers), *told, promise]
+
+
+def _over_time(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
+    """Return the main answer as a line with its band, where groups follow each other; else nothing."""
+    if answers.main is None or not has_order(groups):
+        return []
+    found = {label_group(key): answers.questions[answers.main][key] for key in natural_order(groups)}
+
+    def draw(width: float) -> Figure:
+        with style.styled():
+            figure = style.new_figure(width, 2.6)
+            draw_series(figure.add_subplot(), found)
+        return figure
+
+    (first, start), *_, (last, end) = found.items()
+    asked = f"{answers.main[:1].upper()}{answers.main[1:]}"
+    heading = f"{asked} by {groups.by[0]}: {say.texts(start)[0]} in {first}, {say.texts(end)[0]} in {last}"
+    told = "; ".join(f"{label}: {say.texts(one)[0]}" for label, one in found.items())
+    caption = f"The band is the interval of each {groups.by[0]} ({say.confidence(start)}), each on its own."
+    return [Section(heading, [Picture(draw, f"{asked} by {groups.by[0]}. {told}.", caption)], "hero")]
 
 
 def _headline(groups: SurveyGroups) -> str:
@@ -159,10 +197,11 @@ def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
         )
         for key in shown
     ]
+    small = [Note("A small bump of a curve may be chance.")] if groups.survey.alphabet.geometry.dimensions == 1 else []
     few = [] if is_all else [Note(f"The {len(shown)} largest of {len(groups):,} groups.")]
     legend = [say.Legend(style.TRUTH, "The grey behind each group is all groups together.")] if has_reference else []
     drawn = say.Cards(groups.survey.alphabet, panels, groups.survey.name)
-    return [Section("The distribution in each group", [*few, *legend, drawn])]
+    return [Section("The distribution in each group", [*few, *legend, drawn, *small])]
 
 
 def _against(groups: SurveyGroups, key: Key) -> Cell:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from confide.estimates.explanations import describe_value
-from confide.estimates.inference import Windows, percent
+from confide.estimates.inference import Interval, Windows, percent
 from confide.plans.planning import Curve, Plan
 from confide.plans.records import expected
 from confide.plans.simulations import promise
 from confide.present.figures import Panel, Role, draw_windows, style
 from confide.present.figures.panels import FloatArray
-from confide.present.summary import Listing, Part, Picture, Section
+from confide.present.summary import NONE, Listing, Part, Picture, Section
 from confide.values import Alphabet, LineGeometry
 from confide.values.wording import counted, listed
 
@@ -34,9 +34,11 @@ def picture_windows(  # noqa: PLR0913 - all that a picture may show
     The story says what curve and boxes assume.
     """
     grey = "Grey: the truth." if truth is not None and isinstance(windows.alphabet.geometry, LineGeometry) else ""
+    order = range(len(windows)) if windows.alphabet.grid is None else np.argsort(windows.ranks).tolist()
     rows = [
-        [label, *(f"{share:.2%}" for share in (one.estimate, one.low, one.high))]
-        for label, one in zip(windows.labels, windows.answers, strict=True)
+        [windows.names[place], *(f"{share:.2%}" for share in (one.estimate, one.low, one.high)), _parts(one)]
+        for place in order
+        for one in (windows.answers[place],)
     ]
     drawn = Picture(
         lambda width: draw_windows(
@@ -45,15 +47,23 @@ def picture_windows(  # noqa: PLR0913 - all that a picture may show
         tell_windows(windows, name),
         " ".join(filter(None, [_explain_windows(windows, has_reports=noisy is not None), story, grey])),
     )
-    return [drawn, Section("The same in numbers", [Listing([name, "Share", "From", "To"], rows)], "more")]
+    return [
+        drawn,
+        Section("The same in numbers", [Listing([name, "Share", "From", "To", "Width of the interval"], rows)], "more"),
+    ]
+
+
+def _parts(answer: Interval) -> str:
+    return NONE if answer.parts is None else str(answer.parts)
 
 
 def _explain_windows(windows: Windows, *, has_reports: bool) -> str:
     level = f"{percent(windows.level)} confidence"
     if windows.alphabet.grid is not None:
         return (
-            f"Cells are joined to districts until the reports resolve their shares. First map: the estimate, with the "
-            f"borders of the districts. Second map: how far each share may be off ({level}), relative to it."
+            f"Cells are joined to districts until the reports resolve their shares. First map: the share of each "
+            f"district, spread evenly over its cells, and its number. Second map: its share, and by how many points it "
+            f"may be off ({level}); the darker, the farther in proportion."
         )
     if not isinstance(windows.alphabet.geometry, LineGeometry):
         beside = " Pale bars: shares of the reports, which the noise has spread out." if has_reports else ""
@@ -68,7 +78,7 @@ def tell_windows(windows: Windows, name: str) -> str:
     """Return the shares of windows with their ends, the fullest first."""
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
     told = [
-        f"{windows.labels[place]} {_short(one.estimate)} ({_short(one.low)} to {_short(one.high)})"
+        f"{windows.names[place]} {_short(one.estimate)} ({_short(one.low)} to {_short(one.high)})"
         for place in order[:6]
         for one in (windows.answers[place],)
     ]

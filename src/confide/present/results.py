@@ -7,6 +7,7 @@ figures and records that the command line uses.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from confide.data.files import (
     to_json,
     write_text,
 )
+from confide.data.files.counts_files import has_order, natural_order
 from confide.data.files.records import estimate_record, plain
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
@@ -39,13 +41,14 @@ from confide.plans.records import plan_record
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.figures import Panel, style, to_svg_file
+from confide.present.figures.certainty import draw_series
 from confide.present.figures.panels import Role, choose_colors
 from confide.present.figures.shares import choose_scene
 from confide.present.figures.tradeoffs import draw_curve
 from confide.present.groups import summarise_groups
-from confide.present.pages import diagnosis_page, estimate_page, groups_page, plan_page, show_page, text
-from confide.present.summary import Listing, Part, Section, Summary, confidence, explain_width, texts
-from confide.present.surveys import audit_record, summarise_audit, summarise_survey, survey_record
+from confide.present.pages import show_page, text
+from confide.present.summary import Lines, Listing, Part, Section, Summary, confidence, explain_width, state, texts
+from confide.present.surveys import audit_record, summarise_audit, summarise_plan, summarise_survey, survey_record
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Categories, Integers
 from confide.values.wording import counted
@@ -81,29 +84,27 @@ def show_in_notebook(answer: object) -> str | None:
 
 def page_of(answer: object) -> str:
     """Return the self-contained HTML page of a result."""
+    return show_page(_summary(answer, is_page=True))
+
+
+def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0911 - one for each kind of result
+    """Return the one summary of a result, which its page, its card and its record open with."""
     match answer:
         case Estimate():
-            survey, counts = _survey_and_counts(answer)
-            return estimate_page(survey, counts, [Outcome(answer, (), None, None)])
+            return summarise_estimate(_found(answer), is_page=is_page)
         case GroupEstimates():
-            return groups_page(_survey_groups(answer))
+            return summarise_groups(_survey_groups(answer), GroupAnswers(), is_page=is_page)
         case Diagnosis():
-            return diagnosis_page(_survey_of(answer.mechanism, answer.name), answer)
+            return summarise_diagnosis(_survey_of(answer.mechanism, answer.name), answer, is_page=is_page)
         case Plan():
-            return plan_page(_survey_of(answer.mechanism), answer)
+            return summarise_plan(_survey_of(answer.mechanism), answer)
         case Audit():
-            return show_page(summarise_audit(_survey_of(answer.mechanism), answer))
-    return show_page(_card(answer))
-
-
-def _card(answer: object) -> Summary:
-    """Return the summary of a small result."""
-    match answer:
+            return summarise_audit(_survey_of(answer.mechanism), answer)
         case Interval():
             known: list[Part] = [one for one in (answer.remark, f"It rests on {answer.rests_on}.") if one]
             ends = [(answer.question, texts(answer)[0], f"{confidence(answer)}: {texts(answer)[1]}")]
             folded = [Section("What it rests on", known, "fold")]
-            return Summary(answer.question, answers=ends, verdict=explain_width(answer), sections=folded)
+            return Summary(answer.question, (), state(answer, ""), ends, verdict=explain_width(answer), sections=folded)
         case Fit():
             facts = [("Verdict", str(answer.verdict)), ("p-value", f"{answer.p_value:.2g}")]
             details = [Section("Details", list(answer.details))]
@@ -126,43 +127,31 @@ def _card(answer: object) -> Summary:
 
 def plot(answer: object, ax: Axes | None = None) -> Axes:
     """Draw a result into given or new matplotlib axes; return them."""
-    draw = _painter(answer)
     with style.styled():
+        size, draw = _painter(answer)
         if ax is None:
             pyplot = importlib.import_module("matplotlib.pyplot")  # so that a notebook shows the figure
-            ax = pyplot.figure(figsize=_size(answer), layout="constrained").add_subplot()
+            ax = pyplot.figure(figsize=size, layout="constrained").add_subplot()
         draw(ax)
     return ax
 
 
-def _size(answer: object) -> tuple[float, float]:
-    if isinstance(answer, Interval):
-        return style.PANEL, 1.4
-    if isinstance(answer, GroupEstimates):
-        return style.PANEL, 0.95 + 0.27 * max(3, len(answer))
-    if isinstance(answer, Plan):
-        return style.PANEL, 3.2
-    alphabet, panel, name = _panel(answer)
-    with style.styled():
-        return choose_scene(alphabet, (panel,), name).size
-
-
-def _painter(answer: object) -> Any:
-    """Return what draws a result into axes."""
+def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], object]]:
+    """Return the inches that a result takes, and what draws it into axes."""
     match answer:
         case Interval():
-            return lambda axes: _draw_intervals(axes, {answer.question: answer})
+            return (style.PANEL, 1.4), lambda axes: _draw_intervals(axes, {answer.question: answer})
         case GroupEstimates():
-            return lambda axes: _draw_intervals(axes, _compared(answer))
+            found = _compared(answer)
+            is_line = has_order([(name,) for name in found])
+            size = (style.MIDDLE, 2.6) if is_line else (style.PANEL, 0.95 + 0.27 * max(3, len(answer)))
+            return size, lambda axes: _draw_intervals(axes, found)
         case Plan():
-            return lambda axes: draw_curve(axes, answer, answer.by_people)
+            return (style.PANEL, 3.2), lambda axes: draw_curve(axes, answer, answer.by_people)
         case Estimate() | Counts() | Mechanism() | Survey():
             alphabet, panel, name = _panel(answer)
-
-            def draw(axes: Axes) -> None:
-                choose_scene(alphabet, (panel,), name).draw(axes, panel, choose_colors([panel])[0])
-
-            return draw
+            scene, (color,) = choose_scene(alphabet, (panel,), name), choose_colors([panel])
+            return scene.size, lambda axes: scene.draw(axes, panel, color)
     raise InvalidParameterError(
         f"A {type(answer).__name__} has no plot of its own. You can plot an Estimate, GroupEstimates, an Interval, a "
         f'Plan, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
@@ -172,10 +161,7 @@ def _painter(answer: object) -> Any:
 def _panel(answer: object) -> tuple[Alphabet, Panel, str]:
     """Return a distribution over an alphabet, and what its values are called."""
     if isinstance(answer, Estimate):
-        windows = None
-        if len(answer.groups) == 1:
-            survey, counts = _survey_and_counts(answer)
-            windows = complete(Findings(survey, counts, (Outcome(answer, (), None, None),))).windows
+        windows = _found(answer).windows if len(answer.groups) == 1 else None
         return answer.alphabet, Panel("", answer.distribution, windows=windows, color=style.STACKED), "value"
     if isinstance(answer, Counts):
         if answer.reports.ndim > 1:
@@ -224,7 +210,10 @@ def _name(key: object) -> str:
 
 
 def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
-    """Draw intervals below each other, the first on top."""
+    """Draw intervals below each other, the first on top; over time where they follow each other."""
+    if has_order([(name,) for name in answers]):
+        draw_series(axes, {name: answers[name] for (name,) in natural_order([(name,) for name in answers])})
+        return
     now, low, high = np.array([(one.estimate, one.low, one.high) for one in answers.values()]).T
     ends = np.maximum([now - low, high - now], 0.0)
     axes.errorbar(now, np.arange(now.size), xerr=ends, fmt="o", color=style.STACKED, capsize=3, markersize=4.5)
@@ -273,10 +262,9 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
             return rows | {"count": answer.counts.tolist()}
         case Audit() | Mechanism() | Survey():
-            if isinstance(answer, Audit):
-                lines = summarise_audit(_survey_of(answer.mechanism), answer).facts
-            else:
-                lines = summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer)).facts
+            summary = _summary(answer)
+            folded = [part for one in summary.sections for part in one.parts if isinstance(part, Lines)]
+            lines = [*summary.facts, *(line for part in folded for line in part.lines)]
             return {"name": [name for name, _ in lines], "words": [words for _, words in lines]}
         case _:
             raise InvalidParameterError(f"A {type(answer).__name__} has no table.")
@@ -314,37 +302,33 @@ def to_frame(answer: object, backend: str = "pandas") -> Any:
     return module.DataFrame(columns_of(answer))
 
 
-def record_of(answer: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each kind of result
+def record_of(answer: object) -> dict[str, Any]:
     """Return a result's JSON record, without facts known only from files."""
+    summary = _summary(answer)
     match answer:
         case Estimate():
-            survey, counts = _survey_and_counts(answer)
-            found = complete(Findings(survey, counts, (Outcome(answer, (), None, None),)))
-            record = estimate_record(survey, counts, found.outcomes[0], None, found.answers, found.windows)
-            return record | summarise_estimate(found).record
+            found = _found(answer)
+            record = estimate_record(found.survey, found.counts, found.outcomes[0], None, found.answers, found.windows)
         case GroupEstimates():
-            groups = _survey_groups(answer)
-            return groups_record(groups) | summarise_groups(groups, GroupAnswers()).record
+            record = groups_record(_survey_groups(answer))
         case Diagnosis():
-            survey = _survey_of(answer.mechanism, answer.name)
-            return diagnosis_record(survey, answer) | summarise_diagnosis(survey, answer).record
+            record = diagnosis_record(_survey_of(answer.mechanism, answer.name), answer)
         case Plan():
             survey = _survey_of(answer.mechanism)
-            return {"survey": {"name": survey.name, "title": survey.title}} | plan_record(answer)
+            record = {"survey": {"name": survey.name, "title": survey.title}} | plan_record(answer)
         case Audit():
-            return audit_record(_survey_of(answer.mechanism), answer)
+            record = audit_record(_survey_of(answer.mechanism), answer)
         case Survey():
-            return survey_record(answer)
+            record = survey_record(answer)
         case Mechanism():
             words = {"kind": answer.kind, "description": repr(answer), "guarantee": str(answer.guarantee)}
-            return words | {"fine_print": list(answer.fine_print), "alphabet": alphabet_record(answer.alphabet)}
+            record = words | {"fine_print": list(answer.fine_print), "alphabet": alphabet_record(answer.alphabet)}
         case Counts():
             sizes = {"reports": answer.total, "distinct": answer.reports.shape[0], "repeats": answer.repeats}
-            return sizes | {"origin": answer.origin.record, "counts": columns_of(answer)}
-        case Interval() | Fit():
-            found_record: dict[str, Any] = plain(answer)
-            return found_record
-    raise InvalidParameterError(f"A {type(answer).__name__} has no JSON record.")
+            record = sizes | {"origin": answer.origin.record, "counts": columns_of(answer)}
+        case _:
+            record = plain(answer)
+    return summary.open(record)
 
 
 def save(answer: object, path: str | Path) -> None:
@@ -356,9 +340,9 @@ def save(answer: object, path: str | Path) -> None:
     if path.exists():
         raise DataFileError(f"{path} exists already, and save() does not replace files. Delete it, or name another.")
     if ending == ".svg":
-        draw = _painter(answer)
         with style.styled():
-            figure = style.new_figure(*_size(answer))
+            size, draw = _painter(answer)
+            figure = style.new_figure(*size)
             draw(figure.add_subplot())
         to_svg_file(figure, path, str(answer) if isinstance(answer, Interval) else repr(answer))
         return
@@ -369,6 +353,11 @@ def save(answer: object, path: str | Path) -> None:
     else:
         content = page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
     write_text(path, content)
+
+
+def _found(answer: Estimate) -> Findings:
+    """Return all that a page of an estimate shows."""
+    return complete(Findings(*_survey_and_counts(answer), (Outcome(answer, (), None, None),)))
 
 
 def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:

@@ -176,18 +176,11 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """Columns that stand side by side where there is room."""
-
-    columns: Sequence[Sequence[Part]]
-
-
-@dataclass(frozen=True, eq=False)
 class Section:
     """Heading and its content; without content nothing is shown.
 
     `kind` is "" for a section, "hero" for the first one that matters, "part" within another one, "fold" for what is
-    opened by those who want it, "more" for a fold within a section.
+    opened by those who want it (-v on a terminal), "more" for a fold within a section.
     """
 
     heading: str
@@ -195,7 +188,7 @@ class Section:
     kind: str = ""
 
 
-Part = str | Note | Bullets | Lines | Legend | Download | Source | Picture | Cards | Chart | Listing | Beside | Section
+Part = str | Note | Bullets | Lines | Legend | Download | Source | Picture | Cards | Chart | Listing | Section
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,21 +223,20 @@ class Summary:
     answers: Sequence[tuple[str, str, str]] = ()
     facts: Sequence[Line] = ()
     cautions: Sequence[Caution] = ()
-    sections: Sequence[Section | Beside] = ()
+    sections: Sequence[Section] = ()
     verdict: str = ""
     details: Sequence[Line] = ()
     origin: Sequence[Part] = ()
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """The opening for JSON: the headline, and the lines below it."""
+    def open(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return a record for JSON that opens with what a terminal says."""
         others = [
             f"{question}: {answer} ({ends})" if ends else f"{question}: {answer}"
             for question, answer, ends in self.answers
         ]
         said = [" \N{MIDDLE DOT} ".join([self.title, *self.about]), self.headline, *others, self.verdict]
         cautions = [one.words[0] for one in self.cautions]
-        return {"headline": self.headline, "summary": list(filter(None, [said[0], *cautions, *said[1:]]))}
+        return {"headline": self.headline, "summary": list(filter(None, [said[0], *cautions, *said[1:]]))} | record
 
 
 OF_AGES = {">=": "are {} or older", ">": "are older than {}", "<=": "are {} or younger", "<": "are younger than {}"}
@@ -291,12 +283,18 @@ def texts(answer: Interval) -> tuple[str, str]:
     ('4%', '1% to 8%')
     >>> texts(Interval("mean", 51234.5, 50100.2, 52007.9, 0.95, "", is_share=False))
     ('51,234', '50,100 to 52,008')
+    >>> texts(Interval("median", 1.0, 0.0, 1.0, 0.95, "", is_share=False, labels=("10 to 20", "0 to 10", "10 to 20")))
+    ('10 to 20', '0 to 20')
     """
     now, low, high = answer.texts(digits(answer.width, answer.estimate))
     if not answer.is_share and not answer.labels:
         numbers = (answer.estimate, answer.low, answer.high)
         now, low, high = (f"{one:,.0f}" if abs(one) >= 1000 else f"{one:.4g}" for one in numbers)
-    return now, f"{low} to {high}"
+    # Two bins are one range, and a unit is said once: "30,000 to 70,000 dollars".
+    first, last = (re.fullmatch(r"([-\d.,]+)(?: to ([-\d.,]+))?( .*)?", end) for end in (low, high))
+    if first is None or last is None or first[3] != last[3]:
+        return now, f"{low} to {high}"
+    return now, f"{first[1]} to {last[2] or last[1]}{last[3] or ''}"
 
 
 def confidence(answer: Interval) -> str:
@@ -316,10 +314,14 @@ def state(answer: Interval, name: str) -> str:
     now, ends = texts(answer)
     told = f"({confidence(answer)}: {ends})"
     if not answer.is_share:
-        what = f"{answer.question} {name}" if answer.question in ("median", "mean") else f"{answer.question} of {name}"
+        of = "" if answer.question in ("median", "mean") or not name else "of "
+        what = f"{answer.question} {of}{name}".strip()
         return f"The {what} is {now} {told}."
     people = people_in(answer.question)
     return f"About {now} {people} {told}." if people else f"{answer.question}: about {now} {told}."
+
+
+QUARTILES = {"quantile 0.25": "first quartile of", "quantile 0.75": "third quartile of"}
 
 
 def state_undetermined(answer: Interval) -> str:
@@ -337,7 +339,8 @@ def state_all(answers: Sequence[Interval], name: str, first: Interval | None) ->
     for one in answers:
         if one is first:
             continue
-        question = f"{one.question} {name}" if one.question in ("median", "mean") else one.question
+        title = QUARTILES.get(one.question, one.question)
+        question = f"{title} {name}" if title != one.question or title in ("median", "mean") else title
         now, ends = texts(one)
         ends += "" if first is not None and confidence(one) == confidence(first) else f", {confidence(one)}"
         if one.undetermined is not None:
@@ -346,7 +349,7 @@ def state_all(answers: Sequence[Interval], name: str, first: Interval | None) ->
             (
                 question[:1].upper() + question[1:] if not one.is_share else question,
                 now,
-                "; ".join(filter(None, [ends, one.remark])),
+                "; ".join(filter(None, [ends, "" if one.parts is None else str(one.parts), one.remark])),
             )
         )
     return lines

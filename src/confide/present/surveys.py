@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 import confide
+from confide.channels.base import FloatArray
 from confide.data.files import alphabet_record
-from confide.estimates.diagnosis import why_undivided
-from confide.estimates.estimate import estimate
 from confide.estimates.explanations import (
     describe_alphabet,
     describe_mechanism,
@@ -21,19 +17,32 @@ from confide.estimates.explanations import (
     describe_shuffled,
     describe_value,
     explain_guarantee,
+    odds_in_words,
 )
-from confide.estimates.inference.answers import error_of
 from confide.evidence.counts import Origin
 from confide.mechanisms.audits import Audit
-from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans import records as words_of
+from confide.plans.levels import PEOPLE, EpsilonLevel, levels, look_ahead
 from confide.plans.planning import Plan
 from confide.plans.ranking import Ranking
 from confide.plans.simulations import Prediction, QueryWidth, promise
 from confide.present import summary as say
 from confide.present.figures import draw_tradeoff
 from confide.present.pictures import tell_tradeoff
-from confide.present.summary import Bullets, Cell, Line, Listing, Part, Picture, Row, Section, Summary
+from confide.present.summary import (
+    NONE,
+    Bullets,
+    Cell,
+    Line,
+    Lines,
+    Listing,
+    Note,
+    Part,
+    Picture,
+    Row,
+    Section,
+    Summary,
+)
 from confide.surveys.survey import Survey
 from confide.values import LineGeometry
 from confide.values.wording import counted, plural, with_unit
@@ -44,19 +53,20 @@ def summarise_survey(survey: Survey) -> Summary:
     mechanism, shape, reports = survey.mechanism, survey.shape, survey.mechanism.report_alphabet
     is_scale = isinstance(reports.geometry, LineGeometry) and reports.has_labels and not reports.summary
     again = "one of the same values" + (", by its number from 0" if is_scale else "")
-    noise = describe_change(survey)
-    lines = [
+    again = again if reports == survey.alphabet else describe_alphabet(reports)
+    facts = [
         *(
             [("Answered by", f"made-up people, drawn from {survey.simulated}: its reports are simulated")]
             * bool(survey.simulated)
         ),
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
-        ("Blurred by", describe_mechanism(survey)),
-        ("Into a report", again if reports == survey.alphabet else describe_alphabet(reports)),
-        *([("How far off", noise)] if noise else []),
+        ("Blurred by", f"{describe_mechanism(survey)}, into {again}"),
         *([("Consider", mechanism.advice)] if mechanism.advice else []),
+    ]
+    examples = explain_guarantee(survey)
+    lines = [
         ("Promise", str(mechanism.guarantee)),
-        *(("" if place else "For example", one) for place, one in enumerate(explain_guarantee(survey))),
+        *(("" if place else "For example", one) for place, one in enumerate(examples)),
         *(("" if place else "Fine print", one) for place, one in enumerate(mechanism.fine_print)),
         *([] if mechanism.lasting is None else [("Any number of them", str(mechanism.lasting))]),
         ("Repetition", describe_repetition(survey)),
@@ -65,36 +75,55 @@ def summarise_survey(survey: Survey) -> Summary:
     if shape is not None:
         taken = f"Answers and intervals will assume that {shape.condition}; reports hardly object if not."
         lines.append(("Declared shape", f"{shape}. {taken}"))
-    return Summary(survey.title, [say.about_reports(survey, 0, Origin())[1]], facts=lines)
+    return Summary(
+        survey.title,
+        [say.about_reports(survey, 0, Origin())[1]],
+        examples[min(1, len(examples) - 1)],
+        facts=facts,
+        sections=[describe_levels(survey), Section("The promise in full", [Lines(lines)], "fold")],
+    )
 
 
-def describe_change(survey: Survey) -> str:
-    """Return how often and how far reports differ from values.
-
-    Empty if that cannot be listed.
+def describe_levels(survey: Survey, people: int = PEOPLE, truth: FloatArray | None = None) -> Section:
+    """Return the choices of epsilon: odds, error and what is shown.
 
     >>> import confide as cf
-    >>> describe_change(cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 99, unit="year"), epsilon=0.05)))
-    'a report is the true value with probability 2%; it is 18.3 years off on average, for value 50'
+    >>> section = describe_levels(cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)))
+    >>> print(*section.parts[0].rows[1])
+    balanced* epsilon 1 73:27 true in 73% every share ±2.1 points
     """
-    mechanism, alphabet = survey.mechanism, survey.alphabet
-    if (
-        not alphabet.is_finite
-        or mechanism.report_alphabet != alphabet
-        or not mechanism.has_channel
-        or alphabet.size > 5000
-    ):
-        return ""
-    middle = alphabet.size // 2
-    row = mechanism.channel.select(np.array([middle]))[0]
-    true = f"a report is the true value with probability {row[middle]:.0%}"
-    if not isinstance(alphabet.geometry, LineGeometry):
-        return true
-    steps = alphabet.coordinates[:, 0] * alphabet.spacing if alphabet.positions is None else alphabet.positions
-    places = np.array([float(one) for one in steps])
-    off = float(row @ np.abs(places - places[middle]))
-    about = describe_value(alphabet, middle, survey.name)
-    return f"{true}; it is {with_unit(off, alphabet.unit)} off on average, for {about}"
+    mechanism, unit = survey.mechanism, survey.alphabet.unit
+    found = levels(mechanism, people, truth, survey.shape)
+    rows: list[Row] = []
+    for one in found:
+        report = NONE if one.kept is None else f"true in {one.kept:.0%}"
+        if one.off is not None:
+            report = f"{with_unit(float(f'{one.off:.2g}'), unit)} off"
+        rows.append(
+            [
+                one.name + "*" * one.is_chosen,
+                one.mechanism.guarantee.terms,
+                odds_in_words(one.bound),
+                report,
+                _sight(one),
+            ]
+        )
+    apart = next((f", {with_unit(one.apart, unit)} apart" for one in found if one.apart is not None), "")
+    note = f"* This survey. Odds: from even ones{apart}. Points: 95% confidence."
+    headings = ["privacy", "promise", "odds", "one report", f"{people:,} people show"]
+    return Section(
+        "Choosing epsilon", [Listing(headings, rows, (0, 1, 2, 3, 4), "stacked"), Note(note)] if rows else []
+    )
+
+
+def _sight(level: EpsilonLevel) -> str:
+    """Return what a survey would show at a level of privacy."""
+    if level.ranges is None or level.error is None:
+        return NONE
+    alphabet = level.mechanism.alphabet
+    nouns = "districts" if alphabet.grid is not None else "ranges"
+    what = "every share" if level.ranges == alphabet.size else f"{level.ranges:,} {nouns}"
+    return f"no {nouns}" if level.ranges == 1 else f"{what} ±{100 * level.error:.2g} points"
 
 
 def survey_record(survey: Survey) -> dict[str, Any]:
@@ -145,18 +174,22 @@ def summarise_audit(survey: Survey, result: Audit) -> Summary:
     lines = [
         *(("Also", one) for one in verdicts[1:]),
         ("Promise", str(survey.mechanism.guarantee)),
-        ("Drawn from", f"whole numbers, the same on every machine (survey {survey.fingerprint})"),
         *worst,
+        *([("Consider", survey.mechanism.advice)] if survey.mechanism.advice else []),
+    ]
+    how = [
+        ("Drawn from", f"whole numbers, the same on every machine (survey {survey.fingerprint})"),
         ("Compared", result.compared),
         ("Drawn", f"{drawn}, {verdict} (p = {draws.p_value:.2g}; a false alarm comes once in 10^9 audits)"),
         ("Would have found", f"{draws.sensitivity} (in 95 of 100 audits)"),
-        *([("Consider", survey.mechanism.advice)] if survey.mechanism.advice else []),
     ]
     if lasting is not None:
         kept = f"{'the promise holds' if lasting.holds else 'BROKEN'} ({lasting.extent.value})"
         found = f"log-ratio {lasting.worst.log_ratio:.6g} of {lasting.worst.bound:.6g} promised"
         lines.append(("Any number of reports", f"{kept}: {found}, for the permanent round by itself"))
-    return Summary(survey.title, headline=headline, facts=lines)
+    return Summary(
+        survey.title, headline=headline, facts=lines, sections=[Section("How it was checked", [Lines(how)], "fold")]
+    )
 
 
 def audit_record(survey: Survey, result: Audit) -> dict[str, Any]:
@@ -219,37 +252,42 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     measure, account = plan.measure, plan.guess.account
     now, _, margin = words_of.expected(measure, plan.prediction).partition(" ± ")
     unit = f" {plural(measure.unit)}" if margin and measure.unit else ""
-    facts = [("Guess", f"none; {plan.guess.name} is the worst shape" if plan.outlooks else plan.guess.name)]
-    facts += [] if account is None else [("Guess read", account.description)]
+    guess = f"no guess; {plan.guess.name} is the worst shape" if plan.outlooks else f"guess {plan.guess.name}"
     meaning = words_of.width_meaning(plan)
-    facts.append(("Error", "expected half-width" if meaning else f"expected {measure.name}"))
     known = [*([meaning] if meaning else []), *words_of.remarks(plan)]
-    guarantee = plan.mechanism.guarantee
-    kind = "metric privacy" if isinstance(guarantee, MetricPrivacy) else "the survey's promise"
-    kind = "local differential privacy" if isinstance(guarantee, LocalDP) else kind
     shuffled = describe_shuffled(replace(survey, mechanism=plan.mechanism), plan.people) if survey.shuffler else ""
-    facts += [("If shuffled", shuffled)] if shuffled else []
+    known += [f"If shuffled: {shuffled}"] if shuffled else []
+    known += [] if account is None else [f"The guess was read from {account.description}."]
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
         f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess, or from each "
         f"shape. The survey as planned:"
     )
+    planned = replace(survey, mechanism=plan.mechanism)
+    ahead = "" if isinstance(measure, QueryWidth) else look_ahead_in_words(planned, plan.people, plan.guess.vector)
+    story = "" if isinstance(measure, QueryWidth) else say.BOTH_TRUE
+    heading = "How close the curve comes" if story else "How close the answer comes"
     return Summary(
         title=f"What to expect: {survey.title}",
-        headline=_look_ahead(survey, plan) or words_of.headline(plan),
-        facts=facts,
+        about=[counted(plan.people, "person"), say.about_reports(planned, 0, Origin())[1], guess],
+        headline=ahead or words_of.headline(plan),
         answers=[
-            (f"Expected {measure.name}, at 95%", now + unit, f"± {margin}" if margin else ""),
-            ("People", f"{plan.people:,}", ""),
-            ("Promise", promise(plan.mechanism), kind),
+            (
+                "Half-width of the interval" if meaning else f"Whole distribution: expected {measure.name}",
+                now + unit,
+                f"± {margin}" if margin else "",
+            )
         ],
         sections=[
-            Section("How close the whole distribution comes", [words_of.headline(plan), *_picture(plan)], "hero"),
-            Section("What to know about it", [Bullets(known)]),
+            Section("", [story if ahead else ""]),
+            Section(heading, [*_picture(plan)], "hero"),
+            Section("", [f"{words_of.headline(plan)}"] if ahead else [], "fold"),
+            describe_levels(planned, plan.people, plan.guess.vector),
+            Section("What to know about it", [Bullets(known)], "fold"),
             *_shapes(plan),
             _tradeoff(plan),
         ],
-        origin=say.come_from(made, replace(survey, mechanism=plan.mechanism)),
+        origin=say.come_from(made, planned),
     )
 
 
@@ -265,29 +303,22 @@ def summarise_ranking(survey: Survey, ranking: Ranking) -> Summary:
     )
 
 
-def _look_ahead(survey: Survey, plan: Plan) -> str:
-    """Return how precisely ranges will be known, from one simulation.
-
-    Empty if that would take long.
-    """
-    mechanism, alphabet = plan.mechanism, plan.mechanism.alphabet
-    if (
-        isinstance(plan.measure, QueryWidth)
-        or alphabet.attributes is not None
-        or not alphabet.is_finite
-        or alphabet.size > 200
-    ):
+def look_ahead_in_words(survey: Survey, people: int, truth: FloatArray) -> str:
+    """Return how well the shares of ranges will be known; empty where that takes long to simulate."""
+    ranges, error = look_ahead(survey.mechanism, people, truth, survey.shape)
+    if ranges is None or error is None:
         return ""
-    people = np.random.default_rng(plan.seed).multinomial(plan.people, plan.guess.vector)
-    with warnings.catch_warnings(action="ignore"):  # what reports of a guess look like is no news
-        answer = estimate(mechanism.simulate_counts(people, rng=plan.seed), mechanism, plan.method, shape=plan.shape)
-        if why_undivided(answer):
-            return ""
-        windows = answer.windows(name=survey.name)
-    ranges = "each share" if windows.are_single else f"shares of {counted(len(windows), f'{survey.name} range')}"
-    worst = max(map(error_of, windows.answers))
-    within = f"to within about \N{PLUS-MINUS SIGN}{100 * worst:.2g} points (95% confidence)"
-    return f"With {plan.people:,} people at {promise(mechanism)}, {ranges} will be known {within}."
+    return state_ranges(survey, people, ranges, error)
+
+
+def state_ranges(survey: Survey, people: int, ranges: int, error: float) -> str:
+    """Return how well so many people's shares of ranges are known in a simulated survey."""
+    asked = f"With {counted(people, 'person')} at {promise(survey.mechanism)}"
+    nouns = "districts" if survey.alphabet.grid is not None else f"ranges of {survey.name}"
+    if ranges == 1:
+        return f"{asked}, the reports will resolve no {nouns}."
+    of = "each share" if ranges == survey.alphabet.size else f"the shares of {ranges:,} {nouns}"
+    return f"{asked}, {of} will be known to within about ±{100 * error:.2g} points (95% confidence)."
 
 
 def _picture(plan: Plan) -> list[Part]:
@@ -318,7 +349,7 @@ def _shapes(plan: Plan) -> list[Section]:
     ]
     takes = [] if plan.answer is None else ["What the target takes"]
     table = Listing(["Shape of the truth", "Expected error", "Standard error", *takes], rows)
-    return [Section("By the shape of the truth", [table])] if rows else []
+    return [Section("By the shape of the truth", [table], "fold")] if rows else []
 
 
 def _tradeoff(plan: Plan) -> Section:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from confide.channels.base import FloatArray
 from confide.estimates.inference import Band, Windows
 from confide.present import summary as say
+from confide.present.figures import style
 from confide.values import Alphabet, Grid, LineGeometry
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def show_summary(
     show_lines(console, others, style="")
     show_lines(console, summary.facts)
     for section in summary.sections:
-        if isinstance(section, say.Section) and (everything or section.kind != "all"):
+        is_left_out = {"all": not everything, "fold": not verbose}
+        if not is_left_out.get(section.kind):
             _show_section(console, section, everything=everything)
     if summary.verdict:
         _print(console, Text(summary.verdict))
@@ -210,7 +212,7 @@ def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], 
 
     Of many windows, only the fullest.
     """
-    found = list(zip(windows.labels, windows.members, windows.answers, strict=True))
+    found = list(zip(windows.names, windows.members, windows.answers, strict=True))
     fullest = sorted(range(len(found)), key=lambda place: -found[place][2].estimate)[:SMALL]
     bars = []
     for label, members, one in (found[place] for place in sorted(fullest)):
@@ -278,7 +280,7 @@ def _draw_bars(console: Console, bars: list[Bar]) -> Text:
         lines = [heading, *texts] if has_truth else list(texts)
         return [one.rjust(max(map(len, lines))) for one in lines]
 
-    columns = [column("", _distinct([bar.label for bar in bars], max(24, console.width // 2)))]
+    columns = [column("", style.shorten([bar.label for bar in bars], max(24, console.width // 2)))]
     columns.append(column("share", [f"{bar.share:.{decimals}%}" for bar in bars]))
     if widths:
         ends = [[f"{end:.{decimals}%}" for end in bar.ends or ()] for bar in bars]
@@ -295,18 +297,6 @@ def _draw_bars(console: Console, bars: list[Bar]) -> Text:
         lines.append(Text.assemble(f"  {'  '.join(cells)}  ", mark))
         lines[-1].rstrip()
     return Text("\n").join(lines)
-
-
-def _distinct(labels: Sequence[str], most: int) -> list[str]:
-    """Return labels of limited length, cut only if they stay different.
-
-    >>> _distinct(["a long label, east", "a long label, west", "short"], 12)
-    ['…label, east', '…label, west', 'short']
-    """
-    lines = [" ".join(one.split()) for one in labels]
-    head = [one if len(one) <= most else f"{one[: most - 1]}…" for one in lines]
-    tail = [one if len(one) <= most else f"…{one[1 - most :]}" for one in lines]
-    return next((cut for cut in (head, tail) if len(set(cut)) == len(set(lines))), lines)
 
 
 def _draw(bar: Bar, peak: float, width: int, *, blocks: bool) -> Text:

@@ -22,20 +22,24 @@ from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import Estimate, Outcome, assess_pool
 from confide.estimates.explanations import describe_mechanism
 from confide.estimates.inference import Interval, Windows
+from confide.estimates.inference.answers import error_of
 from confide.evidence.counts import Counts
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.sampling import Permanent
 from confide.plans import METHOD, Answer, Curve, Plan, Simulation, as_guess
+from confide.plans.levels import levels
 from confide.plans.planning import Goal, refuse_idle_target
 from confide.plans.records import answer_in_words, remarks
 from confide.plans.simulations import MOST_DRAWN, Measure, choose_measure, epsilon_of, has_matrix, ignorance
 from confide.present.estimates import describe_seconds, summarise_reports
 from confide.present.figures.style import METHODS as COLOURS
+from confide.present.summary import BOTH_TRUE, Listing, Note, state_all
+from confide.present.surveys import describe_levels, state_ranges
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.drafts import Draft, chosen_methods, distance_words, is_guess, read_draft, values_record
 from confide.studio.workers import Tell
 from confide.surveys.survey import Survey
-from confide.values import LineGeometry, Values
+from confide.values import Values
 from confide.values.checks import check_choice
 from confide.values.distances import has_emd
 from confide.values.wording import counted, with_unit
@@ -142,15 +146,16 @@ def _planned(
     words: str, mechanism: Mechanism, people: int, expected: dict[str, Any], repeats: int, *, is_reached: bool
 ) -> dict[str, Any]:
     record: dict[str, Any] = {"words": words, "remarks": [], "epsilon": epsilon_of(mechanism), "people": people}
+    record |= {"terms": mechanism.guarantee.terms}
     return record | {"expected": expected, "is_reached": is_reached, "repeats": repeats}
 
 
 def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Simulate a draft once: truth, reports, estimate, and resolved windows."""
     draft, seed = read_draft(work.get("draft")), _seed(work.get("seed"))
-    tell(0, 3, "Asking made-up people")
+    tell(0, 4, "Asking made-up people")
     counts = simulated_counts(draft.survey.mechanism, draft.truth.vector, draft.people, seed)
-    tell(1, 3, "Estimating")
+    tell(1, 4, "Estimating")
     outcome = assess_pool(
         [(counts, draft.survey.mechanism)], Stacked(), shape=draft.survey.shape, truth=draft.truth.vector
     )
@@ -163,15 +168,31 @@ def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "windows": [],
         "emd": _emd(outcome),
         "total_variation": outcome.total_variation,
-        "words": _expected_words(draft, outcome),
+        "words": _expected_words(draft, outcome, None),
         "fewest": None if estimate.is_told or estimate.uniformity is None else estimate.uniformity.cure,
+        "levels": None,
     }
     # Compute windows for up to 400 values: 280 cells take seven seconds.
-    if not estimate.is_told or estimate.alphabet.size > 400 or why_undivided(estimate, is_bidden=True):
-        return found
-    tell(2, 3, "Looking for windows that can be told", found)  # show the rest now: windows take as long again
-    windows = estimate.windows(name=draft.survey.name)
-    return found | {"windows": window_records(windows), "words": f"{found['words']} {_told_words(estimate, windows)}"}
+    if estimate.is_told and estimate.alphabet.size <= 400 and not why_undivided(estimate, is_bidden=True):
+        tell(2, 4, "Looking for ranges", found)  # show the rest now: windows take as long again
+        windows = estimate.windows(name=draft.survey.name)
+        found = found | {"windows": window_records(windows), "words": _expected_words(draft, outcome, windows)}
+    tell(3, 4, "Comparing levels of privacy", found)
+    return found | {"levels": _levels(draft)}
+
+
+def _levels(draft: Draft) -> dict[str, Any] | None:
+    """Return the choices of epsilon as `confide show` has them, with the number that each stands for."""
+    shown = describe_levels(draft.survey, draft.people, draft.truth.vector).parts
+    chosen = levels(draft.survey.mechanism, None)
+    match shown:
+        case [Listing() as listing, Note() as note]:
+            rows = [
+                {"epsilon": epsilon_of(one.mechanism), "is_chosen": one.is_chosen, "cells": list(map(str, row))}
+                for one, row in zip(chosen, listing.rows, strict=True)
+            ]
+            return {"headings": list(listing.headings), "rows": rows, "note": note.words}
+    return None
 
 
 def simulated_counts(mechanism: Mechanism, truth: np.ndarray[Any, Any], people: int, seed: int) -> Counts:
@@ -196,26 +217,19 @@ def _seed(seed: object) -> int:
     return seed
 
 
-def _expected_words(draft: Draft, outcome: Outcome) -> str:
-    people, alphabet = counted(draft.people, "person"), draft.alphabet
+def _expected_words(draft: Draft, outcome: Outcome, windows: Windows | None) -> str:
+    people, unit = draft.people, draft.alphabet.unit
     if not outcome.estimate.is_told:
-        return f"With {people}, the reports cannot be told from those of a uniform population."
-    if outcome.emd is not None and alphabet.unit:
-        return f"In this one drawing, of {people}, the estimate is off by {distance_words(outcome.emd, alphabet.unit)}."
-    variation = outcome.total_variation or 0.0
-    return f"In this one drawing, of {people}, {variation:.1%} of people are at the wrong place."
-
-
-def _told_words(estimate: Estimate, windows: Windows) -> str:
-    if windows.are_single:
-        return "Single values can be told."
-    if len(windows) == 1:
-        return "No two windows of values can be told apart."
-    is_binned = bool(estimate.alphabet.edges)  # bins may be uneven, so they have no common width
-    if isinstance(estimate.alphabet.geometry, LineGeometry) and not is_binned:
-        step = float(np.median([len(one) for one in windows.members])) * estimate.alphabet.spacing
-        return f"Windows of about {with_unit(step, estimate.alphabet.unit or 'value')} can be told apart."
-    return f"{len(windows):,} {'ranges' if is_binned else 'areas'} can be told apart."
+        first = f"With {counted(people, 'person')}, the reports cannot be told from those of a uniform population."
+    elif windows is None:
+        first = f"With {counted(people, 'person')}."
+    else:
+        first = state_ranges(draft.survey, people, len(windows), max(map(error_of, windows.answers)))
+    if outcome.emd is not None and unit:
+        off = f"In this one drawing the curve is off by {distance_words(outcome.emd, unit)} (EMD)."
+    else:
+        off = f"In this one drawing the shares are off by {outcome.total_variation or 0.0:.1%}, all together."
+    return f"{first} {off}{f' {BOTH_TRUE}' if windows is not None and draft.alphabet.geometry.dimensions else ''}"
 
 
 def window_records(windows: Windows) -> list[dict[str, Any]]:
@@ -234,20 +248,12 @@ def window_records(windows: Windows) -> list[dict[str, Any]]:
     ]
 
 
-def answer_record(answer: Interval) -> dict[str, Any]:
-    """Return an answer with its interval, and in words."""
+def answer_record(answer: Interval, name: str) -> dict[str, Any]:
+    """Return an answer with its interval, in numbers and in the words of the summary."""
     now, low, high = answer.labels or (answer.estimate, answer.low, answer.high)
-    texts = answer.texts(1)
-    remark = f"; {answer.remark}" if answer.remark else ""
-    return {
-        "query": answer.question,
-        "estimate": now,
-        "low": low,
-        "high": high,
-        "level": answer.level,
-        "rests_on": answer.rests_on,
-        "words": f"{texts[0]}, between {texts[1]} and {texts[2]}{remark}",
-    }
+    ((title, said, ends),) = state_all([answer], name, None)
+    record = {"query": answer.question, "estimate": now, "low": low, "high": high, "level": answer.level}
+    return record | {"rests_on": answer.rests_on, "title": title, "now": said, "ends": ends}
 
 
 def report_shares(survey: Survey, counts: Counts, estimate: Estimate) -> list[float] | None:

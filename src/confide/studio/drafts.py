@@ -21,11 +21,13 @@ from confide.data import datasets
 from confide.data.files.records import alphabet_record
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
+from confide.evidence.counts import Origin
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.base import truncated
-from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
+from confide.mechanisms.guarantees import MetricPrivacy
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
+from confide.plans.levels import usual_epsilon
 from confide.plans.ranking import usual_mechanism
 from confide.plans.simulations import epsilon_bounds, most_people, suiting
 from confide.solve.methods import METHODS
@@ -273,7 +275,7 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
         "values": values_record(draft.alphabet),
         "mechanism": _mechanism_record(survey),
         "mechanisms": _suiting(draft.alphabet),
-        "epsilon": _slider(survey.mechanism),
+        "epsilon": _slider(survey),
         "promise": promise_of(survey),
         "odds": _odds(survey),
         **_reports(draft, work.get("value")),
@@ -334,39 +336,18 @@ def _value(alphabet: Alphabet, place: int) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _slider(mechanism: Mechanism) -> dict[str, Any]:
-    """Return epsilon and its useful range."""
-    guarantee, alphabet = mechanism.guarantee, mechanism.alphabet
-    epsilon = float(getattr(guarantee, "epsilon", 1.0))
-    least, most = epsilon_bounds(mechanism)
-    if isinstance(guarantee, LocalDP) or not isinstance(guarantee, MetricPrivacy):
-        ends = {"low": 0.05, "high": min(10.0, most), "usual": 2.0, "per": ""}
-    else:
-        span = _span(mechanism)
-        steps = 10 if len(alphabet.field_names) > 1 else 5  # as `confide init` has it: 0.05 a year, 1 a kilometre
-        low, high = max(least, _rounded(0.1 / span)), min(most, _rounded(200 / span))
-        per = guarantee.unit or "unit of distance"
-        ends = {"low": low, "high": high, "usual": min(max(low, _rounded(steps / span)), high), "per": per}
-    return {"value": epsilon} | ends
+def _slider(survey: Survey) -> dict[str, Any]:
+    """Return epsilon, in words too, and its useful range."""
+    from confide.present.summary import about_reports  # the server reads drafts too, and shows nothing
 
-
-def _span(mechanism: Mechanism) -> float:
-    """Return the largest extent along an axis, in units of distance."""
-    places, spacing = mechanism.alphabet.coordinates, float(getattr(mechanism.alphabet, "spacing", 1.0))
-    return max(float((places.max(axis=0) - places.min(axis=0)).max()) * spacing, 1e-9) if len(places) else 1.0
-
-
-def _rounded(amount: float) -> float:
-    """Round to the nearest of 1, 2, 5, 10, 20, .
-
-    And 0.5, 0.2, ..., by ratio.
-
-    >>> _rounded(0.0505), _rounded(1.26), _rounded(7)
-    (0.05, 1.0, 5.0)
-    """
-    power = 10.0 ** math.floor(math.log10(amount))
-    near = min((1, 2, 5, 10), key=lambda digit: abs(math.log(digit * power / amount)))
-    return float(f"{near * power:.1g}")
+    mechanism, guarantee = survey.mechanism, survey.mechanism.guarantee
+    usual, (least, most) = usual_epsilon(mechanism), epsilon_bounds(mechanism)
+    is_metric = isinstance(guarantee, MetricPrivacy)
+    ends = {"low": max(least, usual / 50), "high": min(most, 40 * usual)} if is_metric else {"low": 0.05}
+    per = (guarantee.unit or "unit of distance") if isinstance(guarantee, MetricPrivacy) else ""
+    words = about_reports(survey, 0, Origin())[1]
+    value = float(getattr(guarantee, "epsilon", 1.0))
+    return {"value": value, "high": min(10.0, most), "usual": usual, "per": per, "words": words} | ends
 
 
 def _reports(draft: Draft, value: object) -> dict[str, Any]:

@@ -6,10 +6,10 @@ What its reports show so far, each thing computed once.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,12 +18,13 @@ from confide.collector.client import to_counts_file
 from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError
 from confide.estimates.diagnosis import diagnose, why_undivided
-from confide.estimates.estimate import Estimate, recover
+from confide.estimates.estimate import Estimate, Outcome, recover
 from confide.estimates.explanations import describe_mechanism, explain_choices
 from confide.estimates.inference import Interval
 from confide.evidence.counts import Counts
 from confide.present.diagnoses import summarise_diagnosis
-from confide.present.summary import Bullets, Section
+from confide.present.estimates import Findings, first_answer
+from confide.present.summary import Bullets, caution_estimate
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
 from confide.studio.drafts import chosen_methods, chosen_queries, promise_of, python_text, values_record
@@ -68,18 +69,26 @@ class Reading:
 
     @cached_property
     def windows(self) -> dict[str, Any]:
-        """The resolved windows for a page, or why there are none."""
+        """The resolved windows for a page, or why there are none; then the headline names the fullest district."""
         if self.why_not:
-            return {"words": f"Windows are not looked for: {self.why_not}.", "windows": []}
+            return {"words": f"Ranges are left out: {self.why_not}.", "windows": []}
         windows = self.estimate.windows(name=self.survey.name)
+        self.found = replace(self.found, windows=windows)
         return {"words": windows.headline, "windows": window_records(windows)}
 
     @cached_property
+    def found(self) -> Findings:
+        """All that the summary is made of: the statistics, and the windows once they are known."""
+        outcome = Outcome(self.estimate, (), None, None)
+        return Findings(self.survey, self.counts, (outcome,), answers=tuple(self.statistics))
+
+    @cached_property
     def fit(self) -> dict[str, Any]:
-        """The goodness of fit, with its words."""
+        """The goodness of fit in words, and what speaks against the answer."""
         fit = self.estimate.fit
         is_good = None if fit.verdict is FitVerdict.CANNOT_BE_TESTED else fit.verdict is FitVerdict.FITS
-        return {"verdict": str(fit.verdict), "words": str(fit), "is_good": is_good}
+        cautions = [{"heading": one.heading, "words": " ".join(one.words)} for one in caution_estimate(self.estimate)]
+        return {"headline": fit.headline, "words": str(fit), "is_good": is_good, "cautions": cautions}
 
     @cached_property
     def statistics(self) -> list[Interval]:
@@ -103,9 +112,19 @@ class Reading:
 
     def _ask(self, query: str) -> dict[str, Any]:
         try:
-            return answer_record(self.estimate.query(query, LEVEL, name=self.survey.name))
+            answer = self.estimate.query(query, LEVEL, name=self.survey.name)
+            return answer_record(answer, self.survey.name)
         except ConfideError as error:
-            nothing = {"estimate": 0.0, "low": 0.0, "high": 0.0, "level": LEVEL, "rests_on": "", "words": ""}
+            nothing = {
+                "estimate": 0.0,
+                "low": 0.0,
+                "high": 0.0,
+                "level": LEVEL,
+                "rests_on": "",
+                "title": query,
+                "now": "",
+                "ends": "",
+            }
             return {"query": query} | nothing | {"error": str(error)}
 
 
@@ -159,15 +178,14 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     steps.next("Testing whether the reports fit", None if reading.has("fit") else found)
     found["fit"] = reading.fit
     found |= reading.known | _more(reading, work, sound, methods, steps)
-    parts = "districts" if found["values"]["plane"] else "windows"
-    steps.next(f"Looking for {parts} that can be told apart", None if reading.has("windows") else found)
-    return found | {"windows": reading.windows}
+    parts = "districts" if found["values"]["plane"] else "ranges"
+    steps.next(f"Looking for {parts}", None if reading.has("windows") else found)
+    return found | {"windows": reading.windows, "headline": first_answer(reading.found)[1]}
 
 
 def _known(reading: Reading, version: int) -> dict[str, Any]:
     """Return the results that need only the estimate."""
     survey, record, estimate = reading.survey, reading.record, reading.estimate
-    uniform = str(estimate.uniformity or "There is no uniform population on unbounded values.")
     return {
         "version": version,
         "survey": {
@@ -182,11 +200,11 @@ def _known(reading: Reading, version: int) -> dict[str, Any]:
         "rejected": record["rejected"],
         "promise": promise_of(survey),
         "reports": report_shares(survey, reading.counts, estimate),
-        "uniformity": {"words": uniform, "is_told": estimate.is_told},
         "distribution": estimate.distribution.tolist(),
-        "statistics": [answer_record(one) for one in reading.statistics],
+        "headline": first_answer(reading.found)[1],
+        "statistics": [answer_record(one, survey.name) for one in reading.statistics],
         "details": _details(reading),
-        "fit": {"verdict": "", "words": "", "is_good": None, "is_pending": True},
+        "fit": {"headline": "", "words": "", "is_good": None, "cautions": [], "is_pending": True},
         "windows": {"words": "", "windows": [], "is_pending": True},
         "methods": [],
         "band": None,
@@ -227,7 +245,7 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
         groups = estimate_file(to_counts_file(reading.survey, reading.record, [name]), reading.survey, Stacked())
         answers = ask_groups(groups, queries, LEVEL)
         for key, one in groups.items():
-            told = {question: answer_record(found[key]) for question, found in answers.items()}
+            told = {question: answer_record(found[key], reading.survey.name) for question, found in answers.items()}
             shares = [found[key].is_share for found in answers.values()]
             shown.append(
                 {
@@ -242,33 +260,15 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
     return shown, differences
 
 
-def _diagnosis(reading: Reading) -> dict[str, Any]:
-    """Return the paragraphs of the diagnosis, each split into verdict and rest."""
+def _diagnosis(reading: Reading) -> list[str]:
+    """Return the diagnosis in the sentences of `confide diagnose`."""
     survey = reading.survey
     found = diagnose(reading.counts, survey.mechanism, name=survey.name, shape=survey.shape)
     summary = summarise_diagnosis(survey, found)
-    sections = [one for one in summary.sections if isinstance(one, Section)]
-    lists = [part for section in sections for part in section.parts if isinstance(part, Bullets)]
+    lists = [part for one in summary.sections for part in one.parts]
+    points = [words for part in lists if isinstance(part, Bullets) for words in part.sentences]
     doubts = [" ".join(one.words) for one in summary.cautions]
-    said = [*doubts, summary.verdict, summary.headline, *(words for part in lists for words in part.sentences)]
-    return {"words": [headed(words) for words in said if words]}
-
-
-def headed(words: str) -> dict[str, str]:
-    """Split a paragraph into its verdict and the rest.
-
-    >>> headed("These reports fit (p = 0.35). Bots at 0 would not show; least known is age in 40..49.")
-    {'head': 'These reports fit (p = 0.35).', 'words': ' Bots at 0 would not show; least known is age 40 to 49.'}
-    """
-    # Write questions as people say them: age 36 to 85, age 36.
-    plain = re.sub(r"\b(\w+) in (-?[\d.]*\d)\.\.(-?[\d.]*\d)", r"\1 \2 to \3", words)
-    plain = re.sub(r"\b(\w+) == ", r"\1 ", plain)
-    found = re.match(r".*?(?::|[a-z)%]\.)(?= |$)", plain)
-    end = found.end() if found else 0
-    # A longer verdict is a paragraph of its own.
-    if end > (110 if plain[end:] else 60):
-        end = 0
-    return {"head": plain[:end], "words": plain[end:]}
+    return list(filter(None, [summary.headline, *doubts, summary.verdict, *points]))
 
 
 def _details(reading: Reading) -> list[dict[str, str]]:

@@ -294,10 +294,10 @@ rooms < 2 THEN 1 END
         first, last = self._ends(low)[0], self._ends(high)[1]
         unit = f" {plural(self.unit)}" if self.unit else ""
         if first is None or last is None:
-            ends = [] if last is None else [f"below {_text(last)}{unit}"]
-            ends += [] if first is None else [f"{_text(first)}{unit} or more"]
+            ends = [] if last is None else [f"below {_spoken(last)}{unit}"]
+            ends += [] if first is None else [f"{_spoken(first)}{unit} or more"]
             return " or ".join(ends) or "any amount"
-        return f"{_text(first)} to {_text(last)}{unit}"
+        return f"{_spoken(first)} to {_spoken(last)}{unit}"
 
     def question(self, name: str, low: int, high: int | None = None) -> str:
         """Return the query at the edges of bins.
@@ -348,7 +348,7 @@ rooms < 2 THEN 1 END
         # An axis shows the edges, and an edge lies halfway between two bins.
         step = -(-len(self.edges) // most)
         first = self.span[0] + self.below - 0.5
-        return [(first + place, _text(edge)) for place, edge in enumerate(self.edges)][::step]
+        return [(first + place, _spoken(edge)) for place, edge in enumerate(self.edges)][::step]
 
     @property
     def summary(self) -> str:
@@ -391,13 +391,13 @@ rooms < 2 THEN 1 END
         return np.array([float(middle) for middle in self.middles])
 
     def name_mean(self, mean: float) -> str:
-        return f"{mean:.4g} {plural(self.unit)}".rstrip()
+        return f"{mean:{'.4g' if abs(mean) < 1000 else ',.0f'}} {plural(self.unit)}".rstrip()
 
     @property
     def mean_remark(self) -> str:
         widest = max(other - one for one, other in pairwise(self.edges)) / 2
         unit = f" {plural(self.unit)}" if self.unit else ""
-        return f"amounts count as the middle of their bin, which may be off by up to {_text(widest)}{unit} either way"
+        return f"amounts count as the middle of their bin, which may be off by up to {_spoken(widest)}{unit} either way"
 
     def __repr__(self) -> str:
         if self.declared.get("width") is not None:
@@ -480,3 +480,12 @@ def as_written(number: Fraction) -> int | float:
 def _text(number: Fraction) -> str:
     """Return a number without an exponent, which queries and SQL read too."""
     return str(int(number)) if number.denominator == 1 else f"{Decimal(str(float(number))):f}"
+
+
+def _spoken(number: Fraction) -> str:
+    """Return a number as people write it.
+
+    >>> _spoken(Fraction(10000)), _spoken(Fraction(1, 2))
+    ('10,000', '0.5')
+    """
+    return f"{int(number):,}" if number.denominator == 1 else _text(number)

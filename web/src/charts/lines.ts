@@ -56,7 +56,7 @@ export function drawLine(spec: Spec, width: number, held: Held | null): Drawing 
     ...steps.map((share, index) => gridLine(frame, share, labels[index]!)),
     ...spec.series.flatMap((one) => drawSeries(frame, one)),
     ...(spec.windows ?? []).map((one) => drawWindow(frame, one)),
-    ...inOrder(spec.series).map(([one, look]) => outline(frame, one, look)),
+    ...inOrder(spec.series).map(([one, look]) => outline(frame, one, isSure(spec, one) ? look : `${look} faded`)),
     ...windowLabels(frame, spec),
     ...valueAxis(frame, spec, width, height, foot - BOTTOM),
     ...marked(frame, spec, width),
@@ -204,6 +204,11 @@ function inOrder(series: Series[]): [Series, string][] {
   return drawn
     .map((one): [Series, string] => [one, look(one)])
     .sort(([, one], [, other]) => rank.indexOf(one) - rank.indexOf(other));
+}
+
+/** Whether each value's share is known by itself: within a window a bump of the estimate may be chance. */
+function isSure({ windows = [], values }: Spec, { colour }: Series): boolean {
+  return colour !== "stacked" || windows.length === 0 || windows.length === values.size;
 }
 
 /** How far a curve goes up and down in all. */

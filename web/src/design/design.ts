@@ -65,7 +65,7 @@ class Screen implements Desk {
   readonly #glance = new Glance();
   readonly #promised = new Promised();
   readonly #report = new OneReport(this);
-  readonly #expected = new Expected();
+  readonly #expected = new Expected((epsilon) => this.#steps.choose(epsilon));
   readonly #along = new TakeAlong();
   readonly #ended = new AbortController();
   #timer = 0;
@@ -73,6 +73,7 @@ class Screen implements Desk {
   #refused: { key: string; words: string } | null = null;
   #preview: Preview | null = null;
   #drawn: Draft | null = null;
+  #windows = 0;
 
   constructor() {
     const outlook = h(
@@ -189,12 +190,15 @@ class Screen implements Desk {
     (error) => this.#expected.fail(error),
   );
 
-  /** The picture comes before its windows, which take seconds on a map: it is drawn once, when it is there. */
+  /** The picture comes before its windows, which take seconds on a map, and these before the levels of privacy. */
   #early({ partial }: Progress, draft: Draft, signal: AbortSignal): void {
-    if (signal.aborted || this.#ended.signal.aborted || this.#drawn === draft) return;
-    if (!partial) return this.#expected.wait();
+    if (signal.aborted || this.#ended.signal.aborted) return;
+    const found = partial as Expectation | undefined;
+    if (!found) return this.#drawn === draft ? undefined : this.#expected.wait();
+    if (this.#drawn === draft && this.#windows === found.windows.length) return;
     this.#drawn = draft;
-    this.#expected.show(partial as Expectation, draft);
+    this.#windows = found.windows.length;
+    this.#expected.show(found, draft);
   }
 
   #showPreview(preview: Preview, draft: Draft, at: number): void {

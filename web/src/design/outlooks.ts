@@ -1,14 +1,13 @@
 /** What a draft would be, at a glance and whole: its promise in odds, one report of a true value, and the picture to expect. */
 
-import { Picture, type Series, valueWords } from "../charts/charts.js";
+import { framed, Picture, type Series, valueWords } from "../charts/charts.js";
 import { placesOf } from "../charts/maps.js";
-import { type Draft, type Expectation, type Preview, Trouble, type Values } from "../shared/api.js";
+import { type Draft, type Expectation, type Levels, type Preview, Trouble, type Values } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
 import { arrowOf, fromCorner, stepOver } from "../shared/ground.js";
-import { number, percent } from "../shared/scales.js";
 import { fail, say } from "../shared/shell.js";
 import type { Desk } from "./design.js";
-import { errorWords } from "./steps.js";
+import { errorWords, sentence } from "./steps.js";
 
 // Pixels that two maps of one report take beside each other.
 const TWO_MAPS = 520;
@@ -25,10 +24,9 @@ export class Glance {
 
   show(preview: Preview): void {
     const nearest = preview.odds[0];
-    const per = preview.epsilon.per ? ` per ${preview.epsilon.per}` : "";
     put(
       this.#promise,
-      h("strong", {}, `${number(preview.epsilon.value)}${per || " epsilon"}`),
+      h("strong", {}, sentence(preview.epsilon.words)),
       nearest ? ` · ${oddsWords(nearest.odds)}` : "",
     );
   }
@@ -276,16 +274,37 @@ export class Expected {
   readonly element: HTMLElement;
   readonly #picture = new Picture();
   readonly #state = h("p", { role: "status" }, "Simulating a survey.");
+  readonly #levels = h("div", { class: "levels groups-numbers" });
+  readonly #choose: (epsilon: number) => void;
 
-  constructor() {
+  constructor(choose: (epsilon: number) => void) {
+    this.#choose = choose;
     this.element = h(
       "section",
       { class: "expected" },
       h("h2", {}, "What to expect"),
       this.#state,
       this.#picture.element,
+      this.#levels,
     );
     this.#picture.element.hidden = true;
+  }
+
+  /** The choices of epsilon in the words of `confide show`; a press on one takes it. */
+  #choices({ headings, rows, note }: Levels): HTMLElement[] {
+    const head = h("tr", {}, ...headings.map((words) => h("th", { class: "words" }, words)));
+    const lines = rows.map(({ epsilon, is_chosen, cells }) => {
+      const take = (): void => (epsilon === null ? undefined : this.#choose(epsilon));
+      const [name = "", ...others] = cells;
+      const button = h("button", { type: "button", class: "quiet", disabled: is_chosen, onclick: take }, name);
+      return h(
+        "tr",
+        {},
+        h("td", { class: "words named" }, button),
+        ...others.map((words, index) => h("td", { class: "words", "data-name": headings[index + 1] }, words)),
+      );
+    });
+    return [h("h3", {}, "Choosing epsilon"), framed("Choosing epsilon", head, lines), h("p", { class: "note" }, note)];
   }
 
   wait(): void {
@@ -295,6 +314,7 @@ export class Expected {
   /** Other values: what was expected of the last ones is nothing to go by. */
   forget(): void {
     this.#picture.element.hidden = true;
+    put(this.#levels);
     put(this.#state, "Simulating a survey.");
   }
 
@@ -307,15 +327,12 @@ export class Expected {
     if (found.reports.length === found.values.size && !isFew)
       series.push({ name: "reports", colour: "reports", shares: found.reports, form: curve(found.values.size) });
     series.push({ name: "estimate", colour: "stacked", shares: found.estimate });
-    const off = found.emd
-      ? `In this one drawing the estimate is off by ${errorWords(found.emd.value, found.emd.unit)}.`
-      : `In this one drawing the shares are off by ${percent(found.total_variation)}, all together.`;
-    const words = / off[ .]/.test(found.words) ? found.words : `${found.words} ${off}`;
-    put(this.#state, words, found.fewest ? ` ${found.fewest}` : "");
+    put(this.#state, found.words, found.fewest ? ` ${found.fewest}` : "");
+    put(this.#levels, ...(found.levels ? this.#choices(found.levels) : []));
     this.#picture.show({
       title: "What to expect",
       isTitleShown: false,
-      finding: words,
+      finding: found.words,
       isFindingShown: false,
       values: found.values,
       series,

@@ -146,6 +146,15 @@ export class Steps {
     this.#desk.changed();
   }
 
+  /** Take one of the choices of epsilon: it is the person's own from now on. */
+  choose(epsilon: number): void {
+    const { state } = this.#desk;
+    state.isOwn = true;
+    this.element.querySelector<HTMLDetailsElement>("details.own")!.open = true;
+    this.#planning?.stop.abort();
+    this.#set({ epsilon });
+  }
+
   #setMechanism(kind: string): void {
     const { draft } = this.#desk.state;
     if (kind) draft.mechanism = kind;
@@ -405,6 +414,7 @@ export class Steps {
     const fold = h(
       "details",
       {
+        class: "own",
         open: state.isOwn,
         ontoggle: () => {
           if (fold.open === state.isOwn) return;
@@ -432,7 +442,6 @@ export class Steps {
     const { state } = this.#desk;
     const preview = this.#preview;
     if (!preview) return put(this.#follows);
-    const per = preview.epsilon.per ? ` per ${preview.epsilon.per}` : "";
     const isPlanned = state.planned?.key === keyOf(state) && !state.isOwn;
     const planned = isPlanned ? state.planned!.planned : null;
     put(
@@ -441,7 +450,7 @@ export class Steps {
       h(
         "p",
         { class: "epsilon" },
-        h("strong", {}, `Epsilon ${number(state.draft.epsilon)}${per}`),
+        h("strong", {}, sentence(preview.epsilon.words)),
         h("span", {}, sentence(preview.mechanism.name)),
       ),
       planned &&
@@ -506,9 +515,8 @@ export class Steps {
   }
 
   /** A first answer, of few made-up surveys, while the search goes on; it may be enough. */
-  #showFirst(place: HTMLElement, { epsilon, people }: Planned, solve: Solved, use: () => void): void {
-    const per = this.#preview?.epsilon.per ? ` per ${this.#preview.epsilon.per}` : "";
-    const words = solve === "people" ? `${number(people, 2)} people` : `epsilon ${number(epsilon ?? 0, 2)}${per}`;
+  #showFirst(place: HTMLElement, { terms, people }: Planned, solve: Solved, use: () => void): void {
+    const words = solve === "people" ? `${number(people, 2)} people` : `epsilon ${terms.replace(/^epsilon /, "")}`;
     put(
       place,
       h("p", {}, "First answer: about ", h("strong", {}, words), "; looking closer…"),

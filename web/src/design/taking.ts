@@ -4,7 +4,7 @@ import { save } from "../charts/exports.js";
 import { counted } from "../look/takealong.js";
 import { ask, type Draft, type Preview, type SurveySummary, work } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
-import { copyButton, fail, progressBar, restart, say, started } from "../shared/shell.js";
+import { copyButton, fail, hereAlone, progressBar, restart, say, started } from "../shared/shell.js";
 
 /** Made-up people who answer at a time, at most. */
 const MADE_UP = 10_000;
@@ -252,6 +252,7 @@ export class TakeAlong {
         h("a", { class: "address", href: address, target: "_blank", rel: "noopener" }, address),
         copyButton(() => address, "Copy the address"),
       ),
+      hereAlone(),
       h(
         "p",
         { class: "beside" },

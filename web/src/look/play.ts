@@ -63,7 +63,7 @@ class Play {
   readonly #methods = h("fieldset", { class: "methods" });
   readonly #state = h("div", { class: "state" });
   #boxes: HTMLInputElement[] = [];
-  #range: Preview["epsilon"] = { value: 0.05, low: 0.001, high: 10, usual: 0.05, per: "" };
+  #range: Preview["epsilon"] = { value: 0.05, low: 0.001, high: 10, usual: 0.05, per: "", words: "" };
   readonly #result = h("div", {});
   #seed = 1;
   #isOver = false;

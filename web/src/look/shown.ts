@@ -1,11 +1,10 @@
 /** One survey on the screen: verdict first, answers and picture, questions, then what a specialist asks for. */
 
-import { type Brushed, framed, Picture, type Series, type Spec, valueWords } from "../charts/charts.js";
+import { type Brushed, framed, Picture, type Series, type Spec } from "../charts/charts.js";
 import { boxWords, circleOf, questionOf } from "../charts/questions.js";
 import type { Answer, Look, Progress, SurveySummary } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
 import { METHODS } from "../shared/methods.js";
-import { largest, percent } from "../shared/scales.js";
 import { progressBar, say, started } from "../shared/shell.js";
 import type { Listener, Wanted } from "./live.js";
 import { Along, counted, invitation, marksOf, whole } from "./takealong.js";
@@ -168,14 +167,17 @@ export class Shown implements Listener {
     const look = (this.#look = this.#sound(found));
     this.#found.removeAttribute("hidden");
     if (this.#state.parentElement !== this.#stateBelow) put(this.#stateBelow, this.#state);
-    put(this.#badge, badgeOf(look));
-    put(this.#verdict, ...calloutOf(look));
+    const { fit } = look;
+    const kind = fit.is_good === false ? "differs" : fit.is_good === null ? "compared" : "";
+    put(this.#badge, h("span", { class: `verdict ${kind}` }, fit.headline || "Goodness of fit: being tested…"));
     put(
-      this.#evidence,
-      ...[look.fit.words, look.uniformity.words, look.windows.words].filter(Boolean).map((words) => h("li", {}, words)),
+      this.#verdict,
+      ...fit.cautions.map(({ heading, words }) =>
+        h("div", { class: "callout" }, h("h2", {}, heading), h("p", {}, words)),
+      ),
     );
-    // All of a row are at one level, which the first says.
-    put(this.#answers, ...look.statistics.map((one, index) => answerCard(one, { hasLevel: index === 0 })));
+    put(this.#evidence, ...[look.fit.words, look.windows.words].filter(Boolean).map((words) => h("li", {}, words)));
+    put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
     this.#picture.show(this.#spec(look));
     put(this.#help, exampleOf(look));
     this.#showQuestions(look);
@@ -184,19 +186,13 @@ export class Shown implements Listener {
     put(
       this.#diagnosis,
       ...(look.diagnosis
-        ? [
-            h(
-              "ul",
-              { class: "diagnosis" },
-              ...look.diagnosis.words.map(({ head, words }) => h("li", {}, head && h("strong", {}, head), words)),
-            ),
-          ]
+        ? [h("ul", { class: "diagnosis" }, ...look.diagnosis.map((words) => h("li", {}, words)))]
         : [h("p", { class: "note" }, "Is being made…")]),
     );
     put(this.#promise, ...look.promise.map((words) => h("li", {}, words)));
     put(this.#details, ...look.details.map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words))));
     this.#along.show(look, this.#spec(look));
-    if (!this.#isSaid && !isPending(look)) say(`${verdictWords(look)} ${foundWords(look)}`);
+    if (!this.#isSaid && !isPending(look)) say(`${fit.headline} ${look.headline}`);
     this.#isSaid ||= !isPending(look);
   }
 
@@ -204,7 +200,7 @@ export class Shown implements Listener {
     const estimate: Series = { name: "estimate", colour: "stacked", shares: look.distribution, band: look.band };
     return {
       title: this.#titled("What the reports tell"),
-      finding: foundWords(look),
+      finding: `${look.headline} ${look.windows.words}`.trim(),
       values: look.values,
       name: look.survey.name,
       // A map stands beside that of the reports; over a line they would lie on each other.
@@ -315,7 +311,7 @@ export class Shown implements Listener {
     put(
       this.#questions,
       ...cards.map((one) =>
-        answerCard(one, { hasLevel: true, forget: () => forget(one.query), meant: boxWords(look.values, one.query) }),
+        answerCard(one, { forget: () => forget(one.query), meant: boxWords(look.values, one.query) }),
       ),
     );
   }
@@ -340,7 +336,7 @@ export class Shown implements Listener {
         {},
         h("td", { class: "words named" }, one.name),
         h("td", { "data-name": "people" }, whole(one.people)),
-        ...columns.map((query) => h("td", { "data-name": query }, found.get(query)?.words ?? "")),
+        ...columns.map((query) => h("td", { "data-name": query }, answerWords(found.get(query)))),
       );
     });
     const few = look.groups.slice(0, MOST_GROUPS);
@@ -356,7 +352,7 @@ export class Shown implements Listener {
     few.forEach((one, index) =>
       this.#groupPictures[index]!.show({
         title: this.#titled(one.name),
-        finding: `${counted(one.people, "person")}${one.statistics[0] ? `, ${one.statistics[0].query} ${one.statistics[0].words}` : ""}.`,
+        finding: `${counted(one.people, "person")}${one.statistics[0] ? `, ${one.statistics[0].query} ${answerWords(one.statistics[0])}` : ""}.`,
         values: look.values,
         name: look.survey.name,
         series: [
@@ -507,85 +503,14 @@ export function fileName(title: string): string {
   );
 }
 
-/** Whether the reports look as they should, as anybody would say it. */
-function verdictWords({ fit }: Look): string {
-  if (fit.is_pending) return "Whether the reports fit is being tested…";
-  if (fit.is_good === true) return "The reports fit: nothing looks wrong.";
-  if (fit.is_good === false)
-    return fit.verdict === "fits poorly" ? "The reports fit poorly." : "The reports do not fit.";
-  return /nothing suspicious/.test(fit.words)
-    ? "Nothing looks wrong with the reports."
-    : "Whether the reports fit cannot be tested here.";
+/** An answer in a line: "37 (33 to 41, 95% confidence)". */
+function answerWords(one: Answer | undefined): string {
+  return one ? `${one.now} (${one.ends})` : "";
 }
-
-/** What can be told apart, as anybody would say it; how that is meant stands in the statistics. */
-function foundWords(look: Look): string {
-  const {
-    windows: { windows, words, is_pending },
-    values,
-    uniformity,
-  } = look;
-  if (!uniformity.is_told)
-    return "So far the reports could be of people who are spread evenly: this picture may be chance.";
-  const fullest = values.plane ? ` ${fullestWords(look)}` : "";
-  if (is_pending)
-    return `${values.plane ? "Districts" : "Windows"} that can be told apart are being looked for…${fullest}`;
-  if (!windows.length) return words + fullest;
-  if (windows.length === 1) return "The reports do not tell any two values apart yet.";
-  if (windows.length === values.size) return "The reports tell each single value.";
-  if (values.plane)
-    return `The reports tell ${windows.length} districts apart; the share of each stands in it where there is room.${fullest}`;
-  return `The reports tell ${windows.length} ${values.positions ? "windows" : "groups"} of values apart, each with its share.`;
-}
-
-/** Where most people are, as the estimate has it. */
-function fullestWords({ values, distribution, survey }: Look): string {
-  const share = largest(distribution);
-  return `The fullest cell is ${valueWords({ values, name: survey.name }, distribution.indexOf(share))}, with about ${percent(share)} of people.`;
-}
-
-function badgeOf(look: Look): HTMLElement {
-  const { is_good } = look.fit;
-  return h(
-    "span",
-    { class: `verdict ${is_good === false ? "differs" : is_good === null ? "compared" : ""}` },
-    verdictWords(look),
-  );
-}
-
-/** Of a poor fit everything is told at once; else what was tested is folded below. */
-function calloutOf({ fit: { is_good, verdict, words } }: Look): HTMLElement[] {
-  if (is_good !== false) return [];
-  return [
-    h(
-      "div",
-      { class: "callout" },
-      h(
-        "h2",
-        {},
-        verdict === "fits poorly" ? "Look at these reports twice" : "These reports do not fit their mechanism",
-      ),
-      h("p", {}, words),
-    ),
-  ];
-}
-
-const STATISTICS: Record<string, string> = {
-  "quantile 0.25": "a quarter is at most",
-  "quantile 0.75": "three quarters are at most",
-};
 
 /** An answer in large letters, its interval below; `forget` puts a button beside it. */
-function answerCard(
-  one: Answer,
-  { hasLevel, forget, meant = "" }: { hasLevel: boolean; forget?: () => void; meant?: string },
-): HTMLElement {
-  const [estimate = "", ...rest] = one.words.split(", between ");
-  const name = meant
-    ? h("span", { class: "meant" }, meant, h("code", {}, one.query))
-    : (STATISTICS[one.query] ?? one.query);
-  const [ends = "", ...remarks] = rest.join(", between ").split("; ");
-  const level = hasLevel ? `, at ${percent(one.level)}` : "";
+function answerCard(one: Answer, { forget, meant = "" }: { forget?: () => void; meant?: string } = {}): HTMLElement {
+  const name = meant ? h("span", { class: "meant" }, meant, h("code", {}, one.query)) : one.title;
   return h(
     "div",
     {},
@@ -600,7 +525,7 @@ function answerCard(
           "×",
         ),
     ),
-    h("dd", {}, estimate),
-    ends && h("dd", { class: "ends" }, [`between ${ends}${level}`, ...remarks].join("; ")),
+    h("dd", {}, one.now),
+    h("dd", { class: "ends" }, one.ends),
   );
 }

@@ -4,7 +4,7 @@ import type { Picture, Spec } from "../charts/charts.js";
 import { csvOf, pngOf, save } from "../charts/exports.js";
 import { ask, type Look, reach, type SurveySummary, work } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
-import { copyButton, fail, progressBar, say, started } from "../shared/shell.js";
+import { copyButton, fail, hereAlone, progressBar, say, started } from "../shared/shell.js";
 
 export function whole(number: number): string {
   return number.toLocaleString("en");
@@ -25,7 +25,6 @@ export function marksOf({ is_simulated, is_closed }: { is_simulated: boolean; is
 /** The address to take part at, and for simulated surveys a button that lets made-up people answer. */
 export function invitation(summary: SurveySummary, mayAsk: boolean): HTMLElement {
   const address = `${location.origin}/take/${summary.survey}`;
-  const isHere = ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
   return h(
     "div",
     { class: "invitation" },
@@ -35,12 +34,7 @@ export function invitation(summary: SurveySummary, mayAsk: boolean): HTMLElement
       h("a", { href: address, target: "_blank", rel: "noopener" }, address),
       copyButton(() => address),
     ),
-    isHere &&
-      h(
-        "p",
-        { class: "note" },
-        "This address is of this machine alone. For phones, start the collector with --host, behind a server that speaks https.",
-      ),
+    hereAlone(),
     summary.is_simulated && mayAsk && made(summary),
   );
 }

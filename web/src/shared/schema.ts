@@ -82,6 +82,8 @@ export interface Slider {
   high: number;
   usual: number;
   per: string;
+  /** As it is said: "epsilon 0.3 per 10,000 dollars". */
+  words: string;
 }
 export interface Odds {
   words: string;
@@ -119,9 +121,22 @@ export interface Expectation {
   windows: Window[];
   emd: Distance | null;
   total_variation: number;
-  /** "With 50,000 people, windows of about 12 years can be told apart." */
+  /** "With 50,000 people at 0.05 per year, the shares of 5 ranges of age will be known to within about ±17 points (95% confidence)." */
   words: string;
   fewest: string | null;
+  /** Choices of epsilon, once they were compared; null where there are none. */
+  levels: Levels | null;
+}
+/** A strong, a balanced and a light epsilon, and the draft's own: what each promises, and what the survey would show. */
+export interface Levels {
+  headings: string[];
+  rows: Level[];
+  note: string;
+}
+export interface Level {
+  epsilon: number | null;
+  is_chosen: boolean;
+  cells: string[];
 }
 export interface Distance {
   value: number;
@@ -144,8 +159,10 @@ export interface Answer {
   high: number | string;
   level: number;
   rests_on: string;
-  /** As a person reads it: "4.0 %, between 0.0 and 8.9 %". */
-  words: string;
+  /** As a person reads it: "Median age", "37", "33 to 41, 95% confidence". */
+  title: string;
+  now: string;
+  ends: string;
   error?: string;
 }
 /** One method's estimate, for methods side by side. */
@@ -169,8 +186,8 @@ export interface Look {
   reports: number[] | null;
   /** Pending ones are told before they are known: fit and windows take many times as long as the estimate. */
   fit: FitShown;
-  /** First of all: whether the reports tell their people from a uniform population. */
-  uniformity: Uniformity;
+  /** The answer in one sentence. */
+  headline: string;
   distribution: number[];
   windows: WindowsShown;
   band: Band | null;
@@ -179,7 +196,7 @@ export interface Look {
   methods: MethodShown[];
   groups: GroupShown[];
   differences: string[];
-  diagnosis: DiagnosisShown | null;
+  diagnosis: string[] | null;
   details: Detail[];
   code: Code;
 }
@@ -191,14 +208,16 @@ export interface LookedAt {
   is_closed: boolean;
 }
 export interface FitShown {
-  verdict: string;
+  headline: string;
   words: string;
   is_good: boolean | null;
+  /** What speaks against the answer: it stands before it. */
+  cautions: Caution[];
   is_pending?: boolean;
 }
-export interface Uniformity {
+export interface Caution {
+  heading: string;
   words: string;
-  is_told: boolean;
 }
 export interface WindowsShown {
   words: string;
@@ -215,13 +234,6 @@ export interface GroupShown {
   distribution: number[];
   statistics: Answer[];
   queries: Answer[];
-}
-export interface DiagnosisShown {
-  words: DiagnosisShownWords[];
-}
-export interface DiagnosisShownWords {
-  head: string;
-  words: string;
 }
 export interface Detail {
   name: string;
@@ -287,6 +299,8 @@ export interface Planned {
   words: string;
   remarks: string[];
   epsilon: number | null;
+  /** As epsilon is said: "0.3 per 10,000 dollars". */
+  terms: string;
   people: number;
   expected: Expected;
   is_reached: boolean;

@@ -211,6 +211,16 @@ def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
     return natural_order(ranked[:most]) if has_order else list(ranked[:most])
 
 
+def has_order(keys: Iterable[Key]) -> bool:
+    """Whether groups of one column follow each other, such as weeks, dates or waves: three or more.
+
+    >>> has_order([("2026-W10",), ("2026-W02",), ("2026-W07",)]), has_order([("Rome",), ("Oslo",), ("Bern",)])
+    (True, False)
+    """
+    columns = list(zip(*keys, strict=True))
+    return len(columns) == 1 and len(columns[0]) > 2 and _sequence(columns[0]) is not None
+
+
 def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
     """Return sort keys of numbers, dates, weeks and numbered names.
 

@@ -247,6 +247,20 @@ class Windows:
         return tuple((self.proportions <= self.error).tolist())
 
     @cached_property
+    def ranks(self) -> list[int]:
+        """Place of each window among all, the fullest is 1: the numbers of districts."""
+        order = np.argsort([-one.estimate for one in self.answers], kind="stable").tolist()
+        return [1 + order.index(place) for place in range(len(order))]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The labels as people are told them: those of districts with their number."""
+        if self.alphabet.grid is None:
+            return self.labels
+        numbered = zip(self.ranks, self.labels, strict=True)
+        return tuple(f"district {rank} ({label})" for rank, label in numbered)
+
+    @cached_property
     def window_of(self) -> Indices:
         """The index of each value's window."""
         found = np.empty(self.alphabet.size, dtype=np.int64)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from confide.errors import InvalidDistributionError
-from confide.estimates.inference import Windows
+from confide.estimates.inference import Interval, Windows
 from confide.present.figures import style
 from confide.present.figures.maps import MapScene, map_scene
 from confide.present.figures.panels import FloatArray, Panel
@@ -60,7 +61,8 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
             axes.set_ylabel(f"share of people, per {alphabet.step_name}")
             return figure
         if alphabet.grid is not None:
-            panel = Panel("", curve, windows=windows, background=background)
+            shares = windows.heights("estimate")[windows.window_of]  # no report tells the cells of a district apart
+            panel = Panel("", shares, windows=windows, background=background)
             return _window_maps(map_scene(alphabet.grid, (panel,), name), windows, width)
         answers, places = windows.answers, np.arange(len(windows))
         figure = style.new_figure(width, 0.95 + 0.27 * max(3, places.size))
@@ -82,6 +84,23 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
         if sent is not None:
             figure.legend(loc="outside upper left", ncols=1 if width <= style.NARROW else 2, fontsize=style.SMALL)
         return figure
+
+
+def draw_series(axes: Axes, answers: Mapping[str, Interval]) -> None:
+    """Draw answers that follow each other as a line with a band: weeks, dates, waves."""
+    now, low, high = np.array([(one.estimate, one.low, one.high) for one in answers.values()]).T
+    places = np.arange(now.size)
+    axes.fill_between(places, low, high, color=style.STACKED, alpha=style.BAND_ALPHA, linewidth=0)
+    axes.plot(places, now, marker="o", color=style.STACKED, markersize=4)
+    labels = style.shorten(list(answers), 22)
+    letters = 9 * axes.figure.get_size_inches()[0]  # type: ignore[union-attr]  # so many stand beside each other
+    step = -(-sum(len(one) + 2 for one in labels) // round(letters))
+    axes.set_xticks(places[::step], labels[::step])
+    axes.grid(visible=False, axis="x")
+    first = next(iter(answers.values()))
+    if first.is_share:
+        style.show_percent(axes.yaxis)
+    axes.set_ylabel(f"{first.question} ({first.shown_level} confidence)")
 
 
 def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
@@ -141,7 +160,8 @@ def _window_maps(scene: MapScene, windows: Windows, most: float) -> Figure:
     figure = style.new_figure(columns * across, rows * (scale * (height - 0.65) + 1.15))
     estimate, doubt = (figure.add_subplot(rows, columns, place) for place in (1, 2))
     scene.draw(estimate, scene.panels[0], style.INK)
-    estimate.set_title("The estimate")
+    scene.write(estimate, windows, [(str(number),) for number in windows.ranks], scale)
+    estimate.set_title("The districts, the fullest first")
     scene.add_key(figure, [estimate])
     scene.draw_doubt(figure, doubt, windows, scale)
     doubt.set_title("How far it may be off")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 # Inches of a map's longer side.
 LONGER_SIDE = 3.0
 
-# Inches, high and broad, that the share of a district takes with its error below it, and beside it.
-TWO_LINES, ONE_LINE = (0.33, 0.4), (0.14, 0.62)
+# Inches, high and broad, of a district's share with its error below it, and beside it; and of its number.
+TWO_LINES, ONE_LINE, ONE_WORD = (0.33, 0.4), (0.14, 0.62), (0.14, 0.2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class MapScene:
         axes.set_facecolor(style.HOLE)
         image = axes.imshow(picture, origin="lower", extent=self._extent(), interpolation="none", cmap=style.heat())
         image.set_clim(0.0, self._highest)
-        self._frame(axes)
+        self._frame(axes, has_scale=panel.windows is None)  # which would lie on the names of districts
         self._draw_background(axes)
         if panel.windows is not None:
             self._outline(axes, panel.windows)
@@ -76,28 +77,34 @@ class MapScene:
         self._frame(axes, has_scale=False)  # the map beside it has one, and words stand here
         self._draw_background(axes)
         self._outline(axes, windows)
-        # Write the share of each district into it, and by how many points it may be off, where there is room.
+        shares = [
+            (f"{_rounded(one.estimate)}%", f"\N{PLUS-MINUS SIGN}{_rounded(error_of(one))}") for one in windows.answers
+        ]
+        self.write(axes, windows, shares, scale)
+        extend = "max" if doubt.max() > windows.error else "neither"
+        bar = figure.colorbar(image, ax=axes, location="right", shrink=0.8, aspect=25, extend=extend)
+        style.show_percent(bar.ax.yaxis)
+        bar.outline.set_linewidth(0.5)
+        bar.set_label("part of the share, or of an even one")
+
+    def write(self, axes: Axes, windows: Windows, words: Sequence[tuple[str, ...]], scale: float = 1.0) -> None:
+        """Write one or two words into each district, below or beside each other, where there is room."""
         west, east, south, north = self._extent()
         rows, columns = self.alphabet.shape
         district = self.alphabet.picture(windows.window_of)
         # Inches of a cell, high and broad.
         tall, wide = (LONGER_SIDE * side / max(self._sides) for side in self._sides)
         tall, wide = scale * tall / rows, scale * wide / columns
-        for number, answer in enumerate(windows.answers):
-            share, error = f"{_rounded(answer.estimate)}%", f"\N{PLUS-MINUS SIGN}{_rounded(error_of(answer))}"
-            for words, (height, breadth) in ((f"{share}\n{error}", TWO_LINES), (f"{share} {error}", ONE_LINE)):
+        settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "linespacing": 1.1}
+        ground = {"facecolor": style.CARD, "alpha": 0.7, "linewidth": 0, "pad": 0.8}
+        for number, parts in enumerate(words):
+            shapes = [("\n".join(parts), *TWO_LINES), (" ".join(parts), *(ONE_LINE if len(parts) > 1 else ONE_WORD))]
+            for text, height, breadth in shapes:
                 place = _room(district == number, height / tall, breadth / wide)
                 if place is not None:
                     x, y = west + place[1] * (east - west) / columns, south + place[0] * (north - south) / rows
-                    settings: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL}
-                    axes.text(x, y, words, color=style.INK, linespacing=1.1, **settings)
+                    axes.text(x, y, text, color=style.INK, bbox=ground if len(parts) == 1 else None, **settings)
                     break
-
-        extend = "max" if doubt.max() > windows.error else "neither"
-        bar = figure.colorbar(image, ax=axes, location="right", shrink=0.8, aspect=25, extend=extend)
-        style.show_percent(bar.ax.yaxis)
-        bar.outline.set_linewidth(0.5)
-        bar.set_label("part of the share, or of an even one")
 
     def _frame(self, axes: Axes, *, has_scale: bool = True) -> None:  # noqa: ARG002  a plane that is nowhere has none
         axes.grid(visible=False)

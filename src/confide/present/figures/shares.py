@@ -39,6 +39,8 @@ MOST_BARS = 20
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
+# How strongly a curve is drawn where no interval backs it: a bump there may be chance.
+FADED = 0.5
 # Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
 MOST_TICKS, LETTERS_AN_INCH = 10, 9
 
@@ -76,7 +78,7 @@ class LineScene(AxesScene):
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:
         """Draw one panel into empty axes."""
-        edges = self._edges
+        edges, says = self._edges, np.ones(1, dtype=bool)
         *behind, (curve, is_curve_truth) = _layers(panel)
         for layer, is_truth in behind:
             _add_steps(axes, self._average(layer), edges, None if is_truth else color)
@@ -98,7 +100,10 @@ class LineScene(AxesScene):
 
         _add_steps(axes, self._average(curve), edges, None if is_curve_truth else color)
         if panel.windows is not None and not panel.windows.are_single:
-            axes.patches[-1].set_alpha(0.6)  # a bump within a range may be chance
+            axes.patches[-1].set_alpha(FADED)
+        elif panel.band is not None and not says.all():
+            axes.patches[-1].set_alpha(FADED)
+            _add_steps(axes, np.where(says, self._average(curve), np.nan), edges, color)
         # A little air, or the outline of a peak at either end is half cut off.
         air = 0.006 * (edges[-1] - edges[0])
         axes.set_xlim(edges[0] - air, edges[-1] + air)
@@ -210,13 +215,15 @@ class LineScene(AxesScene):
 
 def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None:
     """Label values below the axis, slanted if long, some if many."""
-    if ticks := alphabet.ticks(most):
+    room = LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]  # letters beside each other
+    tried = (alphabet.ticks(number) for number in range(most, 0, -1))
+    if ticks := next((one for one in tried if sum(len(text) + 2 for _, text in one) <= room), []):
         axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
         return
     step = -(-alphabet.size // most)
     chosen = np.arange(0, alphabet.size, step)
     labels = style.shorten(alphabet.labels(chosen), 22)
-    is_slanted = max(map(len, labels)) * len(labels) > LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]
+    is_slanted = max(map(len, labels)) * len(labels) > room
     settings: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if is_slanted else {}
     axes.set_xticks(chosen + alphabet.span[0], labels, **settings)
 

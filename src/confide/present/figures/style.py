@@ -291,9 +291,15 @@ def lay_bars(axes: Axes, labels: Sequence[str]) -> None:
 
 
 def shorten(labels: Sequence[str], most: int = 26) -> list[str]:
-    """Return each label in one line, of so many letters at most."""
+    """Return each label in one line, cut to so many letters only where that leaves all of them different.
+
+    >>> shorten(["a long label, east", "a long label, west", "short"], 12)
+    ['…label, east', '…label, west', 'short']
+    """
     lines = [" ".join(one.split()) for one in labels]
-    return [one if len(one) <= most else f"{one[: most - 1]}…" for one in lines]
+    head = [one if len(one) <= most else f"{one[: most - 1]}…" for one in lines]
+    tail = [one if len(one) <= most else f"…{one[1 - most :]}" for one in lines]
+    return next((cut for cut in (head, tail) if len(set(cut)) == len(set(lines))), lines)
 
 
 def count_ticks(axis: Axis, most: int) -> None:

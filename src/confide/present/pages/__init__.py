@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from confide.data.files import GroupAnswers, SurveyGroups
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
-from confide.estimates.estimate import Estimate, Outcome
-from confide.estimates.inference import Band, CrossTable, Interval, Windows
+from confide.estimates.estimate import Outcome
 from confide.evidence.counts import Counts
 from confide.plans import Plan
 from confide.present import summary as say
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.figures import Role, draw_sheet, style, to_svg
-from confide.present.figures.panels import FloatArray
 from confide.present.figures.style import COLORS
 from confide.present.groups import summarise_groups
 from confide.present.pictures import tell_panel
@@ -69,15 +68,18 @@ def table(
 def render(part: say.Part) -> str:
     """Return a part of a summary as HTML."""
     match part:
-        case say.Section() | say.Beside():
+        case say.Section():
             shown = _arrange(part)
         case say.Picture():
             shown = _picture(part)
         case say.Cards():
             shown = _cards(part)
-        case say.Listing():
-            rows = [[_cell(one) for one in row] for row in part.rows]
-            shown = table(part.headings, rows, words=part.left, kind=part.kind)
+        case say.Listing() | say.Lines():
+            lines = [] if isinstance(part, say.Listing) else part.lines
+            listed = say.Listing(["", ""], [[name, say.Cell(words, is_prose=True)] for name, words in lines], (0, 1))
+            listed = part if isinstance(part, say.Listing) else listed
+            rows = [[_cell(one) for one in row] for row in listed.rows]
+            shown = table(listed.headings, rows, words=listed.left, kind=listed.kind)
         case say.Note():
             shown = f'<p class="note">{text(part.words)}</p>'
         case say.Bullets():
@@ -95,12 +97,8 @@ def render(part: say.Part) -> str:
     return shown
 
 
-def _arrange(part: say.Section | say.Beside) -> str:
-    """Return a section with its heading, or columns; nothing if empty."""
-    if isinstance(part, say.Beside):
-        columns = [one for one in ("".join(map(render, column)) for column in part.columns) if one]
-        pair = "".join(f"<div>{column}</div>\n" for column in columns)
-        return f'<div class="pair">\n{pair}</div>' if len(columns) > 1 else "".join(columns)
+def _arrange(part: say.Section) -> str:
+    """Return a section with its heading; nothing if empty."""
     heading, inner = text(part.heading), [one for one in map(render, part.parts) if one]
     if part.kind == "more":
         return f"<details><summary>{heading}</summary>\n{''.join(inner)}\n</details>"
@@ -189,9 +187,6 @@ def show_page(summary: say.Summary) -> str:
     ]
     is_long = any(len(fact) > 80 for _, fact in summary.facts)  # sentences stand in a table, short facts in a row
     facts = "".join(f"<div><dt>{text(name)}</dt><dd>{text(fact)}</dd></div>" for name, fact in summary.facts)
-    listed = render(
-        say.Listing(["", ""], [[name, say.Cell(fact, is_prose=True)] for name, fact in summary.facts], (0, 1))
-    )
     answers = "".join(
         f'<div><dt>{text(asked)}</dt><dd>{text(answer)}</dd><dd class="ends">{text(ends)}</dd></div>'
         for asked, answer, ends in summary.answers
@@ -200,7 +195,7 @@ def show_page(summary: say.Summary) -> str:
         *cautions,
         f'<p class="lead">{text(summary.headline)}</p>' if summary.headline else "",
         f'<dl class="answers">{answers}</dl>' if answers else "",
-        listed if is_long else "",
+        render(say.Lines(summary.facts)) if is_long else "",
         f'<p class="fit">{text(summary.verdict)}</p>' if summary.verdict else "",
         *map(render, summary.sections),
     ]
@@ -226,21 +221,13 @@ def document(*, title: str, lead: str, facts: str, body: str, footer: str, about
 __all__ = ["diagnosis_page", "estimate_page", "groups_page", "plan_page"]
 
 
-def estimate_page(  # noqa: PLR0913 - all that a page may show
+def estimate_page(
     survey: Survey,
     counts: Counts,
     outcomes: Sequence[Outcome],
     truth: ArrayLike | None = None,
     noisy: ArrayLike | None = None,
-    *,
-    band: Band | None = None,
-    answers: Sequence[Interval] = (),
-    windows: Windows | None = None,
-    marginals: Mapping[str, tuple[Estimate, Windows | None]] | None = None,
-    crosses: Sequence[CrossTable] = (),
-    background: Sequence[FloatArray] = (),
-    notes: Sequence[str] = (),
-    files: int = 1,
+    **known: Any,
 ) -> str:
     """Return a self-contained HTML page of one or more estimates.
 
@@ -256,22 +243,10 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
         The true distribution over the alphabet, where it is known.
     noisy
         The share of each report; computed from the counts if left out.
-    band
-        The intervals of all values of the first estimate, :meth:`confide.Estimate.interval`.
-    answers
-        What was asked of the first estimate, :meth:`confide.Estimate.query` and the like.
-    windows
-        The windows of the first estimate, :meth:`confide.Estimate.windows`; found if left out, unless there are very
-        many values or the reports certainly do not come from the mechanism.
-    marginals, crosses
-        Of several attributes, the estimate of each with its windows, :meth:`confide.Estimate.marginal`, and cross
-        tables, :meth:`confide.Estimate.cross`.
-    background
-        Lines to draw on maps of places, as :func:`confide.values.geojson.read_lines` returns them.
-    notes
-        Which metadata are missing, :attr:`confide.data.counting.ReportInput.notes`.
-    files
-        How many files of reports were counted together; one person may be in each of them.
+    known
+        What else there is to show: `band`, `answers`, `windows`, `marginals` and so on, as
+        :class:`confide.present.estimates.Findings` has them. Windows, median and quartiles are found if left out,
+        unless there are very many values or the reports certainly do not come from the mechanism.
 
     Examples
     --------
@@ -282,21 +257,7 @@ def estimate_page(  # noqa: PLR0913 - all that a page may show
     >>> page.splitlines()[0]
     '<!DOCTYPE html>'
     """
-    found = Findings(
-        survey,
-        counts,
-        tuple(outcomes),
-        truth,  # type: ignore[arg-type]  # it is checked, and then an array
-        band=band,
-        answers=tuple(answers),
-        windows=windows,
-        marginals=marginals,
-        crosses=crosses,
-        background=tuple(background),
-        given=noisy,
-        notes=notes,
-        files=files,
-    )
+    found = Findings(survey, counts, tuple(outcomes), truth, given=noisy, **known)  # type: ignore[arg-type]  # checked
     return show_page(summarise_estimate(complete(found), is_page=True))
 
 
