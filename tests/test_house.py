@@ -30,7 +30,7 @@ ROOMS = {
     "cli": 2_659,
     "solve": 2_844,
     "collector": 2_643,
-    "check": 1_782,
+    "check": 1_803,
     "channels": 1_878,
     "plans": 1_731,
     "theory": 1_335,
@@ -45,7 +45,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 38_250,
+    "code lines": 38_271,
     "files": 161,
     "entries at the top": 20,
     "functions": 3_920,

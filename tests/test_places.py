@@ -391,3 +391,13 @@ def test_json_opens_no_file_of_whoever_reads_it(tmp_path: Path) -> None:
     document["alphabet"] = {"kind": "attributes", "names": ["home", "work"], "alphabets": [place, place]}
     with pytest.raises(SurveyError, match=r"holes are cells.*no file"):  # in a list as well
         cf.Survey.from_json(json.dumps(document))
+
+
+def test_reports_of_places_that_have_no_end_are_estimated_and_tested() -> None:
+    town = cf.Places(south=48.8, west=2.2, north=48.9, east=2.4, cell="2 km")
+    mechanism = cf.PlanarLaplace(town, 0.5)
+    people = town.decode(np.random.default_rng(1).integers(0, town.size // 2, 4_000))
+    estimate = cf.estimate(cf.tally(mechanism.privatize(people, rng=1, taken=True)), mechanism)
+    assert estimate.distribution[: town.size // 2].sum() > 0.8
+    assert not estimate.fit.is_bad
+    assert estimate.fit.p_value is None or estimate.fit.p_value > 0.01

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.check.uniformity import LEVEL, Uniformity, uniformity_test
+from confide.check.uniformity import LEVEL, Uniformity, _Gains, uniformity_test
 from confide.cli.main import app
 from confide.estimates.estimate import assess_pool, observe_groups, recover
 from confide.evidence.evidence import Evidence
@@ -188,3 +188,34 @@ def test_a_local_promise_is_not_scaled_by_the_spacing() -> None:
             cf.MLE(),
         ).uniformity.epsilon  # type: ignore[union-attr]
     )
+
+
+SETS = [
+    cf.HadamardResponse(cf.Integers(1, 90), 1.0),
+    cf.ProjectiveGeometryResponse(cf.Integers(1, 90), 1.0),
+    cf.LocalHashing(cf.Integers(1, 90), 1.0, seeds=20),
+    cf.OptimizedUnary(cf.Integers(1, 90), 1.0),
+]
+
+
+@pytest.mark.parametrize("mechanism", SETS, ids=lambda one: one.kind)
+def test_sets_of_values_are_tested_by_sums_as_by_their_matrix(mechanism: cf.Mechanism) -> None:
+    people = np.random.default_rng(1).integers(1, 91, 2_000)
+    evidence = mechanism.observe(cf.tally(mechanism.privatize(people, rng=2)))
+    whole, sums = _Gains.of(evidence), _Gains._of_sets(evidence, evidence.channel)  # type: ignore[arg-type]
+    assert whole is not None
+    for name in ("gain", "spread", "own", "trace"):
+        np.testing.assert_allclose(getattr(sums, name), getattr(whole, name), atol=1e-10)
+    assert (sums.most >= whole.most - 1e-9).all()  # a bound for all values
+    assert sums.most.max() == pytest.approx(whole.most.max())
+
+
+def test_a_long_list_is_distinguished_from_a_uniform_one() -> None:
+    mechanism, size = cf.ProjectiveGeometryResponse(cf.Integers(1, 2_500), 2.0), 2_500
+    assert np.prod(mechanism.channel.shape) > 4_000_000  # too large for its matrix
+    shares = 1 / np.arange(1, size + 1)
+    generator, verdicts = np.random.default_rng(3), []
+    for truth in (shares / shares.sum(), np.full(size, 1 / size)):
+        people = generator.choice(size, 20_000, p=truth) + 1
+        verdicts.append(uniformity_test(mechanism.observe(cf.tally(mechanism.privatize(people, rng=4)))).is_seen)
+    assert verdicts == [True, False]

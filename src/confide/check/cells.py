@@ -175,7 +175,8 @@ def _round_to_cells(counts: Counts, mechanism: Mechanism, values: Alphabet | Non
     elif (grid := alphabet.grid) is not None:
         rows, columns = grid.rows + 2 * margin, grid.columns + 2 * margin
         first_row, first_column = grid.first_row - margin, grid.first_column - margin
-        outputs = replace(grid, rows=rows, columns=columns, first_row=first_row, first_column=first_column, holes=())
+        # Places are cells of the Earth, with rows of their own: reports beyond them are plain cells.
+        outputs = Grid(rows, columns, grid.spacing, grid.unit, (), first_row, first_column)
         corner = np.array([first_row, first_column])
         rounded = np.clip(np.rint(counts.reports), corner, corner + np.array([rows - 1, columns - 1])).astype(np.int64)
     else:

@@ -20,7 +20,7 @@ from itertools import product
 
 import numpy as np
 
-from confide.channels import Layout
+from confide.channels import Layout, SupportChannel
 from confide.channels.base import FloatArray
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Mechanism
@@ -176,6 +176,8 @@ class _Gains:
         size, outputs = evidence.channel.shape
         if evidence.channel.keep_and_other is not None:
             return cls._of_response(evidence, *evidence.channel.keep_and_other)
+        if size * outputs > 4_000_000 and isinstance(evidence.channel, SupportChannel):
+            return cls._of_sets(evidence, evidence.channel)
         # So large a matrix takes 30 ms.
         if size * outputs > 4_000_000:
             return None
@@ -201,6 +203,31 @@ class _Gains:
             float((weighted**2).sum()),
             square,
             float(told @ told),
+        )
+
+    @classmethod
+    def _of_sets(cls, evidence: Evidence, channel: SupportChannel) -> _Gains:
+        """Compute them for reports that support sets of values, by sums alone.
+
+        The trace of the squared covariance would take the whole matrix.
+        """
+        size, q = channel.shape[0], evidence.frequencies
+        expected = channel.push(np.full(size, 1 / size))
+        is_whole = abs(float(expected.sum()) - 1.0) < 1e-9
+        share = expected if is_whole else q
+        spread = channel.squares(share / expected**2) - 2 * channel.pull(share / expected) + share.sum()
+        # The sum of M_xz^2 over the values, of which as many are in the set of z as sums over sets of ones say.
+        members = channel.sums_over_sets(np.ones(size))
+        squares = channel.outside**2 * (size + channel.lift * (channel.lift + 2) * members)
+        most = channel.outside * (1 + max(channel.lift, 0.0)) / expected.min() - 1
+        return cls(
+            channel.pull(q / expected) - 1,
+            np.maximum(spread, 0.0),
+            np.full(size, most),
+            float(q @ (squares / expected**2 - size)),
+            float(np.maximum(spread, 0.0).sum()),
+            math.nan,
+            0.0,
         )
 
     @classmethod
