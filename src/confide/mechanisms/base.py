@@ -705,8 +705,7 @@ def require_finite(alphabet: Alphabet, name: str) -> None:
     require_alphabet("alphabet", alphabet)
     if alphabet.bits is not None:
         raise InvalidParameterError(
-            f"{name} needs a finite alphabet that can be listed; {alphabet!r} has 2^{alphabet.bits.length} bit "
-            f"vectors. Use Rappor by itself."
+            f"{name} needs a finite alphabet that can be listed; {alphabet!r} has 2^{alphabet.bits.length} bit vectors."
         )
     if not alphabet.is_finite:
         raise InvalidParameterError(
