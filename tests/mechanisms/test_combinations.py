@@ -21,6 +21,7 @@ from confide import (
     Integers,
     Laplace,
     Lattice,
+    LocalHashing,
     Mechanism,
     PlanarGeometric,
     PlanarLaplace,
@@ -114,8 +115,9 @@ def test_reports_of_pairs_drawn_one_by_one_are_counted_like_those_drawn_together
 def test_parts_without_end_make_no_product() -> None:
     with pytest.raises(InvalidParameterError, match=r"Product needs a finite alphabet; .* is unbounded"):
         Product(first=Geometric(Integers(0, 9), 1.0), second=SEX)
-    with pytest.raises(InvalidParameterError, match=r"Product needs .* that can be listed; .* has 2\^10 bit vectors"):
-        Product(first=Rappor(Integers(0, 9), 1.0), second=SEX)
+    for part in (Rappor(Integers(0, 9), 1.0), LocalHashing(Integers(0, 9), 1.0, seeds=10)):
+        with pytest.raises(InvalidParameterError, match=r"first cannot be one attribute of several: .* Use"):
+            Product(first=part, second=SEX)
 
 
 # Remaps.

@@ -242,10 +242,6 @@ def collision_share(buckets: int) -> Fraction:
     return Fraction(same, PRIME * (PRIME - 1))
 
 
-LARGEST_CODED = 4096
-"""Cells of buckets by which values are added up at a time: their sums fit the processor's cache."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class HashChannel(SupportChannel):
     """The matrix of local hashing with a pool of seeds; output seed * buckets + bucket.
@@ -291,7 +287,8 @@ class HashChannel(SupportChannel):
     @cached_property
     def _together(self) -> int:
         """Number of seeds that share a code."""
-        return max(1, int(np.log(LARGEST_CODED) / np.log(self.buckets) + 1e-9))
+        # At most 4,096 cells: their sums fit the processor's cache.
+        return max(1, int(np.log(4096) / np.log(self.buckets) + 1e-9))
 
     @cached_property
     def _codes(self) -> NDArray[np.uint16]:

@@ -28,8 +28,6 @@ from confide.values.wording import plural, with_unit
 
 EXAMPLES = ("confide demo", "confide demo --output ages.html")
 
-AGES = Integers(0, 99, unit="year")
-EPSILON = 0.05
 SEED = 7
 METHODS: tuple[Method, ...] = (Stacked(), IBU(delta=0.01), Inversion("normalize"), Inversion("project"))
 QUESTION = "age >= 65"
@@ -50,7 +48,8 @@ def demo(
 
     check_writable(output)
     people = adult_ages()
-    survey = Survey(TruncatedGeometric(AGES, EPSILON), name="age", title="Ages, UCI Adult")
+    ages = Integers(0, 99, unit="year")
+    survey = Survey(TruncatedGeometric(ages, 0.05), name="age", title="Ages, UCI Adult")
     with progress("Blurring each age", is_noted=True):
         counts = tally(survey.mechanism.privatize(people.values(), rng=SEED, taken=True))
     outcomes = []

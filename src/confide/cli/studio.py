@@ -32,10 +32,6 @@ EXAMPLES = (
 PORT = 8000
 
 
-TOKENS = re.compile(r"studio-\d+-[0-9a-f]{12}").fullmatch
-"""The names of the studio's own tokens, which nobody else gives by chance: the process, and random digits."""
-
-
 def studio(
     surveys: ServedSurveys = None,
     *,
@@ -121,7 +117,8 @@ def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
     from confide.collector.stores import make_token
 
     for one in opened.tokens() if is_alone else ():
-        if TOKENS(one.name):
+        # Nobody else gives such a name by chance: the process, and random digits.
+        if re.fullmatch(r"studio-\d+-[0-9a-f]{12}", one.name):
             opened.revoke(one.name)
     return make_token(opened, "administer", f"studio-{os.getpid()}-{os.urandom(6).hex()}")
 

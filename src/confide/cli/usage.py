@@ -33,17 +33,9 @@ from confide.values.wording import counted, listed
 SEPARATORS = ",_ '\u2019\u00a0\u2009\u202f"
 """Between thousands: comma, underscore, space, apostrophe, and the spaces and the apostrophe that typesetters use."""
 
-MULTIPLES = {"k": 10**3, "K": 10**3, "M": 10**6}
-"""Letters behind a count. A small m is left out: elsewhere it is a thousandth."""
-
 MOST_ZEROS = 18
 """Largest power of ten: 1e1000000000 would otherwise be written out, digit by digit, before anybody refuses it."""
 
-_GROUPED = re.compile(rf"[1-9][0-9]{{0,2}}(?:([{SEPARATORS}])[0-9]{{3}})(?:\1[0-9]{{3}})*")
-_PLAIN = re.compile(r"([0-9]+(?:[.][0-9]*)?)(?:[eE][+]?([0-9]{1,9}))?([kKM])?")
-_POINT_OR_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}[.][0-9]{3}([kKM])?|[1-9][0-9]{0,2}(?:[.][0-9]{3}){2,}")
-_AMOUNT = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
-_COMMA = re.compile(r"[+-]?([0-9]*),([0-9]+)")
 _PERCENT = re.compile(r"([0-9]+(?:[.,][0-9]*)?)\s*%")
 
 
@@ -54,19 +46,21 @@ def as_count(typed: str | int) -> int:
     [50000, 50000, 50000, 50000, 50000, 50000]
     """
     text = str(typed).strip()
-    if _GROUPED.fullmatch(text):
+    if re.fullmatch(rf"[1-9][0-9]{{0,2}}(?:([{SEPARATORS}])[0-9]{{3}})(?:\1[0-9]{{3}})*", text):
         return int(re.sub(f"[{SEPARATORS}]", "", text))
-    if _POINT_OR_THOUSANDS.fullmatch(text):
+    if re.fullmatch(r"[1-9][0-9]{0,2}[.][0-9]{3}([kKM])?|[1-9][0-9]{0,2}(?:[.][0-9]{3}){2,}", text):
         low, high = text.partition(".")[0], text.replace(".", "")
         raise _refusal(typed, f"a point may be a decimal point or stand between thousands. Write {low} or {high}")
-    found = _PLAIN.fullmatch(text)
+    found = re.fullmatch(r"([0-9]+(?:[.][0-9]*)?)(?:[eE][+]?([0-9]{1,9}))?([kKM])?", text)
     if found is None:
         raise _refusal(typed, "a whole number is needed, such as 50000, 50,000 or 5e4")
     digits, zeros, letter = found.groups()
     if int(zeros or 0) > MOST_ZEROS:
         raise _refusal(typed, f"that is more than 1e{MOST_ZEROS}. Give a smaller number")
+    # A small m is left out: elsewhere it is a thousandth.
+    multiple = {"k": 10**3, "K": 10**3, "M": 10**6}.get(letter, 1)
     # Exact: as a float, 1.1e3 would be whole only by luck.
-    number = Decimal(digits) * 10 ** int(zeros or 0) * MULTIPLES.get(letter, 1)
+    number = Decimal(digits) * 10 ** int(zeros or 0) * multiple
     if number != number.to_integral_value():
         raise _refusal(typed, f"a whole number is needed, such as {int(number) or 1}")
     return int(number)
@@ -79,9 +73,9 @@ def as_amount(typed: str | float) -> float:
     (0.05, 0.05)
     """
     text = str(typed).strip()
-    if _AMOUNT.fullmatch(text):
+    if re.fullmatch(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?", text):
         return float(text)
-    comma, percent = _COMMA.fullmatch(text), _PERCENT.fullmatch(text)
+    comma, percent = re.fullmatch(r"[+-]?([0-9]*),([0-9]+)", text), _PERCENT.fullmatch(text)
     if comma is not None:
         whole, behind = comma.groups()
         meant = text.replace(",", ".")
@@ -151,11 +145,6 @@ DEFAULT = next(name for name, method in METHODS.items() if method == Stacked())
 
 USUAL_LEVEL = 0.95
 """The level of intervals where none is asked for."""
-
-COUNT_FIRST = (
-    "Nothing was written. Correct these rows, or leave them out: confide count SURVEY REPORTS -o counts.parquet names "
-    "them, and its counts take the place of the reports."
-)
 
 SurveyPath = Annotated[Path, argument("The survey file: survey.toml, or survey.json of confide export.", "SURVEY")]
 DifferentPeople = Annotated[
@@ -295,7 +284,11 @@ def split_names(option: str, names: list[str] | None) -> tuple[str, ...]:
 
 def take_reports(path: Path, survey: Survey) -> ReportInput:
     """Read reports for one estimate, and warn of likely faults."""
-    found = read_reports(path, survey, cure=COUNT_FIRST)
+    cure = (
+        "Nothing was written. Correct these rows, or leave them out: confide count SURVEY REPORTS -o counts.parquet "
+        "names them, and its counts take the place of the reports."
+    )
+    found = read_reports(path, survey, cure=cure)
     warn_of_values(found.account.columns, found.account.source, survey)
     if found.unused:
         warn(

@@ -81,17 +81,6 @@ class Proof:
     numbers: Mapping[str, float] = field(default_factory=dict)
 
 
-FOURIER = Proof(
-    "Reports are values plus noise whose Fourier series is positive everywhere, so it can be divided away.",
-    "positive Fourier series",
-)
-"""Independence over unbounded values, where there is no last column.
-
-There theta M is the convolution of theta with the noise. By Poisson's formula the noise's Fourier series is a sum of
-positive terms.
-"""
-
-
 @dataclass(frozen=True)
 class Bound:
     """Bound on the mean squared error of inversion, for any true distribution.
@@ -716,8 +705,7 @@ def require_finite(alphabet: Alphabet, name: str) -> None:
     require_alphabet("alphabet", alphabet)
     if alphabet.bits is not None:
         raise InvalidParameterError(
-            f"{name} needs a finite alphabet that can be listed; {alphabet!r} has 2^{alphabet.bits.length} bit "
-            f"vectors. Use Rappor by itself."
+            f"{name} needs a finite alphabet that can be listed; {alphabet!r} has 2^{alphabet.bits.length} bit vectors."
         )
     if not alphabet.is_finite:
         raise InvalidParameterError(
@@ -786,9 +774,15 @@ class UnboundedMechanism(MetricMechanism):
 
     @property
     def facts(self) -> Facts:
+        # Over unbounded values there is no last column. There theta M is the convolution of theta with the noise. By
+        # Poisson's formula the noise's Fourier series is a sum of positive terms.
+        fourier = Proof(
+            "Reports are values plus noise whose Fourier series is positive everywhere, so it can be divided away.",
+            "positive Fourier series",
+        )
         return Facts(
             is_positive=True,
-            independence=self._independence if self.alphabet.is_finite else FOURIER,
+            independence=self._independence if self.alphabet.is_finite else fourier,
             premise=self._premise,
             decay=self.decay,
             noise=self._lattice_noise,

@@ -58,6 +58,11 @@ epsilon = 1.0
         for name, part in mechanisms.items():
             require_mechanism(name, part)
             require_finite(part.alphabet, "Product")
+            if part.report_alphabet.bits is not None or part.report_alphabet.attributes is not None:
+                raise InvalidParameterError(
+                    f"{name} cannot be one attribute of several: a report of {part.title} is more than one value. "
+                    f"Use a mechanism whose reports are values, such as RandomizedResponse or HadamardResponse."
+                )
             require_finite(part.report_alphabet, "Product")
         object.__setattr__(self, "names", tuple(mechanisms))
         object.__setattr__(self, "mechanisms", tuple(mechanisms.values()))

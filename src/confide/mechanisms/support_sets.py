@@ -187,9 +187,6 @@ MOST_POOLED = 2**20
 MOST_BUCKETS = 1024
 """Most buckets of a hash: with more, a seed and its bucket would not fit a 64-bit number."""
 
-MOST_HASHED = 2**33
-"""Values times distinct reports with free seeds up to which all are hashed: as many bits are a gigabyte."""
-
 
 @dataclass(frozen=True, repr=False)
 class LocalHashing(LocalMechanism):
@@ -350,7 +347,7 @@ class LocalHashing(LocalMechanism):
         # Free seeds: the set of each report seen, as bits. Columns are 1 + (e^epsilon - 1) bit_x.
         self.refuse_strays(counts)
         size, reports = self.alphabet.size, counts.reports.reshape(-1, 2)
-        if size * len(reports) > MOST_HASHED:
+        if size * len(reports) > 2**33:  # as many bits are a gigabyte
             raise TooLargeError(
                 f"{len(reports):,} reports with seeds of their own times {size:,} values do not fit. Declare a pool, "
                 f"such as seeds = 1000, before people are asked: then the number of people does not matter."

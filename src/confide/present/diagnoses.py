@@ -41,15 +41,6 @@ from confide.surveys.survey import Survey
 from confide.theory.verdicts import Verdict, labels_in, without_labels
 from confide.values import Alphabet, Grid, LineGeometry
 
-SHORT = {
-    Verdict.YES: "yes",
-    Verdict.NO: "no",
-    Verdict.TOO_CLOSE: "too close to call",
-    Verdict.NOT_COVERED: "open",
-    Verdict.NOT_CHECKED: "not checked",
-}
-"""Verdicts in a word or two."""
-
 MOST_LINES = 15
 """Values, or classes, that a terminal lists; --json has all of them."""
 
@@ -155,6 +146,13 @@ def _windows(survey: Survey, diagnosis: Diagnosis) -> list[Part]:
 
 def _queries(answers: Sequence[QueryAnswer]) -> Section:
     """Return each answer, its interval, and the range of all maxima."""
+    in_short = {
+        Verdict.YES: "yes",
+        Verdict.NO: "no",
+        Verdict.TOO_CLOSE: "too close to call",
+        Verdict.NOT_COVERED: "open",
+        Verdict.NOT_CHECKED: "not checked",
+    }
     rows = []
     for one in answers:
         ends = (NONE,) * 3 if one.interval is None else one.interval.texts(2)
@@ -162,7 +160,7 @@ def _queries(answers: Sequence[QueryAnswer]) -> Section:
         if one.lowest is not None and one.highest is not None:
             low, high = f"{one.lowest:.2%}", f"{one.highest:.2%}"
             best = "one answer" if low == high else f"{low} to {high}{' at most' if one.is_outer else ''}"
-        rows.append([one.query, *ends, best, SHORT[one.identification.verdict]])
+        rows.append([one.query, *ends, best, in_short[one.identification.verdict]])
     headings = ["Query", "Answer", "From", "To", "Equally good explanations", "Revealed by enough reports"]
     return Section("What was asked", [Listing(headings, rows)] if rows else [])
 

@@ -321,9 +321,6 @@ def state(answer: Interval, name: str) -> str:
     return f"About {now} {people} {told}." if people else f"{answer.question}: about {now} {told}."
 
 
-QUARTILES = {"quantile 0.25": "first quartile of", "quantile 0.75": "third quartile of"}
-
-
 def state_undetermined(answer: Interval) -> str:
     """Return which answers explain the reports equally well; of shares in percent."""
     low, high = (f"{end:.2%}" if answer.is_share else f"{end:,.4g}" for end in answer.undetermined or (0, 0))
@@ -335,11 +332,12 @@ def state_all(answers: Sequence[Interval], name: str, first: Interval | None) ->
 
     Each has its question and interval, and its level if it differs.
     """
+    quartiles = {"quantile 0.25": "first quartile of", "quantile 0.75": "third quartile of"}
     lines = []
     for one in answers:
         if one is first:
             continue
-        title = QUARTILES.get(one.question, one.question)
+        title = quartiles.get(one.question, one.question)
         question = f"{title} {name}" if title != one.question or title in ("median", "mean") else title
         now, ends = texts(one)
         ends += "" if first is not None and confidence(one) == confidence(first) else f", {confidence(one)}"

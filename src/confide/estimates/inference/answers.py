@@ -96,7 +96,8 @@ class Interval(Shown):
         >>> print(Interval("age >= 65", 0.12, 0.1, 0.15, 0.95, "", exact_width=0.004).parts)
         sampling 8%, privacy 92%
         """
-        if math.isnan(self.exact_width) or not self.width > 0:
+        # Where nothing is uncertain, the ends differ by roundings at most, and those differ between machines.
+        if math.isnan(self.exact_width) or math.isclose(self.low, self.high, rel_tol=1e-9, abs_tol=1e-12):
             return None
         sampling = min(1.0, self.exact_width / self.width)
         return Parts(sampling, 1.0 - sampling)

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 """Fonts that every system has. All are narrower than the one that the layout was measured with, so nothing collides."""
 
-LOOK = f"stroke-linejoin: round; stroke-linecap: butt; font-family: {FONTS}"
-
-NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
-
 
 def to_svg(figure: Figure, description: str = "") -> str:
     """Return the figure as an ``<svg>`` element for a page.
@@ -54,7 +50,9 @@ def to_svg(figure: Figure, description: str = "") -> str:
     buffer = io.StringIO()
     with _quietly_styled():
         FigureCanvasSVG(figure)
-        figure.savefig(buffer, format="svg", metadata=NO_METADATA, facecolor="none")
+        # Without a date, so that one figure is one text.
+        unsaid = {"Creator": None, "Date": None, "Format": None, "Type": None}
+        figure.savefig(buffer, format="svg", metadata=unsaid, facecolor="none")
     _settle(figure)
     drawing = buffer.getvalue()
     # Comments repeat the labels, and a style sheet within the drawing would rule the whole page.
@@ -63,7 +61,8 @@ def to_svg(figure: Figure, description: str = "") -> str:
     digest = hashlib.sha256(f"{description}{drawing}".encode()).hexdigest()[:10]
     drawing = re.sub(r"<[^<>]*>", lambda tag: _adapt(tag[0], f"f{digest}-"), drawing)
     natural = f"--natural: {round(96 * figure.get_figwidth())}px"
-    opening = f'<svg role="img" aria-label="{escape(description)}" style="{LOOK}; {natural}" '
+    look = f"stroke-linejoin: round; stroke-linecap: butt; font-family: {FONTS}"
+    opening = f'<svg role="img" aria-label="{escape(description)}" style="{look}; {natural}" '
     return drawing.replace("<svg ", opening, 1).rstrip()
 
 
