@@ -109,7 +109,7 @@ def usual_epsilon(mechanism: Mechanism) -> float:
     guarantee, alphabet = mechanism.guarantee, mechanism.alphabet
     if not isinstance(guarantee, MetricPrivacy) or isinstance(alphabet.geometry, UnorderedGeometry):
         return 1.0
-    if not alphabet.is_finite:
+    if not alphabet.is_listable:
         return _rounded(float(guarantee.epsilon))
     diameter = largest_bound(guarantee, alphabet) / guarantee.epsilon
     return _rounded((10 if len(alphabet.field_names) > 1 else 5) / diameter)
@@ -170,7 +170,8 @@ def look_ahead(
     Both are None where a simulation takes more than a second: for many values or several attributes.
     """
     alphabet = mechanism.alphabet
-    most = 200 if mechanism.facts.bits is None else 20  # bit vectors of a hundred values take ten seconds
+    # Bit vectors of a hundred values, and free seeds, take ten seconds.
+    most = 200 if mechanism.has_channel or not mechanism.report_alphabet.is_finite else 20
     if not alphabet.is_finite or not 2 <= alphabet.size <= most or alphabet.attributes is not None:
         return None, None
     shares = family_of(mechanism)[0].vector if truth is None else truth
@@ -182,7 +183,7 @@ def _simulate(
     mechanism: Mechanism, people: int, shares: tuple[float, ...], shape: Shape | None
 ) -> tuple[int | None, float | None]:
     answered = np.random.default_rng(0).multinomial(people, shares)
-    if not mechanism.has_channel and mechanism.facts.bits is None:  # clamped reports take a hundredth of the time
+    if not mechanism.report_alphabet.is_finite:  # clamped reports take a hundredth of the time
         mechanism = truncated(mechanism)
     with warnings.catch_warnings(action="ignore"):  # what the reports of a guess look like is no news
         try:

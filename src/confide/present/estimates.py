@@ -747,6 +747,7 @@ def _cards(alphabet: Alphabet, panels: list[Panel], name: str) -> list[Part]:
                 distribution=attributes.margin(one.distribution, own),
                 reference=None if one.reference is None else attributes.margin(one.reference, own),
                 band=None,  # ends do not add up
+                windows=None,  # of all attributes together
             )
             for one in panels
         ]
