@@ -100,8 +100,8 @@ def test_parts_of_pairs_are_summed_over_the_other_part(shown: Shown) -> None:
     counts = cf.tally(mechanism.privatize(values, rng=1))
     outcomes = assess(survey, counts, cf.Inversion("project"))
     estimate_page(survey, counts, outcomes)
-    first = next(panel for panel in shown[0][1] if panel.title == "INV-P")
-    second = next(panel for panel in shown[1][1] if panel.title == "INV-P")
+    first = next(panel for panel in shown[0][1] if panel.title == "What was recovered")
+    second = next(panel for panel in shown[1][1] if panel.title == "What was recovered")
     assert first.distribution[0] > 0.8
     assert second.distribution.max() < 0.4
 

@@ -221,7 +221,7 @@ function hadamardResponse(parts: Parts): Mechanism {
     let column = number % width;
     if (!beyond) {
       const lowest = row & -row; // the bit of the column that settles the parity; the others are those of the number
-      const low = number % half & (lowest - 1);
+      const low = (number % half) & (lowest - 1);
       column = 2 * ((number % half) - low) + low;
       if (parity(column & row) !== number >= half) column += lowest;
     }

@@ -29,15 +29,15 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
     {
         one.kind: one
         for one in (
-            *(RandomizedResponse, Rappor, OptimizedUnary, SubsetSelection, LocalHashing, Unary),
-            *(HadamardResponse, ProjectiveGeometryResponse, SquareWave, PlanarSquareWave, OneBitMean),
+            *(RandomizedResponse, Rappor, SquareWave, PlanarSquareWave, OptimizedUnary, SubsetSelection, LocalHashing),
+            *(Unary, HadamardResponse, ProjectiveGeometryResponse, OneBitMean),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, BlahutArimoto, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
             *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
         )
     },
 )
-"""Every mechanism by its name in a survey file."""
+"""Every mechanism by its name in a survey file, the simplest of each kind first."""
 
 __all__ = [
     "MECHANISMS",

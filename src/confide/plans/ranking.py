@@ -21,7 +21,7 @@ from confide.mechanisms import (
     WrappedGeometric,
 )
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
-from confide.plans.guesses import Guess, as_guess
+from confide.plans.guesses import Guess, as_guess, family_of
 from confide.plans.simulations import QueryWidth, Simulation, choose_measure, has_matrix, promise, suiting
 from confide.solve.methods import Stacked
 from confide.values import Alphabet, LineGeometry, RingGeometry, UnorderedGeometry
@@ -90,8 +90,8 @@ class Ranking(Shown):
         ratio = other.error / first.error if first.error else math.inf
         size = f"a report takes {counted(first.bits, 'bit')}"
         if ratio > ALIKE:
-            rest = f"{other.mechanism.kind} has {ratio:.2g} times it"
-            return f"{first.mechanism.kind} has the smallest error; {size}. Next is {rest}."
+            more = f"{other.mechanism.kind} has {ratio:.2g} times that error"
+            return f"{first.mechanism.kind} has the smallest error, and {size}. Next best: {more}."
         more = f", not {other.bits:,}" if other.bits > first.bits else ""
         return f"{first.mechanism.kind} is as accurate as {other.mechanism.kind}; {size}{more}."
 
@@ -149,7 +149,7 @@ def rank(
         ``"local"`` for one epsilon for every two values, ``"metric"`` for an epsilon per unit of distance. They protect
         differently: choose which one people need, then rank.
     guess
-        What the truth may look like. Optional. Default: two humps. Categories need none.
+        What the truth may look like. Optional. Default: the mean over several shapes. Categories need none.
     query
         A question to rank by. Optional. Default: the whole distribution.
 
@@ -169,15 +169,17 @@ def rank(
         rated = [(one, share_error(one, people)) for one in found]
         known = [Ranked(one, error, _bits(one)) for one, error in rated if error is not None]
         return Ranking(_ordered(known, alphabet, epsilon), people, "each share to within, at 95%")
-    truth = as_guess(guess or "two humps", found[0])
+    # One shape flatters the mechanism that happens to suit it.
+    truths = family_of(found[0]) if guess is None else (as_guess(guess, found[0]),)
     measure = choose_measure(alphabet, query)
-    simulation = Simulation(truth, measure, Stacked(), repeats=5, seed=0)
+    simulations = [Simulation(truth, measure, Stacked(), repeats=5, seed=0) for truth in truths]
     simulated = []
     for one in found:
         # A mechanism that cannot list its reports is drawn person by person, and has a peer that can.
         if has_matrix(one) and one.facts.dependence is None:
             with contextlib.suppress(ConfideError):
-                simulated.append(Ranked(one, simulation.predict(one, people).mean, _bits(one)))
+                errors = [simulation.predict(one, people).mean for simulation in simulations]
+                simulated.append(Ranked(one, sum(errors) / len(errors), _bits(one)))
     name = measure.name if isinstance(measure, QueryWidth) else f"expected {measure.name}"
     return Ranking(_ordered(simulated, alphabet, epsilon), people, name, measure.unit)
 
