@@ -100,6 +100,7 @@ if typing.TYPE_CHECKING:
         write_reports,
     )
     from confide.estimates.diagnosis import diagnose
+    from confide.estimates.pseudo_values import unbias
     from confide.mechanisms.audits import audit
     from confide.plans import plan, rank
 
@@ -203,6 +204,7 @@ __all__ = [
     "shuffle",
     "tally",
     "total_variation",
+    "unbias",
     "write_reports",
 ]
 
@@ -218,6 +220,7 @@ _LATER = {
     "read_reports": "data.counting",
     "save_counts": "data.files",
     "shuffle": "data.files",
+    "unbias": "estimates.pseudo_values",
     "write_reports": "data.files",
 }
 """Names that are loaded when first asked for, and their modules: whoever blurs a value need not wait for them."""

@@ -5,6 +5,8 @@ These are a stored matrix and k-RR in O(k).
 
 from __future__ import annotations
 
+import contextlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from confide.errors import InvalidDistributionError, NotInvertibleError
 from confide.values import Alphabet, LineGeometry, PlaneGeometry, RingGeometry
-from confide.values.checks import LARGEST_SQUARE, as_floats, read_only, settle
+from confide.values.checks import LARGEST_SQUARE, MOST_STORED, as_floats, read_only, settle
 from confide.values.wording import counted
 
 if TYPE_CHECKING:
@@ -202,6 +204,32 @@ class Channel(ABC):
                 f"Use IBU(), which needs no inverse."
             )
         return frequencies @ self._inverse
+
+    def unpull(self, weights: FloatArray) -> FloatArray:
+        """Return the g with M g = weights: what a report says of them without bias.
+
+        If many g do, this one varies least over a uniform population. If none does, it comes as near as any.
+
+        Raises
+        ------
+        NotInvertibleError
+            If the matrix is too large to solve.
+        """
+        if self.shape[0] > LARGEST_SQUARE or math.prod(self.shape) > MOST_STORED:
+            raise NotInvertibleError(
+                f"Solving for a matrix of {self.shape[0]:,} values and {self.shape[1]:,} outputs does not fit; at most "
+                f"{LARGEST_SQUARE:,} values. Use fewer or coarser values."
+            )
+        with contextlib.suppress(NotInvertibleError):
+            require_square(self.shape)
+            return np.asarray(weights @ self._inverse.T)
+        matrix = self.dense()
+        # Least squares in units of 1 / sqrt(mean row): the shortest solution has the smallest variance there.
+        roots = np.sqrt(matrix.mean(axis=0))
+        scaled = np.divide(matrix, roots, out=np.zeros_like(matrix), where=roots > 0)
+        solved = np.linalg.lstsq(scaled, weights.reshape(-1, self.shape[0]).T, rcond=None)[0].T
+        found: FloatArray = np.divide(solved, roots, out=np.zeros_like(solved), where=roots > 0)
+        return found.reshape(*weights.shape[:-1], self.shape[1])
 
     def inverse_lengths(self) -> FloatArray:
         """Return the squared length of each row of M^-1.
@@ -465,6 +493,9 @@ class RandomizedResponseChannel(Channel):
         # Solves (keep - other) w + other sum(w) = q, where sum(w) = sum(q).
         total: FloatArray = frequencies.sum(axis=-1, keepdims=True)
         return (frequencies - self.other * total) / (self.keep - self.other)
+
+    def unpull(self, weights: FloatArray) -> FloatArray:
+        return self.unpush(weights)  # the matrix is symmetric
 
     @property
     def keep_and_other(self) -> tuple[float, float]:

@@ -53,6 +53,9 @@ class Composed(Channel):
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         return self.first.unpush(self.second.unpush(frequencies))
 
+    def unpull(self, weights: FloatArray) -> FloatArray:
+        return self.second.unpull(self.first.unpull(weights))
+
     @property
     def entry_error(self) -> float:
         # An entry is a sum over intermediate outputs.
@@ -213,6 +216,9 @@ class Kronecker(Channel):
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         return self._along(1, frequencies, is_inverse=True)
 
+    def unpull(self, weights: FloatArray) -> FloatArray:
+        return self._along(0, weights, is_inverse=True)
+
     def inverse_lengths(self) -> FloatArray:
         # The inverse is a Kronecker product too.
         require_square(self.shape)
@@ -247,8 +253,8 @@ class Kronecker(Channel):
         lead = vectors.shape[:-1]
         table = vectors.reshape(*lead, *self._sizes(side))
         for part in reversed(self.parts):
-            after = part.unpush(table) if is_inverse else (part.push, part.pull)[side](table)
-            table = np.moveaxis(after, -1, len(lead))
+            steps = (part.unpull, part.unpush) if is_inverse else (part.push, part.pull)
+            table = np.moveaxis(steps[side](table), -1, len(lead))
         return table.reshape(*lead, -1)
 
     def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)

@@ -186,29 +186,45 @@ class TwoSidedExponential(Channel):
         # tridiagonal; without an extra it is diagonal.
         if self.line is None:
             return super().unpush(frequencies)
-        size = self.columns.size
-        middle = np.full(size, 1 + self.ratio**2)  # the diagonal of (1 - alpha^2) T^-1
-        middle[[0, -1]] = 1.0
-        if self.diagonal is None:
-            solved = frequencies / self.columns
-        else:
-            from scipy.linalg import solve_banded
-
-            extra = self.extra / self._one_minus_square
-            # Row i of this band holds the matrix transposed, for the unknown stands on the left.
-            bands = np.zeros((3, size))
-            bands[0, 1:] = -self.ratio * extra[:-1]
-            bands[1] = self.columns + middle * extra
-            bands[2, :-1] = -self.ratio * extra[1:]
-            solved = solve_banded((1, 1), bands, frequencies.reshape(-1, size).T).T.reshape(frequencies.shape)
-        if size == 1:
-            result = solved.copy()
-        else:
-            result = solved * middle
-            result[..., 1:] -= self.ratio * solved[..., :-1]
-            result[..., :-1] -= self.ratio * solved[..., 1:]
-            result = result / self._one_minus_square
+        result = self._unsmear(self._solve_middle(frequencies, is_left=True))
         return result if self.rows is None else result / self.rows
+
+    def unpull(self, weights: FloatArray) -> FloatArray:
+        # The same with the unknown on the right: (diag(columns) + T^-1 diag(E)) g = T^-1 (weights / rows).
+        if self.line is None:
+            return super().unpull(weights)
+        return self._solve_middle(self._unsmear(weights if self.rows is None else weights / self.rows), is_left=False)
+
+    def _solve_middle(self, given: FloatArray, *, is_left: bool) -> FloatArray:
+        """Solve for diag(columns) + T^-1 diag(E), with the unknown on the left or the right."""
+        if self.diagonal is None:
+            return given / self.columns
+        from scipy.linalg import solve_banded
+
+        size, extra = self.columns.size, self.extra / self._one_minus_square
+        above, below = -self.ratio * extra[1:], -self.ratio * extra[:-1]
+        bands = np.zeros((3, size))
+        # Row i of this band holds the matrix transposed if the unknown stands on the left.
+        bands[0, 1:], bands[2, :-1] = (below, above) if is_left else (above, below)
+        bands[1] = self.columns + self._middle * extra
+        solved: FloatArray = solve_banded((1, 1), bands, given.reshape(-1, size).T).T.reshape(given.shape)
+        return solved
+
+    @cached_property
+    def _middle(self) -> FloatArray:
+        """The diagonal of (1 - alpha^2) T^-1."""
+        middle = np.full(self.columns.size, 1 + self.ratio**2)
+        middle[[0, -1]] = 1.0
+        return middle
+
+    def _unsmear(self, vectors: FloatArray) -> FloatArray:
+        """Return vectors T^-1, along the last axis; T is symmetric."""
+        if self.columns.size == 1:
+            return vectors.copy()
+        result: FloatArray = vectors * self._middle
+        result[..., 1:] -= self.ratio * vectors[..., :-1]
+        result[..., :-1] -= self.ratio * vectors[..., 1:]
+        return result / self._one_minus_square
 
     def _smear(self, vectors: FloatArray) -> FloatArray:
         """Return vectors T, along the last axis, in new memory.
@@ -479,6 +495,9 @@ class WrappedExponential(Channel):
             )
         beside = np.roll(frequencies, 1, axis=-1) + np.roll(frequencies, -1, axis=-1)
         return ((1 + self.ratio**2) * frequencies - self.ratio * beside) / self.complement**2
+
+    def unpull(self, weights: FloatArray) -> FloatArray:
+        return self.unpush(weights)  # the matrix is symmetric
 
     @property
     def _peak(self) -> float:
