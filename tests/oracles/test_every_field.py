@@ -307,7 +307,7 @@ def records_of(answer: cf.Estimate) -> Iterator[tuple[str, Mapping[str, Any], An
     band = answer.interval(0.6875)
     yield "windows", records.plain(windows), windows, 2
     yield "answer", records.answer_record(asked), asked, 6
-    yield "studio's answer", studio_answers.answer_record(asked), asked, 4
+    yield "studio's answer", studio_answers.answer_record(asked, "age"), asked, 4
     for one, record, studios in zip(
         windows.answers, records.plain(windows)["windows"], studio_answers.window_records(windows), strict=True
     ):

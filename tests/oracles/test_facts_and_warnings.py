@@ -300,7 +300,7 @@ def test_an_opening_is_in_one_order_on_a_terminal_and_in_a_record(capsys: pytest
     out = capsys.readouterr().out
     said = ["Title", "about", "first doubt", "second doubt", "Headline.", "its answer", "another answer", "Verdict."]
     assert sorted(said, key=out.index) == said
-    record = made.record
+    record = made.open({})
     told = "\n".join(record["summary"])
     assert sorted(said, key=told.index) == said
     assert [record["headline"], len(record["summary"])] == ["Headline.", 7]

@@ -566,25 +566,13 @@ def test_a_window_and_an_answer_have_their_ends_in_order() -> None:
     )
     (record,) = answers.window_records(windows)
     assert (record["low"], record["estimate"], record["high"], record["indices"]) == (0.1, 0.2, 0.4, [0, 1])
-    told = answers.answer_record(between(0.1, 0.2, 0.4))
+    told = answers.answer_record(between(0.1, 0.2, 0.4), "x")
     assert (told["low"], told["estimate"], told["high"]) == (0.1, 0.2, 0.4)
-    assert told["words"] == "20.0%, between 10.0% and 40.0%"
+    assert (told["now"], told["ends"]) == ("20%", "10% to 40%, 95% confidence")
 
 
 def test_time_for_methods_is_in_milliseconds() -> None:
     assert (answers._within(250), answers._within(None)) == (0.25, np.inf)
-
-
-def test_windows_are_as_wide_as_their_unit_says() -> None:
-    line = cf.Integers(0, 9, spacing=5, unit="cm")
-
-    class Three(SimpleNamespace):
-        def __len__(self) -> int:
-            return 3
-
-    estimate: Any = SimpleNamespace(alphabet=line)
-    windows: Any = Three(are_single=False, members=[[0, 1], [2, 3], [4, 5]])
-    assert answers._told_words(estimate, windows) == "Windows of about 10 cm can be told apart."
 
 
 def test_what_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
