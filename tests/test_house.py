@@ -23,11 +23,11 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_364,
-    "data": 3_925,
+    "data": 4_102,
     "mechanisms": 4_943,
     "estimates": 3_403,
     "present": 3_879,
-    "cli": 2_659,
+    "cli": 2_724,
     "solve": 2_844,
     "collector": 2_643,
     "check": 1_803,
@@ -38,20 +38,20 @@ ROOMS = {
     "evidence": 697,
     "surveys": 561,
     "api.py": 222,
-    "errors.py": 47,
+    "errors.py": 49,
     "__init__.py": 24,
     "__main__.py": 7,
 }
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 38_390,
-    "files": 162,
+    "code lines": 38_643,
+    "files": 164,
     "entries at the top": 20,
-    "functions": 3_937,
+    "functions": 3_946,
     "functions of one statement": 1_166,
-    "constants": 350,
-    "options": 94,
+    "constants": 354,
+    "options": 100,
     "public names": 101,
 }
 """What the whole house may have."""

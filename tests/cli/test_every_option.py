@@ -195,6 +195,14 @@ ROWS = [
         --strict           | ages.toml unfit.csv         | --strict                  | code 8
         --json             | ages.toml                   | --json                    | {.survey
     """),
+    *table("unbias", r"""
+        --mean    | ages.toml r.csv --query age>=2 | --mean            | age_mean
+        --query   | ages.toml r.csv --mean         | --query age>=2    | age_mean,age_ge_2
+        --output  | ages.toml r.csv --mean         | -o u.csv          | file u.csv
+        --column  | ages.toml two.csv --mean       | --column years    | code 0
+        --rejects | ages.toml bad.csv --mean       | --rejects x.csv   | file x.csv
+        --json    | ages.toml r.csv --mean -o u.csv | --json           | ^{"reports": 20
+    """),
     *table("studio", r"""
         --store   | ages.toml                       | --store s.db         | file s.db
         --host    | ages.toml                       | --host 127.0.0.2     | bound to 127.0.0.2

@@ -212,6 +212,7 @@ EVERY_COMMAND = [
     ["diagnose", "survey.toml"],
     ["diagnose", "survey.toml", "reports.csv", "--json"],
     ["datasets", "adult_ages"],
+    ["unbias", "survey.toml", "reports.csv", "--mean"],
     ["demo", "-o", "demo.html"],
     ["export", "survey.toml"],
 ]

@@ -52,6 +52,8 @@ COMMANDS = [
     diagnose ages.toml r.csv --query age>=2 -v -o d.html -o d.json; diagnose ages.toml -v -o d.html
     diagnose ages.toml towns.parquet -v -o d.html -o d.json; diagnose city.toml cells.csv -o d.html
     diagnose permanent.toml daytowns.parquet --json; diagnose ages.toml unfit.csv -o d.html
+    unbias ages.toml r.csv --mean --query age>=2 -o u.csv; unbias ages.toml bad.csv --mean --rejects x.csv -o u.csv
+    unbias ages.toml r.csv --query median; unbias pair.toml pairs.csv --query age>=2 --json -o u.csv
     plan ages.toml --people 77 -o p.html -o p.csv -o p.json; plan ages.toml --people 77 --epsilon 1 --json
     curate kept.db; curate kept.db --survey ages.toml --token read --name a --upload invited --invite 2 -o i.txt
     curate kept.db --window 21 --revoke curator --survey ages.toml --close; curate kept.db

@@ -206,7 +206,7 @@ class Channel(ABC):
         return frequencies @ self._inverse
 
     def unpull(self, weights: FloatArray) -> FloatArray:
-        """Return the g with M g = weights: what a report says of them without bias.
+        """Return the g with M g = weights.
 
         If many g do, this one varies least over a uniform population. If none does, it comes as near as any.
 

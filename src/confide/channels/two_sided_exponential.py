@@ -196,7 +196,7 @@ class TwoSidedExponential(Channel):
         return self._solve_middle(self._unsmear(weights if self.rows is None else weights / self.rows), is_left=False)
 
     def _solve_middle(self, given: FloatArray, *, is_left: bool) -> FloatArray:
-        """Solve for diag(columns) + T^-1 diag(E), with the unknown on the left or the right."""
+        """Solve with diag(columns) + T^-1 diag(E), from either side."""
         if self.diagonal is None:
             return given / self.columns
         from scipy.linalg import solve_banded

@@ -31,6 +31,7 @@ COMMANDS = {
     "merge": "count",
     "estimate": "estimate",
     "diagnose": "diagnose",
+    "unbias": "unbias",
     "studio": "studio",
     "serve": "collector",
     "send": "collector",

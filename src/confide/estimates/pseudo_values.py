@@ -114,7 +114,7 @@ class PseudoValues:
 
     @cached_property
     def _listed(self) -> Mechanism | None:
-        """The mechanism itself or, of unbounded noise, clamped to the values; None if neither has a matrix."""
+        """The mechanism, clamped if unbounded; None without a matrix."""
         if self.mechanism.has_channel:
             return self.mechanism
         if self.mechanism.facts.rates is not None:
@@ -127,7 +127,7 @@ class PseudoValues:
 
     @cached_property
     def _table(self) -> FloatArray | None:
-        """The g of each output, proven by M g = c; None if outputs cannot be listed."""
+        """The g of each output; None if outputs cannot be listed."""
         if self._listed is None:
             return None
         channel = self._listed.channel

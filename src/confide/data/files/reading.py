@@ -130,7 +130,7 @@ def read_value_batches(
     """
     name = str(path)
     request = sheets.Request(survey.alphabet, tuple(columns), name=survey.name, keep=tuple(keep), is_raw=True)
-    batches = _parquet_batches(name, request) if name.lower().endswith(sheets.PARQUET) else csv_batches(name, request)
+    batches = parquet_batches(name, request) if name.lower().endswith(sheets.PARQUET) else csv_batches(name, request)
     for place, rows in enumerate(batches):
         if place == 0:
             _refuse_reports(rows, name)
@@ -319,7 +319,7 @@ def _fits(value: Any) -> bool:
     return all(map(_fits, value)) if isinstance(value, tuple) else value is not None
 
 
-def _parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
+def parquet_batches(path: str, request: sheets.Request) -> Iterator[Rows]:
     """Read a Parquet file as the texts of a CSV file."""
     types = sheets.require("pyarrow").types
     with sheets.parquet_explained(path), sheets.require("pyarrow.parquet").ParquetFile(path) as file:
