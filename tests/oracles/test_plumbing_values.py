@@ -34,7 +34,7 @@ from confide.present.diagnoses import _queries
 from confide.present.estimates import Findings, _show_distributions, tabulate_cross
 from confide.present.figures import draw_ranges, draw_residuals
 from confide.present.figures.maps import MapScene, _room
-from confide.present.figures.panels import Panel, Role
+from confide.present.figures.style import Panel, Role
 from confide.present.summary import NONE, Cards, Listing, Summary, people_in, state
 from confide.present.surveys import audit_record
 from confide.present.terminal import show_summary

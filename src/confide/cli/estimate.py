@@ -63,9 +63,8 @@ from confide.data.files import (
     write_text,
 )
 from confide.errors import InvalidParameterError
-from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import Estimate, assess_pool
-from confide.estimates.explanations import WHEN_ENDED_EARLY
+from confide.estimates.explanations import WHEN_ENDED_EARLY, why_undivided
 from confide.estimates.inference import Interval, Windows, check_level, level_of_each
 from confide.evidence.counts import Counts
 from confide.present.estimates import Findings, complete, summarise_estimate
