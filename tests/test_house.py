@@ -24,10 +24,10 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_364,
     "data": 4_102,
-    "mechanisms": 4_943,
+    "mechanisms": 5_326,
     "estimates": 3_403,
-    "present": 3_879,
-    "cli": 2_724,
+    "present": 3_884,
+    "cli": 2_725,
     "solve": 2_844,
     "collector": 2_643,
     "check": 1_803,
@@ -37,7 +37,7 @@ ROOMS = {
     "studio": 1_405,
     "evidence": 697,
     "surveys": 561,
-    "api.py": 222,
+    "api.py": 232,
     "errors.py": 49,
     "__init__.py": 24,
     "__main__.py": 7,
@@ -45,14 +45,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 38_643,
-    "files": 164,
+    "code lines": 39_045,
+    "files": 165,
     "entries at the top": 20,
-    "functions": 3_946,
-    "functions of one statement": 1_166,
-    "constants": 354,
+    "functions": 3_987,
+    "functions of one statement": 1_176,
+    "constants": 356,
     "options": 100,
-    "public names": 101,
+    "public names": 106,
 }
 """What the whole house may have."""
 
