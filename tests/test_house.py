@@ -24,7 +24,7 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_364,
     "data": 4_102,
-    "mechanisms": 5_326,
+    "mechanisms": 5_327,
     "estimates": 3_403,
     "present": 3_884,
     "cli": 2_725,
@@ -45,7 +45,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 39_045,
+    "code lines": 39_046,
     "files": 165,
     "entries at the top": 20,
     "functions": 3_987,

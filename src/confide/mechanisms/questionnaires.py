@@ -353,7 +353,8 @@ commands = [[2, 3, 4], [11, 12]]   # for each answer the sums that command it; a
                 f"{self.dice * self.sides} that differ, with some left for the truth; got {self.commands!r}."
             )
         shares = [Fraction(sum(times[one] for one in some), self.sides**self.dice) for some in commands]
-        settle(self, commands=tuple(commands), honest=settled(1 - sum(shares, Fraction(0))), forced=tuple(map(settled, shares)))
+        honest = 1 - sum(shares, Fraction(0))
+        settle(self, commands=tuple(commands), honest=settled(honest), forced=tuple(map(settled, shares)))
 
     @property
     def declared(self) -> dict[str, Any]:
