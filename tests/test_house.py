@@ -25,10 +25,10 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_364,
     "data": 4_111,
-    "mechanisms": 4_945,
+    "mechanisms": 5_332,
     "estimates": 3_406,
-    "present": 3_854,
-    "cli": 2_712,
+    "present": 3_859,
+    "cli": 2_713,
     "solve": 2_844,
     "collector": 2_643,
     "check": 1_804,
@@ -38,7 +38,7 @@ ROOMS = {
     "studio": 1_404,
     "evidence": 697,
     "surveys": 561,
-    "api.py": 222,
+    "api.py": 232,
     "errors.py": 49,
     "__init__.py": 24,
     "__main__.py": 7,
@@ -46,14 +46,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 38_618,
-    "files": 159,
+    "code lines": 39_021,
+    "files": 160,
     "entries at the top": 20,
-    "functions": 3_946,
-    "functions of one statement": 1_166,
-    "constants": 354,
+    "functions": 3_987,
+    "functions of one statement": 1_176,
+    "constants": 356,
     "options": 100,
-    "public names": 101,
+    "public names": 106,
 }
 """What the whole house may have."""
 

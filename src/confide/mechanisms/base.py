@@ -37,6 +37,7 @@ from confide.mechanisms.sampling import (
 )
 from confide.mechanisms.shuffling import Shuffled, shuffle_channel, shuffle_promise
 from confide.values import Alphabet, Indices
+from confide.values.base import Example
 from confide.values.checks import MOST_STORED, require_kinds
 from confide.values.wording import Shown
 
@@ -274,6 +275,9 @@ class Mechanism(Shown, ABC):
     example: ClassVar[str | Mapping[str, str]] = ""
     """Other settings of its example, in TOML; a mapping by alphabet if they differ. Default: an epsilon."""
 
+    asks: ClassVar[Example | None] = None
+    """A survey to begin with, if the alphabet's own does not fit."""
+
     alphabet: Alphabet
 
     @property
@@ -302,6 +306,11 @@ class Mechanism(Shown, ABC):
         See :attr:`Alphabet.fine_print`.
         """
         return self.alphabet.fine_print
+
+    @property
+    def instructions(self) -> tuple[str, ...]:
+        """What a respondent reads, step by step, if the noise is made by hand."""
+        return ()
 
     @property
     def advice(self) -> str:

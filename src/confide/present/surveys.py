@@ -81,7 +81,11 @@ def summarise_survey(survey: Survey) -> Summary:
         [say.about_reports(survey, 0, Origin())[1]],
         examples[min(1, len(examples) - 1)],
         facts=facts,
-        sections=[describe_levels(survey), Section("The promise in full", [Lines(lines)], "fold")],
+        sections=[
+            Section("What respondents read", [Bullets(list(mechanism.instructions))] if mechanism.instructions else []),
+            describe_levels(survey),
+            Section("The promise in full", [Lines(lines)], "fold"),
+        ],
     )
 
 
@@ -157,6 +161,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "examples": explain_guarantee(survey),
         "fine_print": list(survey.mechanism.fine_print),
         "advice": survey.mechanism.advice or None,
+        "instructions": list(survey.mechanism.instructions),
         "survey": survey.record(),
     }
 
