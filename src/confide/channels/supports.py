@@ -1,4 +1,6 @@
-"""Reports that support a set of values: one channel for a family of protocols.
+"""Reports that support a set of values.
+
+One channel for a family of protocols.
 
 P(z | x) is proportional to 1 + lift [x in S(z)], with lift = e^epsilon - 1 for all but RAPPOR and its kin. So a product
 needs two sums alone: of a distribution over the set of each report, and of weights over the reports whose set has a
@@ -32,7 +34,7 @@ from confide.values.checks import settle
 
 
 class SupportChannel(Channel):
-    """Columns outside * (1 + lift [x in S(z)]), one for each output z.
+    """Columns outside * (1 + lift [x in S(z)]), one an output.
 
     A family is a frozen dataclass with `shape`, the four numbers below, `sums_over_sets`, `sums_over_reports` and
     `holds`. It overrides `_error` if its sums are not plain additions, such as those of a Fourier transform.
@@ -62,7 +64,7 @@ class SupportChannel(Channel):
 
     @abstractmethod
     def sums_over_reports(self, weights: FloatArray) -> FloatArray:
-        """Return for each value x the sum over the outputs z with x in S(z)."""
+        """Return the sum over the outputs that support each value."""
 
     @abstractmethod
     def holds(self, values: Indices, outputs: Indices | slice) -> NDArray[np.bool_]:
@@ -70,7 +72,7 @@ class SupportChannel(Channel):
 
     @abstractmethod
     def _terms(self, side: int) -> int:
-        """Return how many roundings the two sums add up at most, in units of their result."""
+        """Return how many roundings the two sums add up at most."""
 
     def push(self, distribution: FloatArray) -> FloatArray:
         self.check_length(distribution, 0)
@@ -219,7 +221,9 @@ PRIME = 2**26 - 5
 
 
 def buckets_of(values: Indices, multipliers: Indices, shifts: Indices, buckets: int) -> Indices:
-    """Return the bucket of each value number: ((multiplier * x + shift) mod PRIME) mod buckets.
+    """Return the bucket of each value number.
+
+    ((multiplier * x + shift) mod PRIME) mod buckets.
 
     Over all multipliers but 0 and all shifts, any two values land in any two different places equally often, so every
     two values share a bucket under the same number of hashes (Carter and Wegman, 1979).
@@ -232,7 +236,7 @@ def buckets_of(values: Indices, multipliers: Indices, shifts: Indices, buckets: 
 
 
 def collision_share(buckets: int) -> Fraction:
-    """Return the share of all hashes under which two values share a bucket.
+    """Return the share of hashes under which two values share a bucket.
 
     >>> float(collision_share(8)) < 1 / 8
     True
@@ -244,7 +248,9 @@ def collision_share(buckets: int) -> Fraction:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HashChannel(SupportChannel):
-    """The matrix of local hashing with a pool of seeds; output seed * buckets + bucket.
+    """The matrix of local hashing with a pool of seeds.
+
+    Output seed * buckets + bucket.
 
     Several seeds are looked up together: a value has one code for the buckets that all of them give it. So a product
     takes one addition for each value and each few seeds.
@@ -292,7 +298,10 @@ class HashChannel(SupportChannel):
 
     @cached_property
     def _codes(self) -> NDArray[np.uint16]:
-        """Code of every value, one row per group of seeds: its buckets as digits, the first seed's highest."""
+        """Code of every value, one row per group of seeds.
+
+        Its buckets as digits, the first seed's highest.
+        """
         groups = -(-self.multipliers.size // self._together)
         codes = np.zeros((groups, self.size), dtype=np.uint16)
         values = np.arange(self.size)

@@ -151,7 +151,9 @@ class LatticeNoise:
 
 @dataclass(frozen=True, eq=False)
 class SupportSets:
-    """Reports that support a set of values: each has one probability from all of them, and one from all others.
+    """Reports that support a set of values.
+
+    Each has one probability from all of them, and one from all others.
 
     Attributes
     ----------
@@ -235,7 +237,7 @@ class Facts:
 
     @property
     def rates(self) -> tuple[float, float] | None:
-        """P(a report supports x | x) and P(it supports x | another value); `None` if reports support no values."""
+        """P(a report supports x), given x and given another value."""
         if self.supports is not None:
             return float(self.supports.keep), float(self.supports.flip)
         return None if self.bits is None else (float(self.bits[0]), float(self.bits[1]))

@@ -1,4 +1,7 @@
-"""Projective geometry response: values are points, reports are hyperplanes, likelier through the value's point."""
+"""Projective geometry response.
+
+Values are points, reports are hyperplanes, likelier through the value's point.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +155,7 @@ class ProjectiveGeometryResponse(NearOrFar):
         return np.concatenate([inside, np.setdiff1d(np.arange(self.report_alphabet.size), inside)])
 
     def at(self, epsilon: float) -> ProjectiveGeometryResponse:
-        """Return the mechanism with another epsilon, and its own geometry unless one was chosen."""
+        """Return the mechanism with another epsilon and, unless chosen, another geometry."""
         usual = ProjectiveGeometryResponse(self.alphabet, self.epsilon)
         chosen = (None, None) if self == usual else (self.order, self.recurrence)
         return ProjectiveGeometryResponse(self.alphabet, epsilon, *chosen)

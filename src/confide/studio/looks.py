@@ -69,7 +69,10 @@ class Reading:
 
     @cached_property
     def windows(self) -> dict[str, Any]:
-        """The resolved windows for a page, or why there are none; then the headline names the fullest district."""
+        """The resolved windows for a page, or why there are none.
+
+        Then the headline names the fullest district.
+        """
         if self.why_not:
             return {"words": f"Ranges are left out: {self.why_not}.", "windows": []}
         windows = self.estimate.windows(name=self.survey.name)
@@ -78,7 +81,10 @@ class Reading:
 
     @cached_property
     def found(self) -> Findings:
-        """All that the summary is made of: the statistics, and the windows once they are known."""
+        """All that the summary is made of.
+
+        The statistics, and the windows once they are known.
+        """
         outcome = Outcome(self.estimate, (), None, None)
         return Findings(self.survey, self.counts, (outcome,), answers=tuple(self.statistics))
 

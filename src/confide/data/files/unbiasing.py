@@ -75,7 +75,7 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
     rejects: str | Path | None = None,
     cure: str = "Nothing was written. Correct these rows.",
 ) -> UnbiasedFile:
-    """Copy a file of reports, with a column of pseudo-values for each query.
+    """Copy a file of reports, with pseudo-values for each query.
 
     Parameters
     ----------
@@ -203,7 +203,10 @@ def _write(
 
 
 def _typed(column: Any) -> Any:
-    """Return a column of texts as numbers if all are; 007 stays a text."""
+    """Return a column of texts as numbers if all are.
+
+    007 stays a text.
+    """
     if column.dtype.kind != "O" or not all(one is None or isinstance(one, str) for one in column):
         return column
     numbers = [parse_real(one) if one else np.nan for one in column]

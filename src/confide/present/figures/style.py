@@ -291,7 +291,7 @@ def lay_bars(axes: Axes, labels: Sequence[str]) -> None:
 
 
 def shorten(labels: Sequence[str], most: int = 26) -> list[str]:
-    """Return each label in one line, cut to so many letters only where that leaves all of them different.
+    """Return each label in one line, cut where they stay different.
 
     >>> shorten(["a long label, east", "a long label, west", "short"], 12)
     ['…label, east', '…label, west', 'short']
