@@ -32,9 +32,9 @@ ROOMS = {
     "collector": 2_643,
     "check": 1_803,
     "channels": 1_909,
-    "plans": 1_732,
-    "theory": 1_335,
-    "studio": 1_405,
+    "plans": 1_733,
+    "theory": 1_336,
+    "studio": 1_412,
     "evidence": 697,
     "surveys": 561,
     "api.py": 222,
@@ -45,11 +45,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 38_643,
+    "code lines": 38_652,
     "files": 164,
     "entries at the top": 20,
-    "functions": 3_946,
-    "functions of one statement": 1_166,
+    "functions": 3_947,
+    "functions of one statement": 1_167,
     "constants": 354,
     "options": 100,
     "public names": 101,

@@ -147,6 +147,8 @@ class BitChannel(SupportChannel):
     lift
         How much likelier a set bit makes a vector under its own value. Optional. Default: that of independent bits.
 
+    Examples
+    --------
     >>> packed = np.array([[0b01], [0b11]], dtype=np.uint8)
     >>> BitChannel(2, 0.5, 0.2, packed).dense()
     array([[4., 4.],
@@ -266,6 +268,8 @@ class HashChannel(SupportChannel):
     keep, lift, outside
         See :class:`SupportChannel`.
 
+    Examples
+    --------
     >>> channel = HashChannel(3, np.array([1, 2]), np.array([0, 1]), 2, Fraction(3, 4), 2.0, 0.125)
     >>> channel.dense()
     array([[0.375, 0.125, 0.125, 0.375],

@@ -75,6 +75,8 @@ class HadamardChannel(SupportChannel):
     outside
         P(z | x) for x outside S(z).
 
+    Examples
+    --------
     >>> HadamardChannel(3, 1, 4, lift=2.0, outside=0.125).dense()
     array([[0.375, 0.125, 0.375, 0.125],
            [0.375, 0.375, 0.125, 0.125],
@@ -146,6 +148,8 @@ class CirculantChannel(SupportChannel):
     outside
         P(z | x) for x outside S(z).
 
+    Examples
+    --------
     >>> CirculantChannel(2, 7, np.array([0, 1, 3]), lift=1.0, outside=0.1).dense()
     array([[0.2, 0.2, 0.1, 0.2, 0.1, 0.1, 0.1],
            [0.1, 0.2, 0.2, 0.1, 0.2, 0.1, 0.1]])

@@ -376,6 +376,8 @@ class Mechanism(Shown, ABC):
         between
             Two values that are compared. Optional. Default: the two that are easiest to distinguish.
 
+        Examples
+        --------
         >>> from confide import Categories, RandomizedResponse
         >>> colours = RandomizedResponse(Categories([f"colour {number}" for number in range(10)]), epsilon=4.0)
         >>> print(colours.shuffled(100_000, delta=1e-6))

@@ -215,6 +215,8 @@ class BlahutArimoto(MetricMechanism):
         How often each value is preferred, as whole numbers. Optional. Default: computed from the prior. A survey states
         it, so that all devices draw alike.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> mechanism = BlahutArimoto(Integers(0, 4), epsilon=1.0)
     >>> mechanism.reported

@@ -148,6 +148,8 @@ def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
     ratio
         How much likelier a report is from a point of its hyperplane: e^epsilon, or just below it.
 
+    Examples
+    --------
     >>> best_geometry(22_000, Fraction(739, 100)), best_geometry(22_000, Fraction(546, 10))
     ((7, 7), (53, 4))
     """

@@ -38,6 +38,8 @@ class HadamardResponse(NearOrFar):
         Number of blocks, a power of two. Optional. Default: the largest below both e^epsilon and twice the number of
         values, as its authors have it.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = HadamardResponse(Categories(["red", "green", "blue"]), epsilon=1.0)
     >>> mechanism.blocks, mechanism.report_alphabet, mechanism.guarantee

@@ -49,6 +49,8 @@ class ProjectiveGeometryResponse(NearOrFar):
     recurrence
         Numbers modulo q that define the difference set; docs/device.md says how. Optional. Default: the first that do.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = ProjectiveGeometryResponse(Categories(["red", "green", "blue", "grey", "pink"]), epsilon=0.5)
     >>> mechanism.order, mechanism.recurrence, mechanism.report_alphabet

@@ -40,6 +40,8 @@ class Shuffled:
     delta
         Failure probability of the central promise.
 
+    Examples
+    --------
     >>> from confide import LocalDP
     >>> print(LocalDP(4.0).shuffled(100_000, delta=1e-6))
     central epsilon 0.1698 (delta 1e-06) among 100,000 shuffled reports

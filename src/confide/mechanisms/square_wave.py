@@ -203,6 +203,8 @@ class PlanarSquareWave(LocalMechanism):
         Distance that counts as near, in cell widths. Optional. Default: the largest multiple of a half whose disc has
         no larger share of the cells than the window of Li et al. has of a line.
 
+    Examples
+    --------
     >>> from confide import Grid
     >>> mechanism = PlanarSquareWave(Grid(10, 10, unit="km"), epsilon=2.0)
     >>> mechanism.radius, mechanism.report_alphabet

@@ -41,6 +41,8 @@ class SubsetSelection(BitReports):
     members
         Values in a set. Optional. Default: the whole number near k / (e^epsilon + 1) with the smallest variance.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = SubsetSelection(Categories(["red", "green", "blue", "grey", "pink"]), epsilon=1.0)
     >>> mechanism.members, mechanism.guarantee
@@ -209,6 +211,8 @@ class LocalHashing(LocalMechanism):
         Number of different hashes that people draw from. Optional. Default: about 2^52, so that hardly two people share
         one. A pool of, say, 1,000 makes estimates quick whatever the number of people.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = LocalHashing(Categories([f"city {number}" for number in range(1000)]), epsilon=1.0, seeds=500)
     >>> mechanism.report_alphabet

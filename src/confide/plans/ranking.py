@@ -153,6 +153,8 @@ def rank(
     query
         A question to rank by. Optional. Default: the whole distribution.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> print(cf.rank(cf.Categories([f"city {number}" for number in range(100)]), 1.0, people=20_000).reason)
     projective-geometry is as accurate as subset-selection; a report takes 7 bits, not 100.
