@@ -23,11 +23,11 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_364,
-    "data": 4_102,
+    "data": 4_148,
     "mechanisms": 4_943,
     "estimates": 3_403,
-    "present": 3_879,
-    "cli": 2_724,
+    "present": 4_152,
+    "cli": 2_811,
     "solve": 2_844,
     "collector": 2_643,
     "check": 1_803,
@@ -36,23 +36,24 @@ ROOMS = {
     "theory": 1_335,
     "studio": 1_405,
     "evidence": 697,
+    "regression": 1_127,
     "surveys": 561,
-    "api.py": 222,
-    "errors.py": 49,
+    "api.py": 225,
+    "errors.py": 50,
     "__init__.py": 24,
     "__main__.py": 7,
 }
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 38_643,
-    "files": 164,
-    "entries at the top": 20,
-    "functions": 3_946,
-    "functions of one statement": 1_166,
-    "constants": 354,
-    "options": 100,
-    "public names": 101,
+    "code lines": 40_180,
+    "files": 171,
+    "entries at the top": 21,
+    "functions": 4_079,
+    "functions of one statement": 1_202,
+    "constants": 366,
+    "options": 110,
+    "public names": 102,
 }
 """What the whole house may have."""
 

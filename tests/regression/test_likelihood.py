@@ -6,35 +6,38 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
+import scipy.optimize
 
 import confide as cf
+from confide.regression.designs import MergedRows, Sample
+from confide.regression.fitting import STARTS
+from confide.regression.likelihood import Columns, ExponentialFamily, Ordered, OutcomeModel, ReportLikelihood, climb
 
 pytest.importorskip("formulaic")
-from confide.regression.designs import Cells, Sample
-from confide.regression.fitting import STARTS
-from confide.regression.likelihood import Columns, Exponential, Family, Ordered, Problem, climb
+search: Any = scipy.optimize
 
 SIZE = 5
-FAMILIES: dict[str, Family] = {
-    "multinomial": Exponential.multinomial(SIZE, 2),
+FAMILIES: dict[str, OutcomeModel] = {
+    "multinomial": ExponentialFamily.multinomial(SIZE, 2),
     "ordered": Ordered(SIZE),
-    "normal": Exponential.normal(np.linspace(-1.5, 1.5, SIZE)),
+    "normal": ExponentialFamily.normal(np.linspace(-1.5, 1.5, SIZE)),
 }
 
 
-def problem_of(family: Family, *, people: int = 80, epsilon: float = 0.9, weights: bool = False) -> Problem:
+def problem_of(
+    family: OutcomeModel, *, people: int = 80, epsilon: float = 0.9, weights: bool = False
+) -> ReportLikelihood:
     rng = np.random.default_rng(2)
     mechanism = cf.TruncatedGeometric(cf.Integers(0, SIZE - 1), epsilon)
     design = np.column_stack([np.ones(people), rng.integers(0, 4, people), rng.normal(size=people)])
     design = design[:, 1:] if isinstance(family, Ordered) else design
     reports = rng.integers(0, SIZE, people)
     sample = Sample(None, reports, np.ones(people), rng.random(people) + 0.1 if weights else None)
-    cells = Cells.of(sample, design, reports)
-    return Problem(family, cells, Columns.of(mechanism, np.arange(SIZE)).rows)
+    cells = MergedRows.of(sample, design, reports)
+    return ReportLikelihood(family, cells, Columns.of(mechanism, np.arange(SIZE)).rows)
 
 
-def point(problem: Problem) -> Any:
+def point(problem: ReportLikelihood) -> Any:
     start = np.random.default_rng(5).normal(scale=0.3, size=sum(problem.sizes))
     if isinstance(problem.family, Ordered):
         start[-SIZE + 1 :] = np.linspace(-1, 1, SIZE - 1)
@@ -48,9 +51,11 @@ def test_gradient_and_information_are_the_derivatives(name: str) -> None:
     problem = problem_of(FAMILIES[name], weights=True)
     at = point(problem)
     gradient, information, scores = problem.derivatives(at)
-    assert gradient == pytest.approx(approx_fprime(at, problem.value, 1e-7), rel=1e-4, abs=1e-4)
+    assert gradient == pytest.approx(search.approx_fprime(at, problem.value, 1e-7), rel=1e-4, abs=1e-4)
     assert gradient == pytest.approx(problem.cells.weights @ scores)
-    slopes = np.array([approx_fprime(at, lambda x, j=j: problem.derivatives(x)[0][j], 1e-6) for j in range(at.size)])
+    slopes = np.array(
+        [search.approx_fprime(at, lambda x, at: problem.derivatives(x)[0][at], 1e-6, j) for j in range(at.size)]
+    )
     assert information == pytest.approx(-slopes, rel=1e-3, abs=1e-3)
     assert np.allclose(problem.shares(at, problem.cells.design).sum(axis=1), 1.0)
 
@@ -59,7 +64,9 @@ def test_gradient_and_information_are_the_derivatives(name: str) -> None:
 def test_the_climb_ends_where_another_search_ends(name: str) -> None:
     problem = problem_of(FAMILIES[name], people=400, epsilon=2.0)
     ours = climb(problem, point(problem))
-    theirs = minimize(lambda x: -problem.value(x), point(problem), method="Nelder-Mead", options={"maxiter": 40_000})
+    theirs = search.minimize(
+        lambda x: -problem.value(x), point(problem), method="Nelder-Mead", options={"maxiter": 40_000}
+    )
     assert ours.is_done
     assert ours.value >= -theirs.fun - 1e-6
 
@@ -70,7 +77,7 @@ def test_cells_merge_people_who_are_alike() -> None:
     assert cells.people.sum() == pytest.approx(80)
     assert cells.weights.sum() == pytest.approx(80)
     design = np.tile(cells.design, (3, 1))
-    thrice = Cells.of(Sample(None, None, np.ones(len(design))), design, np.tile(cells.report, 3))  # type: ignore[arg-type]
+    thrice = MergedRows.of(Sample(None, None, np.ones(len(design))), design, np.tile(cells.report, 3))  # type: ignore[arg-type]
     assert thrice.report.size == cells.report.size
     assert (thrice.people == 3).all()
     sizes = np.bincount(thrice.group) * 3

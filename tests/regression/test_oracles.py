@@ -66,10 +66,9 @@ def test_without_noise_categories_have_the_usual_multinomial_logit(data: Any) ->
 
 
 def test_without_noise_scales_have_the_usual_ordered_logit(data: Any) -> None:
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
-
+    ordinal = pytest.importorskip("statsmodels.miscmodels.ordinal_model")
     ours = cf.regress(FORMULA, data, without_noise(["never", "rarely", "often", "always"], data, cf.Scale))
-    theirs = OrderedModel(data["number"], matrix_of(data)[:, 1:], distr="logit").fit(method="newton", disp=0)
+    theirs = ordinal.OrderedModel(data["number"], matrix_of(data)[:, 1:], distr="logit").fit(method="newton", disp=0)
     cuts = np.cumsum([theirs.params.iloc[4], *np.exp(theirs.params.iloc[5:])])
     assert ours.estimates == pytest.approx([*theirs.params.iloc[:4], *cuts], abs=2e-4)
     assert ours.standard_errors[:4] == pytest.approx(theirs.bse.iloc[:4], rel=1e-3)

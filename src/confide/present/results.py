@@ -362,13 +362,16 @@ def save(answer: object, path: str | Path) -> None:
             draw(figure.add_subplot())
         to_svg_file(figure, path, str(answer) if isinstance(answer, Interval) else repr(answer))
         return
+    write_text(path, content_of(answer, ending))
+
+
+def content_of(answer: object, ending: str) -> str:
+    """Return a result as the text of a .csv, .html or .json file."""
     if ending == ".csv":
         columns = columns_of(answer)
         rows = zip(*columns.values(), strict=True)
-        content = csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
-    else:
-        content = page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
-    write_text(path, content)
+        return csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
+    return page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
 
 
 def _found(answer: Estimate) -> Findings:

@@ -1,7 +1,7 @@
 """Formulas and data: which people count, their covariates, and equal rows merged into cells.
 
 Everything that depends on formulaic and pandas stands here. A :class:`Sample` has the rows that can be used. Its
-:class:`Cells` merge people with the same covariates and the same report, which is all that an estimate needs.
+:class:`MergedRows` merge people with the same covariates and the same report, which is all that an estimate needs.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def _as_reports(survey: Survey, parts: list[Any]) -> Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class MergedRows:
     """People merged where covariates and report are the same.
 
     Attributes
@@ -318,7 +318,7 @@ class Cells:
     first: Indices
 
     @classmethod
-    def of(cls, sample: Sample, matrix: FloatArray, reports: Indices) -> Cells:
+    def of(cls, sample: Sample, matrix: FloatArray, reports: Indices) -> MergedRows:
         """Merge the rows of a sample."""
         group, first = distinct_rows(matrix)
         keys, rows, cell = np.unique(group * (int(reports.max()) + 1) + reports, return_index=True, return_inverse=True)
@@ -352,8 +352,9 @@ def _sums(numbers: Indices, amounts: FloatArray, size: int) -> FloatArray:
 def distinct_rows(matrix: FloatArray) -> tuple[Indices, Indices]:
     """Return the number of the distinct row that each row is, and the first place of each.
 
-    >>> distinct_rows(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]))[0].tolist()
-    [0, 1, 0]
+    >>> first, second, third = distinct_rows(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]))[0].tolist()
+    >>> first == third != second
+    True
     """
     # One number a row is quicker to sort than the row: equal rows have equal numbers, others hardly ever.
     # Column by column, because a matrix product may round equal rows differently.
@@ -401,8 +402,8 @@ coefficients are not identified. Leave one of them out.
     )
 
 
-def describe_rows(sample: Sample) -> str:
-    """Describe the rows that were left out; empty if none were."""
-    parts = [f"{counted(sample.missing, 'row')} with gaps"] * bool(sample.missing)
+def describe_rows(sample: Sample, unread: int = 0) -> str:
+    """Describe the rows that were left out, some of them while a file was read; empty if none were."""
+    parts = [f"{counted(sample.missing + unread, 'row')} with gaps"] * bool(sample.missing + unread)
     parts += [f"{counted(sample.weightless, 'row')} of weight 0"] * bool(sample.weightless)
     return listed(parts) if parts else ""

@@ -6,28 +6,39 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray, Indices
+from confide.data.files import read_people
 from confide.errors import InvalidParameterError, NotInvertibleError
 from confide.estimates.inference import check_level
 from confide.estimates.pseudo_values import PseudoValues
-from confide.evidence.counts import tally
+from confide.evidence.counts import Origin, tally
 from confide.mechanisms.base import Mechanism
 from confide.regression.answers import MODELS, Predictor, Regression
 from confide.regression.designs import (
-    Cells,
     Design,
     Formula,
+    MergedRows,
     Sample,
     describe_rows,
     require_full_rank,
     take_sample,
 )
-from confide.regression.likelihood import Climb, Columns, Exponential, Family, Ordered, Problem, climb, starting_points
+from confide.regression.likelihood import (
+    Climb,
+    Columns,
+    ExponentialFamily,
+    Ordered,
+    OutcomeModel,
+    ReportLikelihood,
+    climb,
+    starting_points,
+)
 from confide.surveys.survey import Survey
 from confide.values import Scale, UnorderedGeometry, Values
 from confide.values.checks import check_choice
@@ -66,7 +77,8 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
         Such as ``"answer ~ age + female + C(city)"``. The outcome is the survey's value, or a share of it, such as
         ``"age >= 65"``. Terms are those of formulaic, as in R and statsmodels.
     data
-        A data frame of pandas or polars, or a dictionary of columns: reports and covariates, one row a person.
+        A data frame of pandas or polars, a dictionary of columns, or a CSV or Parquet file: reports and covariates, one
+        row a person.
     survey
         The survey of the reports.
     model
@@ -93,7 +105,7 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     >>> truth = np.where(np.random.default_rng(1).random(age.size) < 1 / (1 + np.exp(2 - age / 20)), "yes", "no")
     >>> found = regress("answer ~ age", {"age": age, "report": survey.mechanism.privatize(truth, rng=2)}, survey)
     >>> found.params.round(2).to_dict()
-    {'Intercept': -2.17, 'age': 0.06}
+    {'Intercept': -1.81, 'age': 0.05}
     """
     check_level("level", level)
     read = Formula.read(formula)
@@ -102,14 +114,20 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
         check_choice("errors", errors, ERRORS)
     if model is not None:
         check_choice("model", model, tuple(MODELS))
-    question = _question(read, contract, columns)
+    question, origin, unread = _question(read, contract, columns), Origin(), 0
+    if isinstance(data, str | Path):
+        beside = [one for one in (weights, clusters) if isinstance(one, str)]
+        keep = list(dict.fromkeys([*read.variables, *beside]))
+        data, account, traces = read_people(data, contract, keep, columns)
+        origin = traces.origin(account.people, account.columns)
+        columns, unread = account.columns, account.total_rejected
     sample = take_sample(data, contract, read.variables, weights=weights, clusters=clusters, columns=columns)
     chosen = model or _suitable_model(contract, question)
     design, matrix = Design.of(read, sample.frame, has_intercept=chosen != "ordered")
     require_full_rank(matrix, design.names)
     distinct, numbers = _distinct(sample.reports)
     contract.mechanism.refuse_strays(tally(distinct))
-    cells = Cells.of(sample, matrix, numbers)
+    cells = MergedRows.of(sample, matrix, numbers)
     known = Regression(
         str(read),
         contract,
@@ -119,12 +137,13 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
         np.zeros((0, 0)),
         errors or ("information" if weights is None and clusters is None and chosen != "linear" else "sandwich"),
         sample.people,
-        left_out=describe_rows(sample),
+        left_out=describe_rows(sample, unread),
         rare=cells.rare,
         facts={"cells": float(cells.report.size)}
         | ({} if weights is None else {"design effect": cells.design_effect})
         | ({} if sample.clusters is None else {"clusters": float(sample.clusters.max() + 1)}),
         level=level,
+        origin=origin,
     )
     case = Case(known, read, design, sample, cells, distinct)
     if chosen == "linear":
@@ -150,7 +169,7 @@ class Case:
     formula: Formula
     design: Design
     sample: Sample
-    cells: Cells
+    cells: MergedRows
     distinct: Values
 
     @property
@@ -256,7 +275,7 @@ def _exact_part(
     return np.asarray(np.sqrt(np.clip(exact / np.maximum(noisy, 1e-300), 0.0, 1.0)))
 
 
-def sandwich(bread: FloatArray, scores: FloatArray, cells: Cells, sample: Sample, parameters: int) -> FloatArray:
+def sandwich(bread: FloatArray, scores: FloatArray, cells: MergedRows, sample: Sample, parameters: int) -> FloatArray:
     """Return the robust covariance, with sums over clusters where there are any."""
     if sample.clusters is None:
         factor = sample.people / max(sample.people - parameters, 1.0)
@@ -302,12 +321,12 @@ def _by_likelihood(case: Case, base: str | None, rng: np.random.Generator) -> Re
     place = _base_place(labels, base)
     own = Columns.of(case.mechanism, case.distinct)
     family, shift, scale = _family(known, place)
-    problem = Problem(family, cells, own.rows)
+    problem = ReportLikelihood(family, cells, own.rows)
     naive = _naive_fit(problem, case.mechanism, case.distinct)
     best, agreeing, starts = _best_of_starts(problem, naive, rng)
     _, information, scores = problem.derivatives(best.parameters)
     names = _names(known.model, case.design, labels, place)
-    is_free = np.ones(len(names), dtype=bool) if best.escaping is None else ~_escapes(best.escaping, problem)
+    is_free = np.ones(len(names), dtype=bool) if best.escaping is None else best.escaping <= 0.05
     # Coefficients that grow without end are held: the others have the errors that they have at the end.
     held = np.outer(is_free, is_free)
     information, scores = information * held, scores * is_free
@@ -348,7 +367,7 @@ def _base_place(labels: Sequence[str], base: str | None) -> int:
     return next((at for at, one in enumerate(labels) if one.strip().lower() in NO_ANSWERS), 0)
 
 
-def _family(known: Regression, base: int) -> tuple[Family, float, float]:
+def _family(known: Regression, base: int) -> tuple[OutcomeModel, float, float]:
     """Return the family, and shift and scale of numbers for it."""
     alphabet = known.survey.alphabet
     if known.model == "logit" and alphabet.size != 2:
@@ -361,8 +380,8 @@ def _family(known: Regression, base: int) -> tuple[Family, float, float]:
     if known.model == "normal":
         amounts = alphabet.amounts
         shift, scale = float(amounts.mean()), max(float(amounts.std()), 1e-300)
-        return Exponential.normal((amounts - shift) / scale), shift, scale
-    return Exponential.multinomial(alphabet.size, base), 0.0, 1.0
+        return ExponentialFamily.normal((amounts - shift) / scale), shift, scale
+    return ExponentialFamily.multinomial(alphabet.size, base), 0.0, 1.0
 
 
 def _names(model: str, design: Design, labels: Sequence[str], base: int) -> tuple[str, ...]:
@@ -374,7 +393,7 @@ def _names(model: str, design: Design, labels: Sequence[str], base: int) -> tupl
     return (*design.names, "sigma") if model == "normal" else design.names
 
 
-def _naive_fit(problem: Problem, mechanism: Mechanism, distinct: Values) -> FloatArray | None:
+def _naive_fit(problem: ReportLikelihood, mechanism: Mechanism, distinct: Values) -> FloatArray | None:
     """Return the fit that takes reports for true values; None where reports are no values."""
     alphabet = mechanism.alphabet
     try:
@@ -383,13 +402,15 @@ def _naive_fit(problem: Problem, mechanism: Mechanism, distinct: Values) -> Floa
         return None
     if not is_value:
         return None
-    as_true = Problem(problem.family, problem.cells, np.eye(alphabet.size)[alphabet.encode(distinct)])
+    as_true = ReportLikelihood(problem.family, problem.cells, np.eye(alphabet.size)[alphabet.encode(distinct)])
     start = starting_points(as_true, None, np.random.default_rng(0), 1)[0]
     found = climb(as_true, start)
     return found.parameters if found.is_done else None
 
 
-def _best_of_starts(problem: Problem, naive: FloatArray | None, rng: np.random.Generator) -> tuple[Climb, int, int]:
+def _best_of_starts(
+    problem: ReportLikelihood, naive: FloatArray | None, rng: np.random.Generator
+) -> tuple[Climb, int, int]:
     """Return the highest maximum that the starts reached, how many reached it, and how many there were."""
     found = [
         climb(problem, one) for one in starting_points(problem, naive, rng, STARTS) if problem.value(one) > -math.inf
@@ -408,22 +429,16 @@ def _inverse(matrix: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.pinv(scaled, rcond=1e-14, hermitian=True) / scale / scale[:, None])
 
 
-def _covariance(errors: str, information: FloatArray, scores: FloatArray, cells: Cells, sample: Sample) -> FloatArray:
+def _covariance(
+    errors: str, information: FloatArray, scores: FloatArray, cells: MergedRows, sample: Sample
+) -> FloatArray:
     if errors == "scores":
         return _inverse(scores.T @ (cells.weights[:, None] * scores))
     bread = _inverse(information)
     return bread if errors == "information" else sandwich(bread, scores, cells, sample, 0)
 
 
-def _escapes(direction: FloatArray, problem: Problem) -> NDArray[np.bool_]:
-    """Return which coefficients grow without end, judged by what they add to predictors."""
-    sizes = np.sqrt((problem.cells.design**2).mean(axis=0))
-    factors = np.concatenate([sizes if own else np.ones(1) for own in problem.family.has_design])
-    moves = np.abs(direction) * factors
-    return np.asarray(moves > 0.05 * moves.max())
-
-
-def _as_normal(answer: Regression, problem: Problem, shift: float, scale: float) -> Regression:
+def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scale: float) -> Regression:
     """Return coefficients in people's units, from mean / variance and 1 / variance."""
     amounts = answer.survey.alphabet.amounts
     slopes, precision = answer.estimates[:-1], float(answer.estimates[-1])

@@ -24,7 +24,7 @@ from confide.channels.base import FloatArray
 from confide.errors import TooLargeError
 from confide.evidence.counts import tally
 from confide.mechanisms.base import Mechanism, truncated
-from confide.regression.designs import Cells
+from confide.regression.designs import MergedRows
 from confide.values import Values
 from confide.values.checks import MOST_STORED
 
@@ -80,7 +80,7 @@ def _columns_of(mechanism: Mechanism, reports: Values) -> tuple[FloatArray, Floa
     return evidence.channel.dense().T, none
 
 
-class Family(ABC):
+class OutcomeModel(ABC):
     """How the distribution of the outcome depends on linear predictors.
 
     Attributes
@@ -113,7 +113,7 @@ class Family(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Exponential(Family):
+class ExponentialFamily(OutcomeModel):
     """P(y | u) proportional to e^(u . T(y)).
 
     Attributes
@@ -121,7 +121,7 @@ class Exponential(Family):
     statistics
         T, one row for each value.
     has_design
-        See :class:`Family`.
+        See :class:`OutcomeModel`.
     positive
         A predictor that must be positive, such as one over the variance; None without one.
     """
@@ -131,13 +131,13 @@ class Exponential(Family):
     positive: int | None = None
 
     @classmethod
-    def multinomial(cls, values: int, base: int) -> Exponential:
+    def multinomial(cls, values: int, base: int) -> ExponentialFamily:
         """Return the multinomial logit; the log-odds are those against the base."""
         statistics = np.delete(np.eye(values), base, axis=1)
         return cls(statistics, (True,) * (values - 1))
 
     @classmethod
-    def normal(cls, amounts: FloatArray) -> Exponential:
+    def normal(cls, amounts: FloatArray) -> ExponentialFamily:
         """Return a normal distribution on the grid, with u = mean / variance and 1 / variance."""
         return cls(np.stack([amounts, -(amounts**2) / 2], axis=1), (True, False), positive=1)
 
@@ -176,7 +176,7 @@ class Exponential(Family):
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered(Family):
+class Ordered(OutcomeModel):
     """Ordered logit: P(y <= j) = F(cut_j - u), with rising cuts.
 
     >>> Ordered(3).shares(np.array([[0.0, -1.0, 1.0]])).round(3)
@@ -187,7 +187,7 @@ class Ordered(Family):
 
     @property
     def has_design(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """See :class:`Family`; the predictor comes first, then the cuts."""
+        """See :class:`OutcomeModel`; the predictor comes first, then the cuts."""
         return (True, *(False for _ in range(self.values - 1)))
 
     def shares(self, predictors: FloatArray) -> FloatArray:
@@ -225,7 +225,7 @@ class Ordered(Family):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ReportLikelihood:
     """The log-likelihood of all coefficients.
 
     Attributes
@@ -238,14 +238,20 @@ class Problem:
         P(report | value) of each distinct report.
     """
 
-    family: Family
-    cells: Cells
+    family: OutcomeModel
+    cells: MergedRows
     columns: FloatArray
 
     @property
     def sizes(self) -> list[int]:
         """How many parameters each predictor has."""
         return [self.cells.design.shape[1] if one else 1 for one in self.family.has_design]
+
+    @property
+    def scales(self) -> FloatArray:
+        """How much each parameter adds to its predictor, on average."""
+        sizes = np.sqrt((self.cells.weights @ self.cells.design**2) / self.cells.weights.sum())
+        return np.concatenate([sizes if own else np.ones(1) for own in self.family.has_design])
 
     def predictors(self, parameters: FloatArray, design: FloatArray) -> FloatArray:
         """Return u for each row of a design."""
@@ -319,7 +325,7 @@ class Problem:
                 people=weights,
                 squares=weights,
             )
-            scores = Problem(self.family, own, known).derivatives(parameters)[2]
+            scores = ReportLikelihood(self.family, own, known).derivatives(parameters)[2]
             part = scores.T @ (weights[:, None] * scores)
             total = part if total is None else total + part
         return np.asarray(total)
@@ -341,7 +347,8 @@ class Climb:
     is_done
         Whether it stands on a maximum.
     escaping
-        The direction in which the likelihood grows without end; None if it does not.
+        How much each coefficient takes part in directions in which the likelihood grows without end; None if it does
+        not.
     """
 
     parameters: FloatArray
@@ -350,7 +357,7 @@ class Climb:
     escaping: FloatArray | None = None
 
 
-def climb(problem: Problem, parameters: FloatArray) -> Climb:
+def climb(problem: ReportLikelihood, parameters: FloatArray) -> Climb:
     """Climb the likelihood by Newton's method from a start."""
     value = problem.value(parameters)
     for _ in range(MOST_STEPS):
@@ -373,21 +380,24 @@ def climb(problem: Problem, parameters: FloatArray) -> Climb:
 
 
 def _settle(
-    problem: Problem, parameters: FloatArray, value: float, information: FloatArray, *, is_done: bool = True
+    problem: ReportLikelihood, parameters: FloatArray, value: float, information: FloatArray, *, is_done: bool = True
 ) -> Climb:
     """Return where a search ended, and whether the likelihood goes on growing from there without end.
 
-    It does if a step of five log-odds in its flattest direction costs nothing.
+    It does if a step of five log-odds in one of its flattest directions costs nothing.
     """
     if problem.farthest(parameters) < FLAT:
         return Climb(parameters, value, is_done)
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
-    flat = np.linalg.eigh(information / scale / scale[:, None])[1][:, 0] / scale
-    moved = np.abs(problem.predictors(flat, problem.cells.design)).max()
-    for step in (FLAT / moved * flat, -FLAT / moved * flat):
-        if problem.value(parameters + step) > value - 1e-3:
-            return Climb(parameters, value, is_done=False, escaping=step)
-    return Climb(parameters, value, is_done)
+    sizes = problem.scales
+    directions = np.linalg.eigh(information / sizes / sizes[:, None])[1].T / sizes
+    escaping = np.zeros(parameters.size)
+    for one in directions:
+        step = FLAT * one / np.abs(problem.predictors(one, problem.cells.design)).max()
+        if max(problem.value(parameters + step), problem.value(parameters - step)) < value - 1e-3:
+            break
+        escaping = np.maximum(escaping, np.abs(one * sizes) / np.abs(one * sizes).max())
+    has_end = not escaping.any()
+    return Climb(parameters, value, is_done and has_end, None if has_end else escaping)
 
 
 def _direction(gradient: FloatArray, information: FloatArray, scores: FloatArray, weights: FloatArray) -> FloatArray:
@@ -408,7 +418,7 @@ def _direction(gradient: FloatArray, information: FloatArray, scores: FloatArray
     return gradient / max(float(np.abs(information).max()), 1e-300)
 
 
-def outcome_shares(cells: Cells, columns: FloatArray) -> FloatArray:
+def outcome_shares(cells: MergedRows, columns: FloatArray) -> FloatArray:
     """Return the shares of all values without covariates, by a few steps of EM.
 
     They are a start for a search, not an answer.
@@ -423,7 +433,7 @@ def outcome_shares(cells: Cells, columns: FloatArray) -> FloatArray:
 
 
 def starting_points(
-    problem: Problem, naive: FloatArray | None, rng: np.random.Generator, count: int
+    problem: ReportLikelihood, naive: FloatArray | None, rng: np.random.Generator, count: int
 ) -> list[FloatArray]:
     """Return starts: no effects, the naive fit, and random effects of both signs."""
     first = np.zeros(sum(problem.sizes))
@@ -437,11 +447,12 @@ def starting_points(
         elif constant.size:
             first[starts[j] + constant[0]] = own[j] / problem.cells.design[0, constant[0]]
     points = [first] if naive is None else [first, naive]
-    spread = np.zeros(first.size)
-    sizes = np.sqrt((problem.cells.weights @ problem.cells.design**2) / problem.cells.weights.sum())
-    for j, is_design in enumerate(problem.family.has_design):
-        if is_design:
-            spread[starts[j] : starts[j] + sizes.size] = 0.5 * max(abs(own[j]), 0.5) / sizes
+    spread = np.concatenate(
+        [
+            np.full(size, 0.5 * max(abs(middle), 0.5) if is_design else 0.0)
+            for size, middle, is_design in zip(problem.sizes, own, problem.family.has_design, strict=True)
+        ]
+    )
     while len(points) < count:
-        points.append(first + spread * rng.standard_normal(first.size))
+        points.append(first + spread / problem.scales * rng.standard_normal(first.size))
     return points
