@@ -24,10 +24,14 @@ from confide.evidence.counts import Accumulator, Counts, merge, tally
 from confide.evidence.shapes import Shape
 from confide.mechanisms import (
     BlahutArimoto,
+    Crosswise,
+    Dice,
     Exponential,
+    ForcedResponse,
     FromMatrix,
     Geometric,
     HadamardResponse,
+    KukCards,
     Laplace,
     LocalHashing,
     Mechanism,
@@ -51,6 +55,7 @@ from confide.mechanisms import (
     TruncatedTaxicab,
     TwoRounds,
     Unary,
+    UnrelatedQuestion,
     WrappedGeometric,
 )
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
@@ -103,6 +108,7 @@ if typing.TYPE_CHECKING:
     from confide.estimates.pseudo_values import unbias
     from confide.mechanisms.audits import audit
     from confide.plans import plan, rank
+    from confide.regression.fitting import regress
 
 __all__ = [
     "IBU",
@@ -120,10 +126,13 @@ __all__ = [
     "ConfideError",
     "Coordinates",
     "Counts",
+    "Crosswise",
     "Dates",
     "Dense",
+    "Dice",
     "Estimate",
     "Exponential",
+    "ForcedResponse",
     "FromMatrix",
     "Geometric",
     "Grid",
@@ -132,6 +141,7 @@ __all__ = [
     "Hours",
     "Integers",
     "Inversion",
+    "KukCards",
     "Laplace",
     "Lattice",
     "Ledger",
@@ -175,6 +185,7 @@ __all__ = [
     "TwoRounds",
     "Unary",
     "UniformReportsWarning",
+    "UnrelatedQuestion",
     "Weekdays",
     "WrappedGeometric",
     "assess",
@@ -200,6 +211,7 @@ __all__ = [
     "read_metadata",
     "read_reports",
     "register",
+    "regress",
     "save_counts",
     "shuffle",
     "tally",
@@ -218,6 +230,7 @@ _LATER = {
     "rank": "plans",
     "read_metadata": "data.files",
     "read_reports": "data.counting",
+    "regress": "regression.fitting",
     "save_counts": "data.files",
     "shuffle": "data.files",
     "unbias": "estimates.pseudo_values",
