@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -599,10 +599,14 @@ Group = tuple[Counts, Mechanism]
 def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:
     """Return the evidence of each group, over all values or over `part`."""
     layout = Layout.of(next(iter(groups)).alphabet if part is None else part)
-    observed = [
-        one.observe(counts) if part is None else one.observe_within(counts, part) for one, counts in groups.items()
-    ]
-    return [replace(one, layout=layout) for one in observed]
+    return [replace(_observe(one, counts, part), layout=layout) for one, counts in groups.items()]
+
+
+def _observe(mechanism: Mechanism, counts: Counts, part: Alphabet | None) -> Evidence:
+    observe = mechanism.observe if part is None else partial(mechanism.observe_within, part=part)
+    found = observe(counts)
+    # Variances of weighted reports are sums by report, and so go to outputs just as counts do.
+    return found if counts.squares is None else replace(found, variances=observe(counts.of_squares).counts)
 
 
 def estimate(

@@ -428,9 +428,29 @@ def draw_family(
     # If the channel has only the observed outputs, resample these.
     shares = [part.channel.push(source) if is_complete(part) else part.frequencies for part in parts]
     weights = [(part.total, np.maximum(one, 0.0)) for part, one in zip(parts, shares, strict=True)]
-    counts = draw_again(weights, count, np.random.default_rng(seed))
+    if any(part.variances is not None for part in parts):
+        counts = np.concatenate([_draw_weighted(part, source, count, seed) for part in parts], axis=1)
+    else:
+        counts = draw_again(weights, count, np.random.default_rng(seed))
     solved = method.solve_many(Evidence.pool(list(parts)), counts, pilot=pilot)
     return Family(source, np.array([one.distribution for one in solved]))
+
+
+def _draw_weighted(part: Evidence, source: FloatArray, count: int, seed: int) -> FloatArray:
+    """Draw sums of weights again, several times: each has its mean, and the variance of the weights behind it.
+
+    A number of reports by Poisson's law, times their usual weight, has both. Weights belong to people, so that the
+    usual weight of an output is that of the values behind it.
+    """
+    if is_complete(part):
+        outputs = part.channel.push(source)
+        means = part.total * np.maximum(outputs, 0.0)
+        usual = part.channel.push(source * part.inflations(outputs)) / np.maximum(outputs, 1e-300)
+    else:
+        means = part.counts
+        usual = np.divide(part.spread, means, out=np.ones_like(means), where=means > 0)
+    usual = np.where(usual > 0, usual, 1.0)
+    return usual * np.random.default_rng(seed).poisson(means / usual, size=(count, means.size))
 
 
 def is_complete(evidence: Evidence) -> bool:
