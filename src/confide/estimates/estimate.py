@@ -42,7 +42,7 @@ from confide.estimates.inference.inference import (
     look_ahead,
     surround,
 )
-from confide.evidence.counts import Counts, describe_dependence
+from confide.evidence.counts import Counts, describe_dependence, describe_weights, design_effect_of
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
 from confide.mechanisms.base import Mechanism, Premise, require_mechanism
@@ -152,7 +152,8 @@ class Estimate(Shown):
         """
         cure = f" {CURE}" if self.identification.is_no else ""
         remark = remark_on(self.identification) + cure
-        told = ("" if self.is_told else f"{self.uniformity} ") + (f"{self.dependence} " if self.dependence else "")
+        words = ["" if self.is_told else str(self.uniformity), self.weighting, self.dependence]
+        told = "".join(f"{one} " for one in words if one)
         return told + (f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending)
 
     @property
@@ -167,6 +168,23 @@ class Estimate(Shown):
     def dependence(self) -> str:
         """Sentence on reports that are not independent; empty if all are."""
         return describe_dependence(self.repeats, sum(one.total for one in self.groups.values()))
+
+    @property
+    def weighting(self) -> str:
+        """Sentence on weights and what they cost; empty without weights."""
+        return describe_weights(self.groups.values())
+
+    @property
+    def design_effect(self) -> float:
+        """How many weighted reports are worth one of equal weight, on average over questions; 1 without weights.
+
+        >>> import confide as cf
+        >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+        >>> counts = cf.tally(["yes"] * 600 + ["no"] * 400, weights=[1] * 500 + [3] * 500)
+        >>> cf.estimate(counts, mechanism).design_effect
+        1.25
+        """
+        return design_effect_of(self.groups.values())
 
     @property
     def is_told(self) -> bool:
@@ -313,7 +331,10 @@ class Estimate(Shown):
         if is_one and isinstance(epsilon, float) and max(mechanism.channel.shape) <= 512:
             larger = {times * epsilon: mechanism.at(times * epsilon).channel for times in (2, 4)}
             channels = {epsilon: mechanism.channel} | larger
-        return look_ahead(inference, answer, weights, channels)
+        found = look_ahead(inference, answer, weights, channels)
+        # Asked of as many people with weights like these, not of the effective number.
+        people = {round(number * self.design_effect): width for number, width in found.people.items()}
+        return replace(found, people=people, reports=round(found.reports * self.design_effect))
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval.

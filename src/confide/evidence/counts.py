@@ -459,12 +459,21 @@ def check_weights(weights: ArrayLike, size: int) -> NDArray[np.float64]:
     return each
 
 
+def design_effect_of(parts: Iterable[Counts]) -> float:
+    """Return the design effect of several counts together, whose log-likelihoods add."""
+    every = [part.as_counted for part in parts]
+    if all(part.weights is None for part in every):
+        return 1.0
+    return sum(part.total for part in every) / sum(part.total / part.design_effect for part in every)
+
+
 def describe_weights(parts: Iterable[Counts]) -> str:
     """Say what weights cost, on average over all questions; empty without weights."""
     every = [part.as_counted for part in parts]
     if all(part.weights is None for part in every):
         return ""
-    reports, worth = sum(part.total for part in every), sum(part.total / part.design_effect for part in every)
+    reports = sum(part.total for part in every)
+    worth = reports / design_effect_of(every)
     left_out = sum(float(part.counts[part.weights == 0].sum()) for part in every if part.weights is not None)
     none = f" Reports of weight 0 alone, left out: {left_out:,.10g}." if left_out else ""
     many = f"{reports:,.10g} reports are worth" if reports != 1 else "1 report is worth"

@@ -259,7 +259,7 @@ def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
     fit = "" if answer.fit.is_bad else answer.fit.headline
     return Summary(
         title=survey.title,
-        about=say.about_reports(survey, found.counts.total, origin),
+        about=say.about_reports(survey, found.counts.total, origin, answer.design_effect),
         headline=headline,
         answers=[*others, *_distances(found)],
         cautions=[*say.caution_estimate(answer), *say.caution_simulated(origin, is_page=is_page)],
@@ -370,6 +370,7 @@ def _details(found: Findings) -> list[Line]:
     """Return how the answers were computed, one line each."""
     answer, declared, shape = found.estimate, found.survey.shape, found.estimate.shape
     lines = [("Reports", f"{found.counts.total:,.10g}, from {found.source}")] if found.source else []
+    lines += say.describe_weighting(answer.weighting)
     lines += [*say.describe_noise(found.counts.origin, found.notes), *found.promised]
     lines.append(("Method", repr(answer.method)))
     if answer.choices:
@@ -441,6 +442,7 @@ def _in_words(found: Findings) -> str:
     words = [
         "" if found.estimate.is_told or uniform is None else uniform.headline,
         say.introduce_reports(found.survey, say.count_reports(found.counts.total), found.counts.origin),
+        found.estimate.weighting,
         f"From these alone, {methods} recovered how the true values are distributed.",
         _compare_with_truth(found) if found.closest else _main_result(found.estimate, found.survey.name),
     ]

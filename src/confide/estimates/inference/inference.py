@@ -450,7 +450,9 @@ def _draw_weighted(part: Evidence, source: FloatArray, count: int, seed: int) ->
         means = part.counts
         usual = np.divide(part.spread, means, out=np.ones_like(means), where=means > 0)
     usual = np.where(usual > 0, usual, 1.0)
-    return usual * np.random.default_rng(seed).poisson(means / usual, size=(count, means.size))
+    drawn = usual * np.random.default_rng(seed).poisson(means / usual, size=(count, means.size))
+    drawn[~drawn.any(axis=1)] = means  # where next to all weight is that of one report, it may not be drawn at all
+    return drawn
 
 
 def is_complete(evidence: Evidence) -> bool:
