@@ -38,6 +38,7 @@ from confide.data.files.counts_files import Key, is_counts_file
 from confide.data.files.sheets import Account, ColumnPlaces, Field, Reason, Reject, fields_of
 from confide.data.files.writing import SUFFIX, Traces, content_digest, is_companion
 from confide.errors import ConfideError, DataFileError
+from confide.evidence.counts import WEIGHT_RANGE
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values import Alphabet
@@ -74,12 +75,15 @@ class Query:
         The content of the column weight, the count of a row; None without one.
     by
         Number of columns by0, by1, ... that name the group of a row.
+    has_weights
+        Whether the last of these is the survey weight of a row.
     """
 
     alphabet: Alphabet
     kinds: tuple[Kind, ...]
     weight: Kind | None = None
     by: int = 0
+    has_weights: bool = False
 
     @property
     def group_columns(self) -> list[str]:
@@ -95,6 +99,28 @@ class Query:
     def grouped_columns(self) -> list[str]:
         """The columns of the answer with group and report of accepted rows."""
         return self.group_columns + [f"value{number}" for number in range(len(self.kinds))]
+
+    @property
+    def survey_weight(self) -> str:
+        """SQL for the weight of a row; NULL where it is no number in :data:`WEIGHT_RANGE` and not 0."""
+        number = _finite_number(self.group_columns[-1], "text")
+        least, most = WEIGHT_RANGE
+        return f"CASE WHEN {number} = 0 OR {number} BETWEEN {least!r} AND {most!r} THEN {number} END"
+
+    def totals(self, counted: str) -> tuple[list[str], str]:
+        """Return names of columns, and SQL for the accepted rows of an answer of this query: groups, reports and sums.
+
+        With weights these are the number of people, the sum of their weights and that of the squares.
+        """
+        if not self.has_weights:
+            order = self.grouped_columns
+            return order, f"SELECT {', '.join(order)}, people FROM {counted} WHERE outcome = '{ACCEPTED}'"
+        order = [name for name in self.grouped_columns if name != self.group_columns[-1]]
+        rows = f"SELECT {', '.join(order)}, people, {self.survey_weight} AS scale FROM {counted}"
+        sums = ["CAST(SUM(people) AS BIGINT) AS people", "SUM(people * scale) AS weights"]
+        sums.append("SUM(people * scale * scale) AS squares")
+        where = f"({rows} WHERE outcome = '{ACCEPTED}') AS weighed"
+        return order, f"SELECT {', '.join([*order, *sums])} FROM {where} GROUP BY {', '.join(order)}"
 
     @property
     def text(self) -> str:
@@ -413,9 +439,9 @@ def typed_relation(
     return Relation(source, by, tuple(texts), count, kinds, line)
 
 
-def count_files(relations: Sequence[Relation]) -> str:
-    """Return SQL that counts in how many files each group occurs."""
-    names = ", ".join(f"by{place}" for place in range(len(relations[0].by)))
+def count_files(relations: Sequence[Relation], by: int) -> str:
+    """Return SQL that counts in how many files each group occurs, named by the first so many columns."""
+    names = ", ".join(f"by{place}" for place in range(by))
     rows = " UNION ALL ".join(f"SELECT {', '.join(one.groups)}, {FILE} FROM {one.source}" for one in relations)
     return f"SELECT {names}, COUNT(DISTINCT {FILE}) AS files FROM ({rows}) AS found GROUP BY {names}"
 
@@ -827,8 +853,29 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
             found.append(counts | {"integer"} if is_mixed else counts)
         kinds: tuple[Kind, ...] = tuple("text" if len(some) > 1 else next(iter(some)) for some in found)
         weight = kinds[parts] if len(kinds) > parts else None
-        self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
+        keys, has_weights = len(self._request.keys), bool(self._request.weights)
+        self.query = Query(self._request.alphabet, kinds[:parts], weight, keys, has_weights)
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
+
+    def _refuse_bad_weights(self, table: str, find: Callable[[str], Sequence[Sequence[Any]]]) -> None:
+        """Raise if an accepted row has no usable weight, or none has any. `find` runs SQL over the counted `table`."""
+        if not self._request.weights:
+            return
+        accepted = f"FROM {table} WHERE outcome = '{ACCEPTED}' AND people > 0"
+        bad = f"{accepted} AND {self.query.survey_weight} IS NULL"
+        name = self.query.group_columns[-1]
+        ((rows,),) = find(f"SELECT SUM(row_total) {bad}")
+        if rows:
+            texts = [repr(text or "") for (text,) in find(f"SELECT DISTINCT {name} {bad} ORDER BY {name} LIMIT 3")]
+            least, most = WEIGHT_RANGE
+            raise DataFileError(
+                f"{int(rows):,} of {counted(self.account.read, 'row')} have no usable weight in column "
+                f"{self._request.weights!r}, such as {listed(texts)}. A weight is 0, or between {least:g} and {most:g}. "
+                f"Correct these rows, or leave them out."
+            )
+        ((most_of_all,),) = find(f"SELECT MAX({self.query.survey_weight}) {accepted}")
+        if self.account.accepted and not most_of_all:
+            raise DataFileError(f"All weights in column {self._request.weights!r} are 0. Name the column of the weights.")
 
     def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
         """Set the account from the query's outcomes and stray rows."""
