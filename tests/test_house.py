@@ -23,19 +23,19 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_364,
-    "data": 4_102,
+    "data": 4_216,
     "mechanisms": 4_943,
-    "estimates": 3_403,
-    "present": 3_879,
-    "cli": 2_724,
-    "solve": 2_844,
+    "estimates": 3_454,
+    "present": 3_905,
+    "cli": 2_738,
+    "solve": 2_847,
     "collector": 2_643,
-    "check": 1_803,
+    "check": 1_816,
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_335,
     "studio": 1_405,
-    "evidence": 697,
+    "evidence": 819,
     "surveys": 561,
     "api.py": 222,
     "errors.py": 49,
@@ -45,13 +45,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 38_643,
+    "code lines": 38_984,
     "files": 164,
     "entries at the top": 20,
-    "functions": 3_946,
-    "functions of one statement": 1_166,
-    "constants": 354,
-    "options": 100,
+    "functions": 3_978,
+    "functions of one statement": 1_181,
+    "constants": 356,
+    "options": 101,
     "public names": 101,
 }
 """What the whole house may have."""

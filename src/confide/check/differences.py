@@ -554,15 +554,17 @@ def _layer(
         if id(channel) not in blocks:
             blocks[id(channel)] = channel, directions.scores(channel), np.zeros(channel.shape[1])
         _, scores, counts = blocks[id(channel)]
-        seen = evidence.counts
+        reported = evidence.counts
         if own.squares is not None:
             # Weighted reports are as many as the direction with the heaviest ones leaves.
-            centred = (scores - seen @ scores / seen.sum()) ** 2
-            alone, weighted = seen @ centred, _observe(mechanism, own.of_squares, part).counts @ centred
-            seen = seen / max(1.0, float(np.divide(weighted, alone, out=np.ones_like(alone), where=alone > 0).max()))
+            centred = (scores - reported @ scores / reported.sum()) ** 2
+            alone, weighted = reported @ centred, _observe(mechanism, own.of_squares, part).counts @ centred
+            reported = reported / max(
+                1.0, float(np.divide(weighted, alone, out=np.ones_like(alone), where=alone > 0).max())
+            )
         if place not in apart:
-            counts += seen
-        sums[place], sizes[place] = seen @ scores, seen.sum()
+            counts += reported
+        sums[place], sizes[place] = reported @ scores, reported.sum()
     every = np.concatenate([scores for _, scores, _ in blocks.values()])
     counts = np.concatenate([counts for _, _, counts in blocks.values()])
     if not counts.sum() > 0:  # nobody to compare with went through this mechanism

@@ -308,7 +308,9 @@ class Uniformity:
         parts = (alone.facts.parts if alone is not None else None) or {}
         if evidence.variances is not None:
             # Weighted reports are as many as the value with the heaviest ones leaves: more would find shapes by chance.
-            heaviest = max(1.0, float(evidence.inflations(evidence.channel.push(np.full(alphabet.size, 1 / alphabet.size))).max()))
+            heaviest = max(
+                1.0, float(evidence.inflations(evidence.channel.push(np.full(alphabet.size, 1 / alphabet.size))).max())
+            )
             evidence = replace(evidence, counts=evidence.counts / heaviest)
         tests = len(parts) + 1
         found = [uniformity_test(evidence, tests)]

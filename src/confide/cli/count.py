@@ -113,11 +113,8 @@ def count(  # noqa: PLR0913 - one argument an option
     contract, paths = load_survey(survey), reports or []
     alphabet, keys = contract.mechanism.report_alphabet, split_names("--by", by)
     request = Request(alphabet, tuple(column or ()), keys, weights=weights or "")
+    _refuse_weights(weights, engine, output)
     if engine == "sql":
-        if weights:
-            raise InvalidParameterError(
-                "--engine sql prints a query that counts. It has no weights: leave out --weights, or --engine sql."
-            )
         say_exactly(plan_query(paths, request).explained_text)
         return
     if not paths or output is None:
@@ -125,8 +122,6 @@ def count(  # noqa: PLR0913 - one argument an option
     check_outputs([output, rejects], [survey, *map(Path, search(paths).files)])
     # Refuses names that groups cannot have, before any work is done.
     Heading((contract,), request.by, Account(), weights=request.weights)
-    if weights and not str(output).lower().endswith(".parquet"):
-        raise InvalidParameterError(f"{output} should end in .parquet: weighted counts carry sums that CSV would lose.")
     ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
     with console(stderr=True).status("Counting ..."), ledgers as ledger:
         if strict:
@@ -156,6 +151,16 @@ def count(  # noqa: PLR0913 - one argument an option
     if account.total_rejected:
         were = "was" if account.total_rejected == 1 else "were"
         warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
+
+
+def _refuse_weights(weights: str | None, engine: str, output: Path | None) -> None:
+    """Refuse --weights where sums of weights have no place."""
+    if weights and engine == "sql":
+        raise InvalidParameterError(
+            "--engine sql prints a query that counts. It has no weights: leave out --weights, or --engine sql."
+        )
+    if weights and output is not None and not str(output).lower().endswith(".parquet"):
+        raise InvalidParameterError(f"{output} should end in .parquet: weighted counts carry sums that CSV would lose.")
 
 
 def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:

@@ -176,7 +176,9 @@ class Estimate(Shown):
 
     @property
     def design_effect(self) -> float:
-        """How many weighted reports are worth one of equal weight, on average over questions; 1 without weights.
+        """How many weighted reports are worth one of equal weight.
+
+        An average over questions (Kish); 1 without weights.
 
         >>> import confide as cf
         >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
@@ -331,10 +333,7 @@ class Estimate(Shown):
         if is_one and isinstance(epsilon, float) and max(mechanism.channel.shape) <= 512:
             larger = {times * epsilon: mechanism.at(times * epsilon).channel for times in (2, 4)}
             channels = {epsilon: mechanism.channel} | larger
-        found = look_ahead(inference, answer, weights, channels)
-        # Asked of as many people with weights like these, not of the effective number.
-        people = {round(number * self.design_effect): width for number, width in found.people.items()}
-        return replace(found, people=people, reports=round(found.reports * self.design_effect))
+        return look_ahead(inference, answer, weights, channels, inference.evidence.total * self.design_effect)
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval.

@@ -65,7 +65,7 @@ class GroupReports:
 
     @cached_property
     def weights(self) -> dict[Any, float]:
-        """Sum of the weights of each group; without weights, its number of reports."""
+        """Sum of the weights of each group; the number of unweighted reports."""
         return {key: sum(counts.weight for counts, _ in pool) for key, pool in self.pools.items()}
 
     @property
@@ -225,7 +225,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @cached_property
     def overall(self) -> FloatArray:
-        """The distribution of all groups, averaged by number of reports or sum of weights."""
+        """The distribution of all groups, averaged by :attr:`weights`."""
         if not next(iter(self.first.groups), self.first).alphabet.is_finite:
             raise InvalidParameterError("Of unbounded values each group has its own likely ones.")
         weights = np.array([self.seen.weights[key] for key in self.estimates])

@@ -8,6 +8,7 @@ Counts(5 reports, 3 distinct)
 from __future__ import annotations
 
 import copy
+import math
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -189,8 +190,8 @@ Reports = NDArray[Any]
 # Random draws and histograms hold counts as int64. Above 2**53 a float64, in which counts add up, skips numbers; up to
 # here that is at most a part in 2**53 of a count, far below any noise.
 NO_WEIGHTS = (
-    "Are they survey weights? Weights are not people: taken for counts, they would make intervals too narrow. Name the "
-    "column with --weights (weights= in Python)."
+    "Are they survey weights? Weights are not people: taken for counts, they would make intervals too narrow. Name "
+    "their column: confide count --weights COLUMN (weights= in Python)."
 )
 """Cure for counts with fractions."""
 
@@ -243,13 +244,17 @@ class Counts(Shown):
         if not isinstance(self.origin, Origin):
             raise InvalidParameterError(f"origin must be an Origin; got {kind_of(self.origin)}. Call tally(reports).")
         reports = _as_reports(self.reports)
-        sums = {name: _as_counts(getattr(self, name), reports.shape[0]) for name in self._sums}
+        # Only numbers of reports are drawn again as integers; sums of squares may be larger.
+        limits = dict.fromkeys(self._sums, math.inf) | {"counts": MOST_REPORTS}
+        sums = {name: _as_counts(getattr(self, name), reports.shape[0], limits[name]) for name in self._sums}
         if "weights" in sums and "squares" not in sums:
             raise InvalidParameterError("Sums of weights need sums of their squares. Call tally(reports, weights=...).")
         if not _are_distinct(reports):
             reports, every = _sum_repeated(reports, list(sums.values()))
             sums = dict(zip(sums, every, strict=True))
-        settle(self, reports=read_only(np.array(reports)), **{name: read_only(np.array(one)) for name, one in sums.items()})
+        settle(
+            self, reports=read_only(np.array(reports)), **{name: read_only(np.array(one)) for name, one in sums.items()}
+        )
         if not self.origin.total:
             settle(self, origin=Origin(unknown=self.total))
 
@@ -270,9 +275,10 @@ class Counts(Shown):
 
     @property
     def design_effect(self) -> float:
-        """How many weighted reports are worth one of equal weight (Kish): n times sum w^2 over (sum w)^2.
+        """How many weighted reports are worth one of equal weight.
 
-        It is what weights cost on average over all questions. Each answer's interval has the one of its question.
+        It is n times sum w^2 over (sum w)^2 (Kish), which is what weights cost on average over all questions. Each
+        answer's interval has the one of its question.
 
         >>> round(tally(["yes", "no", "no"], weights=[4, 1, 1]).design_effect, 3)
         1.5
@@ -283,7 +289,7 @@ class Counts(Shown):
 
     @property
     def unweighted(self) -> Counts:
-        """The same reports, each with a weight of one: what a mechanism made, whomever it stands for."""
+        """The same reports, each with a weight of one."""
         return self if self.weights is None else self._with(weights=None, squares=None)
 
     @property
@@ -292,7 +298,7 @@ class Counts(Shown):
         return self._with(counts=self.squares)
 
     def with_reports(self, reports: ArrayLike) -> Counts:
-        """Return the same counts of changed reports, such as rounded ones; equal ones are summed."""
+        """Return the same counts of changed reports, such as rounded ones."""
         found = self._with(reports=_as_reports(reports))
         if self.as_counted is not self:
             settle(found, _as_counted=self.as_counted.with_reports(reports))
@@ -703,7 +709,7 @@ def _as_array(reports: ArrayLike) -> Reports:
         raise InvalidCountsError(f"Reports must lie between -2**63 and 2**63; got {largest}.") from None
 
 
-def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
+def _as_counts(counts: ArrayLike, size: int, limit: float = MOST_REPORTS) -> NDArray[np.float64]:
     refuse_masked("counts", counts, InvalidCountsError)
     try:
         array = np.asarray(counts, dtype=np.float64)
@@ -719,7 +725,7 @@ def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
         )
     with np.errstate(over="ignore"):  # a sum that overflows is infinite, and refused
         total = float(array.sum())
-    if total >= MOST_REPORTS:
+    if total >= limit:
         raise InvalidCountsError(
             f"Counts must add up to less than 2**63; got {total:g}. Are they counts? Divide them by a common factor."
         )

@@ -187,7 +187,7 @@ class Evidence:
         columns = self.channel.dense() * self.counts
         rows = np.array([np.bincount(numbers, weights=row) for row in columns])
         counts = np.bincount(numbers, weights=self.counts).astype(np.float64)
-        variances = None if self.variances is None else np.bincount(numbers, weights=self.variances)
+        variances = None if self.variances is None else np.bincount(numbers, weights=self.variances).astype(np.float64)
         return Evidence(Dense(rows, self.channel.layout), counts, self.log_offset, self.layout, variances)
 
     @cached_property
@@ -201,7 +201,7 @@ class Evidence:
         return self.counts if self.variances is None else self.variances
 
     def inflation(self, outputs: FloatArray, others: FloatArray) -> float:
-        """Return the design effect along a direction, from one distribution of outputs to another.
+        """Return the design effect from one distribution of outputs to another.
 
         Twice a fall of the log-likelihood along it is this number times chi-squared (Rao and Scott, 1981): the
         sandwich variance of the score along it, sum S r^2, over the variance that the counts would have as numbers of
@@ -215,9 +215,10 @@ class Evidence:
         return float(self.variances[seen] @ slopes) / alone if alone > 0 else 1.0
 
     def inflations(self, outputs: FloatArray) -> FloatArray:
-        """Return the mean weight, by the effective one, of the reports that each value may have sent.
+        """Return the usual weight of each value's reports.
 
-        `outputs` is the distribution of outputs. Means over its values are 1 at a maximum of the likelihood.
+        It is a multiple of the effective one. `outputs` is the distribution of outputs. Means over the distribution of
+        values are 1 at a maximum of the likelihood.
         """
         if self.variances is None:
             return np.ones(self.channel.shape[0])

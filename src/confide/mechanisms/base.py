@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
-from confide.evidence.counts import Counts, Noise, Origin, add_up, as_histogram, mark, tally
+from confide.evidence.counts import Counts, Noise, Origin, as_histogram, mark, tally
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (

@@ -72,6 +72,8 @@ def summarise_reports(
     """
     values = survey.alphabet if considered is None else considered
     outputs, total = survey.mechanism.report_alphabet, say.count_reports(counts.total)
+    # Beside an estimate of the population, reports are weighted as it is.
+    how, counts = ("as read", counts) if counts.weights is None else ("weighted", counts.independent)
     rates = survey.mechanism.facts.rates
     if survey.mechanism.facts.supports is not None and rates is not None:
         evidence = survey.mechanism.observe(counts)
@@ -96,7 +98,7 @@ def summarise_reports(
         shares = survey.mechanism.lay_out(counts) / counts.total if given is None else given
         known = as_distribution(shares, outputs.size, "noisy")
         remark = "" if outputs == values else "Reports are not values here, so they have a picture of their own:"
-        return Noisy(outputs, known, "Noisy", f"{total}, as read", remark)
+        return Noisy(outputs, known, "Noisy", f"{total}, {how}", remark)
     places = _nearest_values(values, outputs, counts)
     if places is None:
         return None

@@ -76,7 +76,10 @@ def summarise_groups(
     sizes = say.count_reports(few) if few == many else f"{few:,.10g} to {say.count_reports(many)}"
     return Summary(
         title=f"{survey.title}, by {' and '.join(groups.by)}",
-        about=[*say.about_reports(survey, groups.total, groups.origin, design_effect_of(groups.seen.counts)), f"{counted(len(groups), 'group')} of {sizes}"],
+        about=[
+            *say.about_reports(survey, groups.total, groups.origin, design_effect_of(groups.seen.counts)),
+            f"{counted(len(groups), 'group')} of {sizes}",
+        ],
         headline=_headline(groups),
         answers=_extremes(groups, answers),
         cautions=[*say.caution_simulated(groups.origin, is_page=is_page), *_cautions(groups)],

@@ -113,7 +113,10 @@ def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0
             columns = columns_of(answer)
             order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
             rows = [
-                [f"{one[place]:,.10g}" if name in ("count", "weights", "squares") else str(one[place]) for name, one in columns.items()]
+                [
+                    f"{one[place]:,.10g}" if name in ("count", "weights", "squares") else str(one[place])
+                    for name, one in columns.items()
+                ]
                 for place in order
             ]
             distinct = counted(answer.reports.shape[0], "distinct report")
@@ -372,7 +375,7 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
             "A page or record shows one survey, and this estimate is of several mechanisms. Use .to_frame() or .csv."
         )
     ((mechanism, counts),) = answer.groups.items()
-    return _survey_of(mechanism), counts
+    return _survey_of(mechanism), counts.as_counted
 
 
 def _survey_groups(answer: GroupEstimates) -> SurveyGroups:

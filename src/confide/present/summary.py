@@ -390,17 +390,14 @@ def describe_weighting(words: str) -> list[tuple[str, str]]:
     return [("Weights", words.removeprefix("Weights: ").capitalize())] if words else []
 
 
-FEWEST_WEIGHTED = 50
-"""Effective reports below which weighted intervals come with a caution: a variance from so few weights is a guess."""
-
-
 def caution_estimate(answer: Estimate) -> list[Caution]:
     """Return what speaks against an estimate: it stands before the answer."""
     found, uniform = [], answer.uniformity
     if uniform is not None and not uniform.is_rejected:
         heading = "These reports say next to nothing" if uniform.is_weak else "All values look alike"
         found.append(Caution("But", heading, (str(uniform),)))
-    if answer.weighting and sum(one.total for one in answer.groups.values()) < FEWEST_WEIGHTED:
+    # From fewer than 50 effective reports the variance of the weights is a guess.
+    if answer.weighting and sum(one.total for one in answer.groups.values()) < 50:
         trim = "Intervals from so few may be too narrow. Trim the largest weights, or ask more people."
         found.append(Caution("But", "A few reports carry most of the weight", (f"{answer.weighting} {trim}",)))
     if answer.dependence:

@@ -102,15 +102,16 @@ class Query:
 
     @property
     def survey_weight(self) -> str:
-        """SQL for the weight of a row; NULL where it is no number in :data:`WEIGHT_RANGE` and not 0."""
+        """SQL for the weight of a row; NULL if unusable."""
         number = _finite_number(self.group_columns[-1], "text")
         least, most = WEIGHT_RANGE
         return f"CASE WHEN {number} = 0 OR {number} BETWEEN {least!r} AND {most!r} THEN {number} END"
 
     def totals(self, counted: str) -> tuple[list[str], str]:
-        """Return names of columns, and SQL for the accepted rows of an answer of this query: groups, reports and sums.
+        """Return SQL for the groups, reports and sums of accepted rows.
 
-        With weights these are the number of people, the sum of their weights and that of the squares.
+        The names of the columns of groups and reports come first; `counted` is a table with this query's answer. With
+        weights the sums are the number of people, the sum of their weights and that of the squares.
         """
         if not self.has_weights:
             order = self.grouped_columns
@@ -440,7 +441,10 @@ def typed_relation(
 
 
 def count_files(relations: Sequence[Relation], by: int) -> str:
-    """Return SQL that counts in how many files each group occurs, named by the first so many columns."""
+    """Return SQL that counts in how many files each group occurs.
+
+    Groups are named by the first `by` columns.
+    """
     names = ", ".join(f"by{place}" for place in range(by))
     rows = " UNION ALL ".join(f"SELECT {', '.join(one.groups)}, {FILE} FROM {one.source}" for one in relations)
     return f"SELECT {names}, COUNT(DISTINCT {FILE}) AS files FROM ({rows}) AS found GROUP BY {names}"
@@ -858,7 +862,10 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
 
     def _refuse_bad_weights(self, table: str, find: Callable[[str], Sequence[Sequence[Any]]]) -> None:
-        """Raise if an accepted row has no usable weight, or none has any. `find` runs SQL over the counted `table`."""
+        """Raise if an accepted row has no usable weight, or none has any.
+
+        `find` runs SQL over the counted `table`.
+        """
         if not self._request.weights:
             return
         accepted = f"FROM {table} WHERE outcome = '{ACCEPTED}' AND people > 0"
@@ -870,12 +877,14 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
             least, most = WEIGHT_RANGE
             raise DataFileError(
                 f"{int(rows):,} of {counted(self.account.read, 'row')} have no usable weight in column "
-                f"{self._request.weights!r}, such as {listed(texts)}. A weight is 0, or between {least:g} and {most:g}. "
-                f"Correct these rows, or leave them out."
+                f"{self._request.weights!r}, such as {listed(texts)}. A weight is 0, or between {least:g} and "
+                f"{most:g}. Correct these rows, or leave them out."
             )
         ((most_of_all,),) = find(f"SELECT MAX({self.query.survey_weight}) {accepted}")
         if self.account.accepted and not most_of_all:
-            raise DataFileError(f"All weights in column {self._request.weights!r} are 0. Name the column of the weights.")
+            raise DataFileError(
+                f"All weights in column {self._request.weights!r} are 0. Name the column of the weights."
+            )
 
     def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
         """Set the account from the query's outcomes and stray rows."""

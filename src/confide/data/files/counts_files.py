@@ -546,10 +546,8 @@ class CountsFile:
             groups = {key: self.groups[key][0] for key in natural_order(self.groups)}
             return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin, self._most(0))
         one = next(iter(self.groups.values()), {0: tally([])})[0]
-        weighted = {"weights": one.weights, "squares": one.squares}
-        return CountedReports(
-            one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows, **weighted
-        )
+        found = CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
+        return found if one.weights is None else replace(found, weights=one.weights, squares=one.squares)
 
 
 def is_counts_file(path: str | Path) -> bool:
@@ -643,7 +641,9 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
     with_weights = {one.weights is not None for one in groups.values()}
     if len(with_weights) > 1:
-        raise InvalidParameterError("Some of these groups have weights and others have none. Give a weight to all reports.")
+        raise InvalidParameterError(
+            "Some of these groups have weights and others have none. Give a weight to all reports."
+        )
     weights = WEIGHT_COLUMNS[0] if with_weights == {True} else ""
     heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups, weights)
     for one in groups.values():
@@ -677,7 +677,7 @@ def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
     """Write counts batch by batch, and return their sums."""
     writing.require_ending(path, (".parquet",) if heading.weights else (".parquet", ".csv", ".csv.gz"))
-    name, sums, schema = str(path).lower(), Sums(heading), heading.schema
+    name, sums, schema = str(path).lower(), Sums(heading.sums), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
     with contextlib.ExitStack() as closing:
         stream: Any = closing.enter_context(writing.whole_file(path))
@@ -708,7 +708,7 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
             told = ", ".join(f"{field.name} ({field.type})" for field in schema)
             raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
         # Batch by batch, so that counts need not fit into memory.
-        sums = Sums(heading)
+        sums = Sums(heading.sums)
         for batch in file.iter_batches():
             fault = _find_batch_fault(batch, heading)
             if fault:
@@ -760,8 +760,8 @@ def _schema(path: str) -> Any:
 class Sums:
     """Rows, people and digest of a file of counts."""
 
-    def __init__(self, heading: Heading) -> None:
-        self.rows, self.people, self._mixed, self._names = 0, 0, 0, heading.sums
+    def __init__(self, names: Sequence[str] = (COUNT_COLUMN,)) -> None:
+        self.rows, self.people, self._mixed, self._names = 0, 0, 0, names
         self.weights = self.squares = 0.0
 
     def add(self, batch: Any) -> None:
@@ -796,7 +796,8 @@ class Sums:
         if not self.weights:
             return ""
         # One row stands for all: the sentence needs no more than the sums.
-        return Counts([0], [self.people], weights=[self.weights], squares=[self.squares]).weighting
+        count, weights, squares = (np.array([float(one)]) for one in (self.people, self.weights, self.squares))
+        return Counts(np.zeros(1, dtype=np.int64), count, weights=weights, squares=squares).weighting
 
     @property
     def text(self) -> bytes:

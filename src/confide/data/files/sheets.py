@@ -415,7 +415,7 @@ class Request:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns by which rows are counted: those that name a group, then the weight."""
+        """The columns by which rows are counted: groups, then the weight."""
         return (*self.by, self.weights) if self.weights else self.by
 
     @property
@@ -450,7 +450,9 @@ class Request:
         by += tuple(_find(source, name, header, "Name another one with --weights.") for name in self.keys[len(by) :])
         if self.weights and by[-1] in (*parts, *by[:-1]):
             what = "says what people reported" if by[-1] in parts else "names a group"
-            raise DataFileError(f"Column {self.weights!r} of {source} {what}; it cannot be the weight of a row as well.")
+            raise DataFileError(
+                f"Column {self.weights!r} of {source} {what}; it cannot be the weight of a row as well."
+            )
         # A column that was named for something else is no count, whatever it is called.
         counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
         kept = tuple(_find(source, name, header, KEEP_CURE) for name in self.keep)
