@@ -100,13 +100,6 @@ class Query:
         """The columns of the answer with group and report of accepted rows."""
         return self.group_columns + [f"value{number}" for number in range(len(self.kinds))]
 
-    @property
-    def survey_weight(self) -> str:
-        """SQL for the weight of a row; NULL if unusable."""
-        number = _finite_number(self.group_columns[-1], "text")
-        least, most = WEIGHT_RANGE
-        return f"CASE WHEN {number} = 0 OR {number} BETWEEN {least!r} AND {most!r} THEN {number} END"
-
     def totals(self, counted: str) -> tuple[list[str], str]:
         """Return SQL for the groups, reports and sums of accepted rows.
 
@@ -117,11 +110,10 @@ class Query:
             order = self.grouped_columns
             return order, f"SELECT {', '.join(order)}, people FROM {counted} WHERE outcome = '{ACCEPTED}'"
         order = [name for name in self.grouped_columns if name != self.group_columns[-1]]
-        rows = f"SELECT {', '.join(order)}, people, {self.survey_weight} AS scale FROM {counted}"
         sums = ["CAST(SUM(people) AS BIGINT) AS people", "SUM(people * scale) AS weights"]
         sums.append("SUM(people * scale * scale) AS squares")
-        where = f"({rows} WHERE outcome = '{ACCEPTED}') AS weighed"
-        return order, f"SELECT {', '.join([*order, *sums])} FROM {where} GROUP BY {', '.join(order)}"
+        accepted = f"FROM {counted} WHERE outcome = '{ACCEPTED}'"
+        return order, f"SELECT {', '.join([*order, *sums])} {accepted} GROUP BY {', '.join(order)}"
 
     @property
     def text(self) -> str:
@@ -130,7 +122,13 @@ class Query:
         Each row of its answer has an outcome, a group, a report, and their numbers of rows and people. Rejected rows
         have their texts instead of group and report.
         """
-        kept = [f"CASE WHEN outcome = '{ACCEPTED}' THEN {name} END AS {name}" for name in self.grouped_columns]
+        # The text of a weight is kept only where it is no weight.
+        texts = {self.group_columns[-1]: " AND scale IS NULL"} if self.has_weights else {}
+        kept = [
+            f"CASE WHEN outcome = '{ACCEPTED}'{texts.get(name, '')} THEN {name} END AS {name}"
+            for name in self.grouped_columns
+        ]
+        kept += [f"CASE WHEN outcome = '{ACCEPTED}' THEN scale END AS scale"] if self.has_weights else []
         kept += [f"CASE WHEN outcome <> '{ACCEPTED}' THEN {name} END AS {name}" for name in self.part_columns]
         entry = ", ".join([*self.group_columns, *self.part_columns])
         numerals, readings = list[str](), list[str]()  # first numbers from texts, then values from numbers
@@ -142,6 +140,11 @@ class Query:
             if field.kind == "real":
                 numerals.append(f"{_finite_number(f'part{place}', kind)} AS number{place}")
             readings.append(f"{_value(field, kind, place)} AS value{place}")
+        if self.has_weights:
+            least, most = WEIGHT_RANGE
+            numerals.append(f"{_finite_number(self.group_columns[-1], 'text')} AS weighed")
+            is_weight = f"weighed = 0 OR weighed BETWEEN {least!r} AND {most!r}"
+            readings.append(f"CASE WHEN {is_weight} THEN weighed END AS scale")
         if self.weight is None:
             readings.append("1 AS people")
         else:
@@ -869,7 +872,7 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
         if not self._request.weights:
             return
         accepted = f"FROM {table} WHERE outcome = '{ACCEPTED}' AND people > 0"
-        bad = f"{accepted} AND {self.query.survey_weight} IS NULL"
+        bad = f"{accepted} AND scale IS NULL"
         name = self.query.group_columns[-1]
         ((rows,),) = find(f"SELECT SUM(row_total) {bad}")
         if rows:
@@ -880,7 +883,7 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
                 f"{self._request.weights!r}, such as {listed(texts)}. A weight is 0, or between {least:g} and "
                 f"{most:g}. Correct these rows, or leave them out."
             )
-        ((most_of_all,),) = find(f"SELECT MAX({self.query.survey_weight}) {accepted}")
+        ((most_of_all,),) = find(f"SELECT MAX(scale) {accepted}")
         if self.account.accepted and not most_of_all:
             raise DataFileError(
                 f"All weights in column {self._request.weights!r} are 0. Name the column of the weights."
