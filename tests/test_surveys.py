@@ -20,14 +20,18 @@ from confide import (
     BlahutArimoto,
     Categories,
     Circle,
+    Crosswise,
     Dates,
+    Dice,
     Exponential,
+    ForcedResponse,
     FromMatrix,
     Geometric,
     Grid,
     HadamardResponse,
     Hours,
     Integers,
+    KukCards,
     Laplace,
     Lattice,
     LocalDP,
@@ -54,6 +58,7 @@ from confide import (
     TruncatedTaxicab,
     TwoRounds,
     Unary,
+    UnrelatedQuestion,
     Weekdays,
     WrappedGeometric,
     load_survey,
@@ -86,6 +91,8 @@ values = ["yes", "no"]
 kind = "randomized-response"
 epsilon = 1
 """
+
+BY_HAND = '[alphabet]\nkind = "categories"\nvalues = ["yes", "no"]\n[mechanism]\n'
 
 CELLS = """
 [alphabet]
@@ -335,6 +342,23 @@ EXAMPLES: list[tuple[str, Mechanism]] = [
     (LINE.format(kind="blahut-arimoto"), BlahutArimoto(TEN, 0.5)),
     (PLANE.format(kind="planar-square-wave"), PlanarSquareWave(HOLED, 0.7)),
     (PLANE.format(kind="planar-square-wave") + "radius = 1\n", PlanarSquareWave(HOLED, 0.7, 1.0)),
+    (
+        BY_HAND + 'kind = "forced-response"\nhonest = "2/3"\nforced = ["1/6", "1/6"]\n',
+        ForcedResponse(Categories(["yes", "no"]), "2/3", ("1/6", "1/6")),
+    ),
+    (BY_HAND + 'kind = "dice"\ncommands = [[1], [6]]\n', Dice(Categories(["yes", "no"]), [[1], [6]])),
+    (
+        BY_HAND.replace('"no"]', '"no", "breaks them"]') + 'kind = "crosswise"\nshare = 0.25\nbreakers = "same"\n',
+        Crosswise(Categories(["yes", "no", "breaks them"]), 0.25, breakers="same"),
+    ),
+    (
+        BY_HAND + 'kind = "unrelated-question"\nhonest = 0.7\nshare = 0.25\nstatement = "Is it Monday?"\n',
+        UnrelatedQuestion(Categories(["yes", "no"]), 0.7, 0.25, "Is it Monday?"),
+    ),
+    (
+        BY_HAND + 'kind = "kuk-cards"\nred = [0.8, 0.2]\ndraws = 2\nanchor = "no"\n',
+        KukCards(Categories(["yes", "no"]), [0.8, 0.2], 2, anchor="no"),
+    ),
     (LINE.format(kind="geometric"), Geometric(TEN, 0.5)),
     (LINE.format(kind="laplace"), Laplace(TEN, 0.5)),
     (LINE.format(kind="exponential"), Exponential(TEN, 0.5)),

@@ -12,6 +12,7 @@ from confide.values import Values
 AGES = '[alphabet]\nkind = "integers"\nlow = 0\nhigh = 9\nunit = "year"\n'
 ALL_NUMBERS = '[alphabet]\nkind = "integers"\nunit = "year"\n'
 ANSWERS = '[alphabet]\nkind = "categories"\nvalues = ["never", "some, times", "often"]\n'
+YES_NO = '[alphabet]\nkind = "categories"\nvalues = ["yes", "no"]\n'
 SCALE = (
     '[alphabet]\nkind = "scale"\nvalues = ["never", "now, and then", "often", "always"]\nunit = "step"\nfold = true\n'
 )
@@ -96,6 +97,13 @@ FINITE: dict[str, str] = {
     "planar-geometric": HOLED + _with_epsilon("planar-geometric"),
     "truncated-planar-laplace": HOLED + _with_epsilon("truncated-planar-laplace"),
     "planar-laplace": HOLED + _with_epsilon("planar-laplace"),
+    "forced-response": ANSWERS + '[mechanism]\nkind = "forced-response"\nhonest = 0.7\nforced = [0.1, 0.1, 0.1]\n',
+    "dice": ANSWERS + '[mechanism]\nkind = "dice"\ncommands = [[1], [2], [6]]\n',
+    "crosswise": YES_NO + '[mechanism]\nkind = "crosswise"\nshare = 0.25\n',
+    "crosswise with an anchor": YES_NO.replace('"no"]', '"no", "breaks the rules"]')
+    + '[mechanism]\nkind = "crosswise"\nshare = 0.25\nbreakers = "random"\nanchor = "no"\n',
+    "unrelated-question": YES_NO + '[mechanism]\nkind = "unrelated-question"\nhonest = "2/3"\nshare = 0.25\n',
+    "kuk-cards": ANSWERS + '[mechanism]\nkind = "kuk-cards"\nred = [0.9, 0.5, 0.1]\ndraws = 3\n',
     "matrix": ANSWERS
     + '[mechanism]\nkind = "matrix"\nmatrix = [[0.7, 0.3], [0.5, 0.5], [0.2, 0.8]]\n'
     + '[mechanism.outputs]\nkind = "categories"\nvalues = ["no", "yes"]\n',

@@ -43,7 +43,7 @@ FITTING = [(kind, alphabet) for kind in MECHANISMS for alphabet in mechanism_tab
 def test_there_is_an_example_of_every_mechanism_and_every_alphabet() -> None:
     assert {kind for kind, _ in FITTING} == set(MECHANISMS)
     assert {alphabet for _, alphabet in FITTING} == set(ALPHABETS) == set(exemplary())
-    assert len(FITTING) == 101
+    assert len(FITTING) == 165
     for kind, alphabet in ALPHABETS.items():
         assert (alphabet.usual, kind) in FITTING
         assert alphabet.about

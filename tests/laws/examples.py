@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ from confide import (
     BlahutArimoto,
     Categories,
     Circle,
+    Crosswise,
     Dates,
+    Dice,
     Exponential,
+    ForcedResponse,
     FromMatrix,
     Geometric,
     Grid,
@@ -33,6 +37,7 @@ from confide import (
     Hours,
     Integers,
     Inversion,
+    KukCards,
     Laplace,
     LocalHashing,
     Mechanism,
@@ -60,6 +65,7 @@ from confide import (
     TruncatedTaxicab,
     TwoRounds,
     Unary,
+    UnrelatedQuestion,
     Weekdays,
     WrappedGeometric,
 )
@@ -95,6 +101,11 @@ def _hashed(pairs: Array) -> Array:
     """Return the one value that the pool of `FAITHFUL_HASHING` puts into the reported bucket."""
     likeliest: Array = FAITHFUL_HASHING.channel.dense()[:, pairs[:, 0] * 1024 + pairs[:, 1]].argmax(axis=0)
     return likeliest
+
+
+def _as_first_two(reports: Array) -> Array:
+    """Return 0 for "same" and 1 for "different"."""
+    return np.asarray(reports == "different", dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -357,6 +368,58 @@ def _remappeds(draw: st.DrawFn) -> Mechanism:
     size, outputs = inner.report_alphabet.size, draw(st.integers(1, 5))
     mapping = draw(st.lists(st.integers(0, outputs - 1), min_size=size, max_size=size))
     return Remapped(inner, Categories(list("abcde")[:outputs]), tuple(mapping))
+
+
+YES_NO = Categories(["yes", "no"])
+BREAKERS = Categories(["yes", "no", "breaks the rules"])
+BOTH = Attributes(answer=YES_NO, unrelated=YES_NO)
+
+chances = st.integers(1, 999).map(lambda thousandth: Fraction(thousandth, 1000))
+"""Probabilities that are decimal, and so exact."""
+
+
+@st.composite
+def _forced_responses(draw: st.DrawFn) -> Mechanism:
+    weights = draw(st.lists(st.integers(0, 20), min_size=3, max_size=6))
+    total = sum(weights) + draw(st.integers(1, 20))
+    forced = [Fraction(one, total) for one in weights]
+    return ForcedResponse(Categories(list("abcdef")[: len(weights)]), 1 - sum(forced), forced)
+
+
+@st.composite
+def _dice(draw: st.DrawFn) -> Mechanism:
+    sums = st.lists(st.integers(2, 12), unique=True, min_size=0, max_size=10)
+    commands = draw(sums)
+    cut = draw(st.integers(0, len(commands)))
+    return Dice(YES_NO, [commands[:cut], commands[cut:]], dice=2)
+
+
+@st.composite
+def _crosswises(draw: st.DrawFn) -> Mechanism:
+    breakers = draw(st.sampled_from([None, "same", "random"]))
+    anchor = draw(st.sampled_from([None, "no"]))
+    alphabet = YES_NO if breakers is None else BREAKERS
+    return Crosswise(
+        alphabet, draw(chances.filter(lambda one: one != Fraction(1, 2))), breakers=breakers, anchor=anchor
+    )
+
+
+@st.composite
+def _unrelated_questions(draw: st.DrawFn) -> Mechanism:
+    share = draw(st.none() | chances)
+    return UnrelatedQuestion(BOTH if share is None else YES_NO, draw(chances), share)
+
+
+@st.composite
+def _kuk_cards(draw: st.DrawFn) -> Mechanism:
+    red = draw(st.lists(chances, min_size=3, max_size=3, unique=True))
+    return KukCards(COLOURS, red, draw(st.integers(1, 5)))
+
+
+def _forced_off(epsilon: float) -> Mechanism:
+    """Return forced response with about this epsilon between yes and no."""
+    kept = Fraction(round(1e6 * math.tanh(epsilon / 2)), 10**6)
+    return ForcedResponse(YES_NO, kept, [(1 - kept) / 2] * 2)
 
 
 # Named ones.
@@ -816,6 +879,61 @@ FAMILIES: dict[str, Family] = {
     "planar-geometric": _unbounded_plane(PlanarGeometric),
     "truncated-planar-laplace": _truncated_plane(TruncatedPlanarLaplace, 24.0),
     "planar-laplace": _unbounded_plane(PlanarLaplace, _nearest),
+    "forced-response": Family(
+        examples=(
+            ForcedResponse(YES_NO, "2/3", ["1/6", "1/6"]),
+            ForcedResponse(COLOURS, 0.5, [0.25, 0.25, 0]),
+            ForcedResponse(BREAKERS, 0.75, [0.2, 0.05], breakers="no"),
+            ForcedResponse(BREAKERS, 0.75, [0.2, 0.05], breakers="random", anchor="no"),
+        ),
+        strategy=_forced_responses(),
+        faithful=ForcedResponse(Categories(list(range(10))), 1 - Fraction(1, 10**12), [Fraction(1, 10**13)] * 10),
+        sampled=(off(_forced_off, 1.0),),
+    ),
+    "dice": Family(
+        examples=(
+            Dice(YES_NO, [[1], [6]]),
+            Dice(YES_NO, [[2, 3, 4], [11, 12]], dice=2),
+            Dice(BREAKERS, [[1, 2], [3]], sides=20, breakers="no"),
+        ),
+        strategy=_dice(),
+        faithful=Dice(Categories(list(range(10))), [[] for _ in range(10)]),
+        sampled=((Dice(YES_NO, [[2, 3, 4], [11, 12]], dice=2), Dice(YES_NO, [[2, 3, 4, 5], [11, 12]], dice=2)),),
+    ),
+    "crosswise": Family(
+        examples=(
+            Crosswise(YES_NO, 0.25),
+            Crosswise(YES_NO, "1/12", anchor="no"),
+            Crosswise(BREAKERS, 0.25, breakers="same"),
+            Crosswise(BREAKERS, 0.25, breakers="random", anchor="no"),
+        ),
+        strategy=_crosswises(),
+        faithful=Crosswise(Categories([0, 1]), 1 - Fraction(1, 10**12)),
+        sampled=((Crosswise(YES_NO, 0.25), Crosswise(YES_NO, 0.22)),),
+        read=_as_first_two,
+    ),
+    "unrelated-question": Family(
+        examples=(
+            UnrelatedQuestion(YES_NO, 0.5, 0.25),
+            UnrelatedQuestion(YES_NO, "2/3", "1/12"),
+            UnrelatedQuestion(BREAKERS, 0.75, 0.5, breakers="no"),
+            UnrelatedQuestion(BOTH, 0.7),
+        ),
+        strategy=_unrelated_questions(),
+        faithful=UnrelatedQuestion(Categories([0, 1]), 1 - Fraction(1, 10**12), 0.5),
+        sampled=((UnrelatedQuestion(YES_NO, 0.5, 0.25), UnrelatedQuestion(YES_NO, 0.45, 0.25)),),
+    ),
+    "kuk-cards": Family(
+        examples=(
+            KukCards(YES_NO, [0.8, 0.2]),
+            KukCards(COLOURS, [0.1, 0.5, 0.9], draws=5),
+            KukCards(BREAKERS, [0.8, 0.2], breakers="0", draws=2),
+            KukCards(YES_NO, [0.8, 0.2], anchor="no"),
+        ),
+        strategy=_kuk_cards(),
+        faithful=KukCards(Categories([0, 1]), [Fraction(1, 10**12), 1 - Fraction(1, 10**12)]),
+        sampled=((KukCards(YES_NO, [0.8, 0.2]), KukCards(YES_NO, [0.83, 0.2])),),
+    ),
     "matrix": Family(
         examples=(
             FromMatrix(Integers(0, 0), [[1.0]]),

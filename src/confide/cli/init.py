@@ -81,8 +81,9 @@ def example_survey(alphabet: str, mechanism: str, path: Path) -> str:
     Geometric(alphabet=Integers(0, 99, unit='year'), epsilon=0.05)
     """
     shown = "survey.toml" if str(path) == "-" else str(path)
-    tables, mechanism_table = _alphabet_table(alphabet), mechanism_tables(mechanism, alphabet)[alphabet]
-    example, kinds = ALPHABETS[alphabet].example or Example(alphabet, alphabet), exemplary()
+    example = MECHANISMS[mechanism].asks or ALPHABETS[alphabet].example or Example(alphabet, alphabet)
+    tables, kinds = _alphabet_table(alphabet, example), exemplary()
+    mechanism_table = mechanism_tables(mechanism, alphabet)[alphabet]
     survey = parse_survey(tables + mechanism_table)
     column = ", and the column of a file of values" if survey.alphabet.parts == 1 else ""
     parts = (
@@ -118,7 +119,7 @@ def mechanism_tables(kind: str, *alphabets: str) -> dict[str, str]:
     for alphabet, values in sorted(exemplary().items(), key=lambda one: one[0] != mechanism.suits):
         if alphabets and alphabet not in alphabets:
             continue
-        text = _alphabet_table(alphabet) + head + (mechanism.example or f"epsilon = {values.epsilon}")
+        text = _alphabet_table(alphabet, values) + head + (mechanism.example or f"epsilon = {values.epsilon}")
         try:
             made = parse_survey(text).mechanism
             _ = made.report_alphabet  # which somebody's own may not have for values of another kind
@@ -148,9 +149,9 @@ def _choose(alphabet: str | None, mechanism: str | None) -> tuple[str, str]:
     return alphabet or fits[0], mechanism
 
 
-def _alphabet_table(kind: str) -> str:
+def _alphabet_table(kind: str, example: Example) -> str:
     head = f'kind = "{kind}"'
-    return f"[alphabet]\n{head:<22} # {ALPHABETS[kind].about}\n{exemplary()[kind].text}"
+    return f"[alphabet]\n{head:<22} # {ALPHABETS[kind].about}\n{example.text}"
 
 
 def _epsilon(values: Example, promise: Guarantee) -> str:

@@ -18,6 +18,7 @@ from confide.mechanisms.planar_noise import (
     TruncatedTaxicab,
 )
 from confide.mechanisms.projective_geometry import ProjectiveGeometryResponse
+from confide.mechanisms.questionnaires import Crosswise, Dice, ForcedResponse, KukCards, UnrelatedQuestion
 from confide.mechanisms.randomized_response import OptimizedUnary, RandomizedResponse, Rappor, Unary, UnaryEncoding
 from confide.mechanisms.rounds import TwoRounds
 from confide.mechanisms.square_wave import PlanarSquareWave, SquareWave
@@ -33,7 +34,9 @@ MECHANISMS: Kinds[type[Mechanism]] = Kinds(
             *(Unary, HadamardResponse, ProjectiveGeometryResponse, OneBitMean),
             *(TruncatedGeometric, Geometric, TruncatedLaplace, Laplace, Exponential, BlahutArimoto, WrappedGeometric),
             *(TruncatedTaxicab, Taxicab, TruncatedPlanarGeometric, PlanarGeometric),
-            *(TruncatedPlanarLaplace, PlanarLaplace, FromMatrix, Product, Remapped, TwoRounds),
+            *(TruncatedPlanarLaplace, PlanarLaplace),
+            *(ForcedResponse, Dice, Crosswise, UnrelatedQuestion, KukCards),
+            *(FromMatrix, Product, Remapped, TwoRounds),
         )
     },
 )
@@ -43,11 +46,15 @@ __all__ = [
     "MECHANISMS",
     "BlahutArimoto",
     "Bound",
+    "Crosswise",
+    "Dice",
     "Exponential",
     "Facts",
+    "ForcedResponse",
     "FromMatrix",
     "Geometric",
     "HadamardResponse",
+    "KukCards",
     "Laplace",
     "LatticeNoise",
     "LocalHashing",
@@ -75,6 +82,7 @@ __all__ = [
     "TwoRounds",
     "Unary",
     "UnaryEncoding",
+    "UnrelatedQuestion",
     "WrappedGeometric",
     "truncated",
 ]

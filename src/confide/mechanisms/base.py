@@ -8,7 +8,7 @@ answers. ``tests/laws/test_facts.py`` checks every declaration of every register
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -37,6 +37,7 @@ from confide.mechanisms.sampling import (
 )
 from confide.mechanisms.shuffling import Shuffled, shuffle_channel, shuffle_promise
 from confide.values import Alphabet, Indices
+from confide.values.base import Example
 from confide.values.checks import MOST_STORED, require_kinds
 from confide.values.wording import Shown
 
@@ -274,6 +275,9 @@ class Mechanism(Shown, ABC):
     example: ClassVar[str | Mapping[str, str]] = ""
     """Other settings of its example, in TOML; a mapping by alphabet if they differ. Default: an epsilon."""
 
+    asks: ClassVar[Example | None] = None
+    """A survey to begin with, if the alphabet's own does not fit."""
+
     alphabet: Alphabet
 
     @property
@@ -302,6 +306,11 @@ class Mechanism(Shown, ABC):
         See :attr:`Alphabet.fine_print`.
         """
         return self.alphabet.fine_print
+
+    @property
+    def instructions(self) -> tuple[str, ...]:
+        """What a respondent reads, step by step, if the noise is made by hand."""
+        return ()
 
     @property
     def advice(self) -> str:
@@ -691,6 +700,14 @@ def require_mechanism(name: str, value: object) -> None:
         raise InvalidParameterError(f"{name} must be a mechanism such as TruncatedGeometric; got {value!r}.")
     if type(value).__hash__ is None:  # channels are cached by mechanism, which must not change
         raise InvalidParameterError(f"{value!r} must be hashable: write @dataclass(frozen=True, repr=False) above it.")
+
+
+def by_mechanism(pairs: Iterable[tuple[Counts, Mechanism]]) -> dict[Mechanism, Counts]:
+    """Add up the counts of people who used the same mechanism."""
+    merged: dict[Mechanism, Counts] = {}
+    for counts, mechanism in pairs:
+        merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
+    return merged
 
 
 def require_alphabet(name: str, value: object) -> None:
