@@ -24,11 +24,11 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_364,
-    "data": 4_229,
+    "data": 4_275,
     "mechanisms": 5_332,
     "estimates": 3_457,
-    "present": 3_885,
-    "cli": 2_727,
+    "present": 4_158,
+    "cli": 2_814,
     "solve": 2_847,
     "collector": 2_643,
     "check": 1_817,
@@ -37,23 +37,24 @@ ROOMS = {
     "theory": 1_330,
     "studio": 1_404,
     "evidence": 819,
+    "regression": 1_127,
     "surveys": 561,
-    "api.py": 232,
-    "errors.py": 49,
+    "api.py": 235,
+    "errors.py": 50,
     "__init__.py": 24,
     "__main__.py": 7,
 }
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 39_366,
-    "files": 160,
-    "entries at the top": 20,
-    "functions": 4_018,
-    "functions of one statement": 1_191,
-    "constants": 358,
-    "options": 101,
-    "public names": 106,
+    "code lines": 40_903,
+    "files": 167,
+    "entries at the top": 21,
+    "functions": 4_151,
+    "functions of one statement": 1_227,
+    "constants": 370,
+    "options": 111,
+    "public names": 107,
 }
 """What the whole house may have."""
 

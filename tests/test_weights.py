@@ -140,6 +140,13 @@ def test_the_fit_looks_at_reports_whatever_their_weight() -> None:
     assert cf.estimate(weighted, AGES).fit.p_value == pytest.approx(cf.fit(plain, AGES).p_value, abs=1e-9)
 
 
+def test_theory_looks_at_the_weighted_reports() -> None:
+    counts = cf.tally(["yes"] * 500 + ["no"] * 500, weights=[1] * 500 + [3] * 500)
+    share = cf.estimate(counts, YES_NO, cf.MLE()).distribution
+    assert cf.diagnose(counts, YES_NO).maximum_set.point == pytest.approx(share, abs=1e-6)
+    assert cf.theory.maximum_set(YES_NO, counts).point == pytest.approx(share, abs=1e-6)
+
+
 def test_marginals_keep_the_weights() -> None:
     both = cf.Product(age=AGES, vote=YES_NO)
     rng = np.random.default_rng(2)

@@ -204,6 +204,18 @@ ROWS = [
         --rejects | ages.toml bad.csv --mean       | --rejects x.csv   | file x.csv
         --json    | ages.toml r.csv --mean -o u.csv | --json           | ^{"reports": 20
     """),
+    *table("regress", r"""
+        --model    | ages.toml cov.csv 'age ~ x' --json               | --model multinomial  | "model": "multinomial"
+        --weights  | ages.toml cov.csv 'age ~ x' -v                   | --weights weight     | ^Design effect
+        --clusters | ages.toml cov.csv 'age ~ x' -v                   | --clusters village   | ^Clusters +5
+        --errors   | ages.toml cov.csv 'age ~ x' --model normal -v    | --errors scores      | products of scores
+        --base     | ages.toml cov.csv 'age ~ x' --model multinomial  | --base 2             | log-odds against 2
+        --interval | ages.toml cov.csv 'age ~ x'                      | --interval 90%       | 0\.95\]
+        --column   | ages.toml two.csv 'age ~ 1'                      | --column years       | code 0
+        --output   | ages.toml cov.csv 'age ~ x'                      | -o e.csv             | file e.csv
+        --verbose  | ages.toml cov.csv 'age ~ x'                      | -v                   | ^Formula
+        --json     | ages.toml cov.csv 'age ~ x'                      | --json               | {.headline
+    """),
     *table("studio", r"""
         --store   | ages.toml                       | --store s.db         | file s.db
         --host    | ages.toml                       | --host 127.0.0.2     | bound to 127.0.0.2
@@ -301,6 +313,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "unfit.csv").write_text(lines("report", ["0"] * 500 + ["2"] * 500))
     (place / "long.csv").write_text(lines("report", list(map(str, ages * 5))))
     (place / "copy.csv").write_text((place / "long.csv").read_text())
+    covariates = [f"{age},{at % 4},{'OR'[at % 2]}slo,{1 + at % 3},{at % 5}" for at, age in enumerate(ages * 20)]
+    (place / "cov.csv").write_text(lines("report,x,town,weight,village", covariates))
     (place / "pairs.csv").write_text(lines("age,sex", [f"{age % 3},{'fm'[age % 2]}" for age in ages]))
     (place / "cells.csv").write_text(lines("row,column", [f"{one % 4},{one % 3}" for one in range(24)]))
     (place / "at.csv").write_text(lines("latitude,longitude", ["40.745,-73.975", "40.75,-73.98"] * 10))

@@ -47,8 +47,16 @@ from confide.present.figures.style import Role, choose_colors
 from confide.present.figures.tradeoffs import draw_curve
 from confide.present.groups import summarise_groups
 from confide.present.pages import show_page, text
+from confide.present.regressions import (
+    columns_of_regression,
+    draw_coefficients,
+    regression_record,
+    size_of,
+    summarise_regression,
+)
 from confide.present.summary import Lines, Listing, Part, Section, Summary, confidence, explain_width, state, texts
 from confide.present.surveys import audit_record, summarise_audit, summarise_plan, summarise_survey, survey_record
+from confide.regression.answers import Regression
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Categories, Integers
 from confide.values.wording import counted
@@ -87,13 +95,15 @@ def page_of(answer: object) -> str:
     return show_page(_summary(answer, is_page=True))
 
 
-def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0911 - one for each kind of result
+def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901, PLR0911 - one for each kind of result
     """Return the one summary of a result, which its page, its card and its record open with."""
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
         case GroupEstimates():
             return summarise_groups(_survey_groups(answer), GroupAnswers(), is_page=is_page)
+        case Regression():
+            return summarise_regression(answer, is_page=is_page)
         case Diagnosis():
             return summarise_diagnosis(_survey_of(answer.mechanism, answer.name), answer, is_page=is_page)
         case Plan():
@@ -150,6 +160,8 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             is_line = has_order([(name,) for name in found])
             size = (style.MIDDLE, 2.6) if is_line else (style.PANEL, 0.95 + 0.27 * max(3, len(answer)))
             return size, lambda axes: _draw_intervals(axes, found)
+        case Regression():
+            return size_of(answer, style.MIDDLE), lambda axes: draw_coefficients(axes, answer)
         case Plan():
             return (style.PANEL, 3.2), lambda axes: draw_curve(axes, answer, answer.by_people)
         case Estimate() | Counts() | Mechanism() | Survey():
@@ -158,7 +170,7 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             return scene.size, lambda axes: scene.draw(axes, panel, color)
     raise InvalidParameterError(
         f"A {type(answer).__name__} has no plot of its own. You can plot an Estimate, GroupEstimates, an Interval, a "
-        f'Plan, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
+        f'Plan, a Regression, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
     )
 
 
@@ -239,6 +251,8 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             parts = answer.parts
             row = {name: getattr(answer, name) for name in ("question", "estimate", "low", "high", "level")}
             row |= {name: None if parts is None else getattr(parts, name) for name in ("sampling", "privacy")}
+        case Regression():
+            return columns_of_regression(answer)
         case Diagnosis():
             found = findings(answer)
             return {
@@ -318,6 +332,8 @@ def record_of(answer: object) -> dict[str, Any]:
             record = estimate_record(found.survey, found.counts, found.outcomes[0], None, found.answers, found.windows)
         case GroupEstimates():
             record = groups_record(_survey_groups(answer))
+        case Regression():
+            record = regression_record(answer)
         case Diagnosis():
             record = diagnosis_record(_survey_of(answer.mechanism, answer.name), answer)
         case Plan():
@@ -354,13 +370,16 @@ def save(answer: object, path: str | Path) -> None:
             draw(figure.add_subplot())
         to_svg_file(figure, path, str(answer) if isinstance(answer, Interval) else repr(answer))
         return
+    write_text(path, content_of(answer, ending))
+
+
+def content_of(answer: object, ending: str) -> str:
+    """Return a result as the text of a .csv, .html or .json file."""
     if ending == ".csv":
         columns = columns_of(answer)
         rows = zip(*columns.values(), strict=True)
-        content = csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
-    else:
-        content = page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
-    write_text(path, content)
+        return csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
+    return page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
 
 
 def _found(answer: Estimate) -> Findings:
