@@ -16,6 +16,7 @@ from confide.estimates.groups import recover_groups
 from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
 from confide.present.results import record_of
+from confide.theory.maximum_set import maximum_set
 
 ANSWER = cf.Categories(["yes", "no"])
 YES_NO = cf.RandomizedResponse(ANSWER, epsilon=2.0)
@@ -144,7 +145,7 @@ def test_theory_looks_at_the_weighted_reports() -> None:
     counts = cf.tally(["yes"] * 500 + ["no"] * 500, weights=[1] * 500 + [3] * 500)
     share = cf.estimate(counts, YES_NO, cf.MLE()).distribution
     assert cf.diagnose(counts, YES_NO).maximum_set.point == pytest.approx(share, abs=1e-6)
-    assert cf.theory.maximum_set(YES_NO, counts).point == pytest.approx(share, abs=1e-6)
+    assert maximum_set(YES_NO, counts).point == pytest.approx(share, abs=1e-6)
 
 
 def test_marginals_keep_the_weights() -> None:
