@@ -24,19 +24,19 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_364,
-    "data": 4_157,
+    "data": 4_275,
     "mechanisms": 5_332,
-    "estimates": 3_406,
-    "present": 4_132,
-    "cli": 2_800,
-    "solve": 2_844,
+    "estimates": 3_457,
+    "present": 4_158,
+    "cli": 2_814,
+    "solve": 2_847,
     "collector": 2_643,
-    "check": 1_804,
+    "check": 1_817,
     "channels": 1_909,
     "plans": 1_733,
     "theory": 1_331,
     "studio": 1_411,
-    "evidence": 697,
+    "evidence": 819,
     "regression": 1_127,
     "surveys": 561,
     "api.py": 235,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 40_567,
+    "code lines": 40_912,
     "files": 167,
     "entries at the top": 21,
-    "functions": 4_121,
-    "functions of one statement": 1_213,
-    "constants": 368,
-    "options": 110,
+    "functions": 4_152,
+    "functions of one statement": 1_228,
+    "constants": 370,
+    "options": 111,
     "public names": 107,
 }
 """What the whole house may have."""

@@ -132,6 +132,7 @@ ROWS = [
         --output       | ages.toml r.csv                  | -o c.parquet             | file c.parquet
         --column       | ages.toml two.csv -o c.parquet   | --column years           | code 0
         --by           | ages.toml r.csv -o c.parquet     | --by town                | by town
+        --weights      | ages.toml w.csv -o c.parquet     | --weights weight         | design effect 1\.1
         --engine       | ages.toml r.csv -o c.parquet     | --engine spark           | counted elsewhere
         --engine       | ages.toml                        | --engine sql             | SELECT
         --rejects      | ages.toml bad.csv -o c.parquet   | --rejects x.csv          | file x.csv
@@ -314,6 +315,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "high.csv").write_text(lines("pay", ["5000"] * 30))
     (place / "secret.txt").write_text(SECRET)
     (place / "r.csv").write_text(lines("report,town", [f"{age},{town}" for age, town in zip(ages, towns, strict=True)]))
+    (place / "w.csv").write_text(lines("report,weight", [f"{age},{1 + age}" for age in ages]))
     (place / "two.csv").write_text(lines("years,other", [f"{age},{age}" for age in ages]))
     (place / "bad.csv").write_text(lines("report", [*map(str, ages), "x"]))
     (place / "unfit.csv").write_text(lines("report", ["0"] * 500 + ["2"] * 500))

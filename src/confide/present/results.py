@@ -25,7 +25,7 @@ from confide.data.files import (
     write_text,
 )
 from confide.data.files.counts_files import has_order, natural_order
-from confide.data.files.records import estimate_record, plain
+from confide.data.files.records import estimate_record, plain, weights_record
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
 from confide.estimates.diagnosis import Diagnosis, findings
@@ -123,13 +123,17 @@ def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901
             columns = columns_of(answer)
             order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
             rows = [
-                [f"{one[place]:,.10g}" if name == "count" else str(one[place]) for name, one in columns.items()]
+                [
+                    f"{one[place]:,.10g}" if name in ("count", "weights", "squares") else str(one[place])
+                    for name, one in columns.items()
+                ]
                 for place in order
             ]
             distinct = counted(answer.reports.shape[0], "distinct report")
             listing = Listing(list(columns), rows, tuple(range(len(columns) - 1)))
             heading = "Most frequent reports" if answer.reports.shape[0] > MOST_ROWS else "Reports"
-            return Summary(f"{answer.total:,.10g} reports", headline=distinct, sections=[Section(heading, [listing])])
+            words = f"{distinct}. {answer.weighting}" if answer.weighting else distinct
+            return Summary(f"{answer.total:,.10g} reports", headline=words, sections=[Section(heading, [listing])])
         case Mechanism() | Survey():
             return summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer))
     raise InvalidParameterError(f"A {type(answer).__name__} has no page.")
@@ -277,7 +281,10 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             parts_of = as_lists(answer.reports)
             names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
             rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
-            return rows | {"count": answer.counts.tolist()}
+            rows["count"] = answer.counts.tolist()
+            if answer.weights is not None and answer.squares is not None:
+                rows |= {"weights": answer.weights.tolist(), "squares": answer.squares.tolist()}
+            return rows
         case Audit() | Mechanism() | Survey():
             summary = _summary(answer)
             folded = [part for one in summary.sections for part in one.parts if isinstance(part, Lines)]
@@ -344,6 +351,7 @@ def record_of(answer: object) -> dict[str, Any]:
             record = words | {"fine_print": list(answer.fine_print), "alphabet": alphabet_record(answer.alphabet)}
         case Counts():
             sizes = {"reports": answer.total, "distinct": answer.reports.shape[0], "repeats": answer.repeats}
+            sizes |= {"weights": weights_record([answer])}
             record = sizes | {"origin": answer.origin.record, "counts": columns_of(answer)}
         case _:
             record = plain(answer)
@@ -389,7 +397,7 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
             "A page or record shows one survey, and this estimate is of several mechanisms. Use .to_frame() or .csv."
         )
     ((mechanism, counts),) = answer.groups.items()
-    return _survey_of(mechanism), counts
+    return _survey_of(mechanism), counts.as_counted
 
 
 def _survey_groups(answer: GroupEstimates) -> SurveyGroups:

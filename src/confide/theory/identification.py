@@ -447,7 +447,7 @@ class Partition:
 
     def estimate(self, counts: Counts, method: MLE | None = None) -> FloatArray:
         """Return the maximum-likelihood probability of each class."""
-        evidence = self.mechanism.observe(counts)
+        evidence = self.mechanism.observe(counts.independent)
         if not self.is_trivial:
             channel = quotient_channel(evidence.channel, self.classes)
             evidence = Evidence(channel, evidence.counts, evidence.log_offset)
