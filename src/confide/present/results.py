@@ -25,7 +25,7 @@ from confide.data.files import (
     write_text,
 )
 from confide.data.files.counts_files import has_order, natural_order
-from confide.data.files.records import estimate_record, plain
+from confide.data.files.records import estimate_record, plain, weights_record
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
 from confide.estimates.diagnosis import Diagnosis, findings
@@ -47,8 +47,16 @@ from confide.present.figures.style import Role, choose_colors
 from confide.present.figures.tradeoffs import draw_curve
 from confide.present.groups import summarise_groups
 from confide.present.pages import show_page, text
+from confide.present.regressions import (
+    columns_of_regression,
+    draw_coefficients,
+    regression_record,
+    size_of,
+    summarise_regression,
+)
 from confide.present.summary import Lines, Listing, Part, Section, Summary, confidence, explain_width, state, texts
 from confide.present.surveys import audit_record, summarise_audit, summarise_plan, summarise_survey, survey_record
+from confide.regression.answers import Regression
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Categories, Integers
 from confide.values.wording import counted
@@ -87,13 +95,15 @@ def page_of(answer: object) -> str:
     return show_page(_summary(answer, is_page=True))
 
 
-def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0911 - one for each kind of result
-    """Return the one summary of a result, which its page, its card and its record open with."""
+def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901, PLR0911 - one for each kind of result
+    """Return the summary that page, card and record open with."""
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
         case GroupEstimates():
             return summarise_groups(_survey_groups(answer), GroupAnswers(), is_page=is_page)
+        case Regression():
+            return summarise_regression(answer, is_page=is_page)
         case Diagnosis():
             return summarise_diagnosis(_survey_of(answer.mechanism, answer.name), answer, is_page=is_page)
         case Plan():
@@ -113,13 +123,17 @@ def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0
             columns = columns_of(answer)
             order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
             rows = [
-                [f"{one[place]:,.10g}" if name == "count" else str(one[place]) for name, one in columns.items()]
+                [
+                    f"{one[place]:,.10g}" if name in ("count", "weights", "squares") else str(one[place])
+                    for name, one in columns.items()
+                ]
                 for place in order
             ]
             distinct = counted(answer.reports.shape[0], "distinct report")
             listing = Listing(list(columns), rows, tuple(range(len(columns) - 1)))
             heading = "Most frequent reports" if answer.reports.shape[0] > MOST_ROWS else "Reports"
-            return Summary(f"{answer.total:,.10g} reports", headline=distinct, sections=[Section(heading, [listing])])
+            words = f"{distinct}. {answer.weighting}" if answer.weighting else distinct
+            return Summary(f"{answer.total:,.10g} reports", headline=words, sections=[Section(heading, [listing])])
         case Mechanism() | Survey():
             return summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer))
     raise InvalidParameterError(f"A {type(answer).__name__} has no page.")
@@ -137,7 +151,7 @@ def plot(answer: object, ax: Axes | None = None) -> Axes:
 
 
 def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], object]]:
-    """Return the inches that a result takes, and what draws it into axes."""
+    """Return what draws a result into axes, and the inches it takes."""
     match answer:
         case Interval():
             return (style.PANEL, 1.4), lambda axes: _draw_intervals(axes, {answer.question: answer})
@@ -146,6 +160,8 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             is_line = has_order([(name,) for name in found])
             size = (style.MIDDLE, 2.6) if is_line else (style.PANEL, 0.95 + 0.27 * max(3, len(answer)))
             return size, lambda axes: _draw_intervals(axes, found)
+        case Regression():
+            return size_of(answer, style.MIDDLE), lambda axes: draw_coefficients(axes, answer)
         case Plan():
             return (style.PANEL, 3.2), lambda axes: draw_curve(axes, answer, answer.by_people)
         case Estimate() | Counts() | Mechanism() | Survey():
@@ -154,7 +170,7 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             return scene.size, lambda axes: scene.draw(axes, panel, color)
     raise InvalidParameterError(
         f"A {type(answer).__name__} has no plot of its own. You can plot an Estimate, GroupEstimates, an Interval, a "
-        f'Plan, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
+        f'Plan, a Regression, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
     )
 
 
@@ -210,7 +226,10 @@ def _name(key: object) -> str:
 
 
 def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
-    """Draw intervals below each other, the first on top; over time where they follow each other."""
+    """Draw intervals below each other, the first on top.
+
+    Over time where they follow each other.
+    """
     if has_order([(name,) for name in answers]):
         draw_series(axes, {name: answers[name] for (name,) in natural_order([(name,) for name in answers])})
         return
@@ -235,6 +254,8 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             parts = answer.parts
             row = {name: getattr(answer, name) for name in ("question", "estimate", "low", "high", "level")}
             row |= {name: None if parts is None else getattr(parts, name) for name in ("sampling", "privacy")}
+        case Regression():
+            return columns_of_regression(answer)
         case Diagnosis():
             found = findings(answer)
             return {
@@ -260,7 +281,10 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             parts_of = as_lists(answer.reports)
             names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
             rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
-            return rows | {"count": answer.counts.tolist()}
+            rows["count"] = answer.counts.tolist()
+            if answer.weights is not None and answer.squares is not None:
+                rows |= {"weights": answer.weights.tolist(), "squares": answer.squares.tolist()}
+            return rows
         case Audit() | Mechanism() | Survey():
             summary = _summary(answer)
             folded = [part for one in summary.sections for part in one.parts if isinstance(part, Lines)]
@@ -311,6 +335,8 @@ def record_of(answer: object) -> dict[str, Any]:
             record = estimate_record(found.survey, found.counts, found.outcomes[0], None, found.answers, found.windows)
         case GroupEstimates():
             record = groups_record(_survey_groups(answer))
+        case Regression():
+            record = regression_record(answer)
         case Diagnosis():
             record = diagnosis_record(_survey_of(answer.mechanism, answer.name), answer)
         case Plan():
@@ -325,6 +351,7 @@ def record_of(answer: object) -> dict[str, Any]:
             record = words | {"fine_print": list(answer.fine_print), "alphabet": alphabet_record(answer.alphabet)}
         case Counts():
             sizes = {"reports": answer.total, "distinct": answer.reports.shape[0], "repeats": answer.repeats}
+            sizes |= {"weights": weights_record([answer])}
             record = sizes | {"origin": answer.origin.record, "counts": columns_of(answer)}
         case _:
             record = plain(answer)
@@ -346,13 +373,16 @@ def save(answer: object, path: str | Path) -> None:
             draw(figure.add_subplot())
         to_svg_file(figure, path, str(answer) if isinstance(answer, Interval) else repr(answer))
         return
+    write_text(path, content_of(answer, ending))
+
+
+def content_of(answer: object, ending: str) -> str:
+    """Return a result as a text: CSV, HTML or JSON."""
     if ending == ".csv":
         columns = columns_of(answer)
         rows = zip(*columns.values(), strict=True)
-        content = csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
-    else:
-        content = page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
-    write_text(path, content)
+        return csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
+    return page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
 
 
 def _found(answer: Estimate) -> Findings:
@@ -367,7 +397,7 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
             "A page or record shows one survey, and this estimate is of several mechanisms. Use .to_frame() or .csv."
         )
     ((mechanism, counts),) = answer.groups.items()
-    return _survey_of(mechanism), counts
+    return _survey_of(mechanism), counts.as_counted
 
 
 def _survey_groups(answer: GroupEstimates) -> SurveyGroups:
