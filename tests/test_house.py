@@ -33,9 +33,9 @@ ROOMS = {
     "collector": 2_643,
     "check": 1_817,
     "channels": 1_909,
-    "plans": 1_732,
-    "theory": 1_330,
-    "studio": 1_404,
+    "plans": 1_733,
+    "theory": 1_331,
+    "studio": 1_411,
     "evidence": 819,
     "regression": 1_127,
     "surveys": 561,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 40_903,
+    "code lines": 40_912,
     "files": 167,
     "entries at the top": 21,
-    "functions": 4_151,
-    "functions of one statement": 1_227,
+    "functions": 4_152,
+    "functions of one statement": 1_228,
     "constants": 370,
     "options": 111,
     "public names": 107,

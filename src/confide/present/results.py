@@ -96,7 +96,7 @@ def page_of(answer: object) -> str:
 
 
 def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901, PLR0911 - one for each kind of result
-    """Return the one summary of a result, which its page, its card and its record open with."""
+    """Return the summary that page, card and record open with."""
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
@@ -151,7 +151,7 @@ def plot(answer: object, ax: Axes | None = None) -> Axes:
 
 
 def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], object]]:
-    """Return the inches that a result takes, and what draws it into axes."""
+    """Return what draws a result into axes, and the inches it takes."""
     match answer:
         case Interval():
             return (style.PANEL, 1.4), lambda axes: _draw_intervals(axes, {answer.question: answer})
@@ -226,7 +226,10 @@ def _name(key: object) -> str:
 
 
 def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
-    """Draw intervals below each other, the first on top; over time where they follow each other."""
+    """Draw intervals below each other, the first on top.
+
+    Over time where they follow each other.
+    """
     if has_order([(name,) for name in answers]):
         draw_series(axes, {name: answers[name] for (name,) in natural_order([(name,) for name in answers])})
         return
@@ -372,7 +375,7 @@ def save(answer: object, path: str | Path) -> None:
 
 
 def content_of(answer: object, ending: str) -> str:
-    """Return a result as the text of a .csv, .html or .json file."""
+    """Return a result as a text: CSV, HTML or JSON."""
     if ending == ".csv":
         columns = columns_of(answer)
         rows = zip(*columns.values(), strict=True)

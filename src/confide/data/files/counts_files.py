@@ -216,7 +216,7 @@ def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
 
 
 def has_order(keys: Iterable[Key]) -> bool:
-    """Whether groups of one column follow each other, such as weeks, dates or waves: three or more.
+    """Whether the groups of one column follow each other, as weeks do.
 
     >>> has_order([("2026-W10",), ("2026-W02",), ("2026-W07",)]), has_order([("Rome",), ("Oslo",), ("Bern",)])
     (True, False)
