@@ -27,11 +27,11 @@ ROOMS = {
     "data": 4_275,
     "mechanisms": 5_305,
     "estimates": 3_468,
-    "present": 4_158,
+    "present": 4_156,
     "cli": 2_814,
     "solve": 2_847,
     "collector": 2_643,
-    "check": 1_829,
+    "check": 1_828,
     "channels": 1_909,
     "plans": 1_733,
     "theory": 1_331,
@@ -47,7 +47,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 40_897,
+    "code lines": 40_894,
     "files": 167,
     "entries at the top": 21,
     "functions": 4_144,
