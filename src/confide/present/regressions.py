@@ -173,11 +173,10 @@ def _cautions(answer: Regression) -> list[Caution]:
 
 def _covariates(answer: Regression) -> list[Section]:
     """Return that covariates are not blurred; a caution says it where they are rare."""
-    words = (
-        f"{_sent(answer)} unblurred: the promise covers the private value alone. Here at least five people share each "
-        f"combination."
-    )
-    return [] if answer.rare or not answer.public else [Section("", [Note(words)])]
+    if answer.rare or not answer.public:
+        return []
+    words = "the promise covers the private value alone. Here at least five people share each combination."
+    return [Section("", [Note(f"{_sent(answer)} unblurred: {words}")])]
 
 
 def _sent(answer: Regression) -> str:
