@@ -10,18 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide import (
-    Accumulator,
-    Categories,
-    Counts,
-    Integers,
-    Product,
-    RandomizedResponse,
-    TruncatedGeometric,
-    merge,
-    tally,
-)
+from confide import Categories, Counts, Integers, Product, RandomizedResponse, TruncatedGeometric, merge, tally
 from confide.errors import InvalidCountsError
+from confide.evidence import Accumulator
 from confide.evidence import counts as module
 
 reports = st.lists(st.integers(-5, 5), max_size=30)
@@ -253,7 +244,7 @@ def test_one_report_is_not_one_reports() -> None:
 
 def test_weights_are_refused_with_the_cure() -> None:
     for add in (tally, Accumulator().add):
-        with pytest.raises(InvalidCountsError, match=r"got 150\.5 at position 0 and 2 more\. .*not people.*--by"):
+        with pytest.raises(InvalidCountsError, match=r"got 150\.5 at position 0 and 2 more\. .*not people.*--weights"):
             add([0, 1, 2], [150.5, 220.2, 90.3])
     assert tally([0, 1], counts=[150.0, 2]).counts.tolist() == [150, 2]
     halves = tally([0, 1, 1]).with_repeats(2).independent

@@ -93,9 +93,15 @@ ROWS = [
         --alphabet  | s.toml          | --alphabet categories          | kind = "categories"
         --mechanism | +               | --mechanism randomized-response | ^kind = "randomized-response"
     """),
-    *table("show", "--json | ages.toml | --json | {.name"),
+    *table("show", """
+        --json    | ages.toml | --json    | {.name
+        --verbose | +         | --verbose | ^Repetition
+    """),
     *table("export", "--output | ages.toml | -o s.json | file s.json"),
-    *table("audit", "--json | ages.toml | --json | {.survey"),
+    *table("audit", """
+        --json    | ages.toml | --json    | ^{.headline
+        --verbose | +         | --verbose | ^Compared
+    """),
     *table("plan", r"""
         --people       | ages.toml | --people 77                          | people=77
         --epsilon      | +         | --epsilon 0.75                       | epsilon=0.75
@@ -106,7 +112,9 @@ ROWS = [
         --span         | endless.toml | --span 1..3                       | span=\(1, 3\)
         --shape        | +         | --shape falling                      | shape=Shape
         --output       | +         | -o p.csv                             | file p.csv
-        --json         | +         | --json                               | {.survey
+        --json         | +         | --json                               | ^{.headline
+        --verbose      | +         | --verbose                            | trade-off in numbers
+        --mechanisms   | ages.toml --people 77 | --mechanisms exponential | ^exponential is the only
     """),
     *table("privatize", r"""
         --output        | ages.toml v.csv                | -o r.csv                 | file r.csv
@@ -124,6 +132,7 @@ ROWS = [
         --output       | ages.toml r.csv                  | -o c.parquet             | file c.parquet
         --column       | ages.toml two.csv -o c.parquet   | --column years           | code 0
         --by           | ages.toml r.csv -o c.parquet     | --by town                | by town
+        --weights      | ages.toml w.csv -o c.parquet     | --weights weight         | design effect 1\.1
         --engine       | ages.toml r.csv -o c.parquet     | --engine spark           | counted elsewhere
         --engine       | ages.toml                        | --engine sql             | SELECT
         --rejects      | ages.toml bad.csv -o c.parquet   | --rejects x.csv          | file x.csv
@@ -181,7 +190,7 @@ ROWS = [
         --shape            | ages.toml towns.parquet --json       | --shape falling  | "falling"
         --output           | ages.toml towns.parquet              | -o d.json        | file d.json
         --strict           | ages.toml oddtowns.parquet           | --strict         | code 8
-        --json             | ages.toml towns.parquet              | --json           | {.survey
+        --json             | ages.toml towns.parquet              | --json           | ^{.headline
         --different-people | permanent.toml daytowns.parquet --json | --different-people | .
     """),
     *table("diagnose", r"""
@@ -193,7 +202,7 @@ ROWS = [
         --output           | ages.toml                   | -o d.json                 | file d.json
         --different-people | permanent.toml days.parquet --json | --different-people | .
         --strict           | ages.toml unfit.csv         | --strict                  | code 8
-        --json             | ages.toml                   | --json                    | {.survey
+        --json             | ages.toml                   | --json                    | ^{.headline
     """),
     *table("unbias", r"""
         --mean    | ages.toml r.csv --query age>=2 | --mean            | age_mean
@@ -306,6 +315,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "high.csv").write_text(lines("pay", ["5000"] * 30))
     (place / "secret.txt").write_text(SECRET)
     (place / "r.csv").write_text(lines("report,town", [f"{age},{town}" for age, town in zip(ages, towns, strict=True)]))
+    (place / "w.csv").write_text(lines("report,weight", [f"{age},{1 + age}" for age in ages]))
     (place / "two.csv").write_text(lines("years,other", [f"{age},{age}" for age in ages]))
     (place / "bad.csv").write_text(lines("report", [*map(str, ages), "x"]))
     (place / "unfit.csv").write_text(lines("report", ["0"] * 500 + ["2"] * 500))

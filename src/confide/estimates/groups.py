@@ -64,6 +64,16 @@ class GroupReports:
         return {key: sum(counts.total for counts, _ in pool) for key, pool in self.pools.items()}
 
     @cached_property
+    def weights(self) -> dict[Any, float]:
+        """Sum of the weights of each group; the number of unweighted reports."""
+        return {key: sum(counts.weight for counts, _ in pool) for key, pool in self.pools.items()}
+
+    @property
+    def counts(self) -> list[Counts]:
+        """The counts of all groups and mechanisms."""
+        return [counts for pool in self.pools.values() for counts, _ in pool]
+
+    @cached_property
     def fits(self) -> GroupFits:
         """Goodness-of-fit test of each group."""
         return examine_groups(self.pools).test()
@@ -215,11 +225,12 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @cached_property
     def overall(self) -> FloatArray:
-        """The distribution of all groups, averaged by number of reports."""
+        """The distribution of all groups, averaged by :attr:`weights`."""
         if not next(iter(self.first.groups), self.first).alphabet.is_finite:
             raise InvalidParameterError("Of unbounded values each group has its own likely ones.")
-        weights = np.array([self.reports[key] for key in self.estimates]) / self.total
-        overall: FloatArray = weights @ np.array([one.distribution for one in self.estimates.values()])
+        weights = np.array([self.seen.weights[key] for key in self.estimates])
+        shares = weights / weights.sum()
+        overall: FloatArray = shares @ np.array([one.distribution for one in self.estimates.values()])
         return overall
 
     def query(

@@ -1,4 +1,6 @@
-"""The square wave: local differential privacy for values in order, and for cells of a plane.
+"""The square wave.
+
+Local differential privacy for values in order, and for cells of a plane.
 
 Near values get near reports, as with metric noise, but the promise is one epsilon for every two values.
 """
@@ -24,7 +26,7 @@ from confide.mechanisms.base import Facts, Premise, Proof, require_alphabet, req
 from confide.mechanisms.near_or_far import NearOrFar
 from confide.mechanisms.planar import LARGEST_DENSE
 from confide.mechanisms.randomized_response import LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, log_of, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, draw_second, log_of, uniform_below
 from confide.values import Alphabet, Grid, Indices, LineGeometry, PlaneGeometry, RingGeometry
 from confide.values.checks import check_count, check_positive, read_only, settle
 
@@ -170,7 +172,7 @@ def _widest(size: int, epsilon: float, *, is_ring: bool) -> int:
 
 
 def _half_share(epsilon: float) -> Fraction:
-    """Return the b of Li et al., which maximizes a bound on the mutual information of value and report.
+    """Return the half-width of Li et al., by a bound on information.
 
     It is half of a window's length on a line of length 1.
     """
@@ -201,6 +203,8 @@ class PlanarSquareWave(LocalMechanism):
         Distance that counts as near, in cell widths. Optional. Default: the largest multiple of a half whose disc has
         no larger share of the cells than the window of Li et al. has of a line.
 
+    Examples
+    --------
     >>> from confide import Grid
     >>> mechanism = PlanarSquareWave(Grid(10, 10, unit="km"), epsilon=2.0)
     >>> mechanism.radius, mechanism.report_alphabet
@@ -245,7 +249,7 @@ class PlanarSquareWave(LocalMechanism):
 
     @cached_property
     def _halves(self) -> list[int]:
-        """Cells to each side in the disc's rows, from its middle row outwards."""
+        """Cells to each side in the disc's rows, from the middle."""
         return _halves(self.radius or 0.0)  # settled: never None once the mechanism is made
 
     @property
@@ -289,14 +293,9 @@ class PlanarSquareWave(LocalMechanism):
         return row
 
     def at(self, epsilon: float) -> PlanarSquareWave:
-        """Return the same with another epsilon, and with its own radius unless one was chosen."""
+        """Return the same with another epsilon and, unless chosen, another radius."""
         is_default = self.radius == _default_radius(self.alphabet.shape, self.epsilon)
         return PlanarSquareWave(self.alphabet, epsilon, None if is_default else self.radius)
-
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
 
     @property
     def _total(self) -> Fraction:
@@ -305,7 +304,7 @@ class PlanarSquareWave(LocalMechanism):
 
     @cached_property
     def _disc(self) -> Indices:
-        """Places of the disc's cells among the reports, from the corner of the square around it."""
+        """Places of the disc's cells among the reports."""
         halves, reach = self._halves, len(self._halves) - 1
         places = [
             (row + reach) * self.report_alphabet.columns + column + reach
@@ -320,17 +319,15 @@ class PlanarSquareWave(LocalMechanism):
         row, column = rows - self.alphabet.first_row, columns - self.alphabet.first_column
         return np.asarray(row * self.report_alphabet.columns + column)
 
-    @cached_property
-    def _disc_or_any(self) -> WeightRows:
-        near, far = self._ratio.numerator, self._ratio.denominator
-        return WeightRows.of([[self._disc.size * (near - far), self.report_alphabet.size * far]])
-
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from the disc, or from all reports: together they have the same weights as rows.
+        """Draw from the disc, or from all reports.
+
+        Together they have the same weights as rows.
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """
-        is_any = self._disc_or_any.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        near, far = self._ratio.numerator, self._ratio.denominator
+        is_any = draw_second(self._disc.size * (near - far), self.report_alphabet.size * far, indices.size, bits)
         inside = uniform_below(self._disc.size, indices.size, bits)
         anywhere = uniform_below(self.report_alphabet.size, indices.size, bits)
         drawn: Indices = np.where(is_any, anywhere, self._starts(indices) + self._disc[inside])
@@ -338,7 +335,7 @@ class PlanarSquareWave(LocalMechanism):
 
 
 def _halves(radius: float) -> list[int]:
-    """Return how far a disc reaches to each side in its rows, from the middle one outwards.
+    """Return how far a disc reaches to each side in its rows.
 
     A cell is inside if the square of its distance is at most the double radius * radius.
 
@@ -350,7 +347,7 @@ def _halves(radius: float) -> list[int]:
 
 
 def _default_radius(shape: tuple[int, int], epsilon: float) -> float:
-    """Return the largest multiple of a half whose disc covers as large a share of the plane as Li's window of a line.
+    """Return the default radius, as large a share as Li's window.
 
     >>> [_default_radius((50, 50), epsilon) for epsilon in (0.5, 1.0, 2.0, 4.0)]
     [23.5, 20.0, 14.0, 7.0]

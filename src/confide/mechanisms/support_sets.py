@@ -20,14 +20,14 @@ from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Facts, Proof, SupportSets, require_finite, settle_epsilon
 from confide.mechanisms.randomized_response import BY_ITS_BIT, CHUNK, BitReports, LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, draw_second, uniform_below
 from confide.values import Alphabet, Attributes, BitVectors, Indices, Integers
 from confide.values.checks import check_count, settle
 
 
 @dataclass(frozen=True, repr=False)
 class SubsetSelection(BitReports):
-    """Report a random set of values, with the true one in it more often than not.
+    """Report a random set that holds the true value more often.
 
     Of all sets with `members` values, each with the true value is e^epsilon times as likely as each without it (Ye and
     Barg, IEEE Transactions on Information Theory 2018; Wang et al. 2016). A report has one bit per value, as RAPPOR's.
@@ -41,6 +41,8 @@ class SubsetSelection(BitReports):
     members
         Values in a set. Optional. Default: the whole number near k / (e^epsilon + 1) with the smallest variance.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = SubsetSelection(Categories(["red", "green", "blue", "grey", "pink"]), epsilon=1.0)
     >>> mechanism.members, mechanism.guarantee
@@ -82,11 +84,6 @@ class SubsetSelection(BitReports):
     @property
     def _members(self) -> int:
         return self.members or 1  # settled: never None once the mechanism is made
-
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
 
     @property
     def keep(self) -> Fraction:
@@ -144,25 +141,23 @@ class SubsetSelection(BitReports):
         ]
 
     def at(self, epsilon: float) -> SubsetSelection:
-        """Return the mechanism with another epsilon, and its own set size unless one was chosen."""
+        """Return the mechanism with another epsilon and, unless chosen, another size."""
         return SubsetSelection(self.alphabet, epsilon, None if self.members == self._best else self.members)
-
-    @cached_property
-    def _with_or_without(self) -> WeightRows:
-        """Weights of all sets with the true value, and of all without."""
-        inside, outside = self._members * self._ratio.numerator, self.alphabet.size - self._members
-        return WeightRows.of([[inside, outside * self._ratio.denominator]])
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
         return np.concatenate([self._sets(indices[rows], bits) for rows in self._slices(indices.size)])
 
     def _sets(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
-        """Draw a set of other values for everyone; those who report their own replace one member by it.
+        """Draw a set of other values for everyone.
+
+        Those who report their own replace one member by it.
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """
         rows, others = np.arange(indices.size), self.alphabet.size - 1
-        is_without = self._with_or_without.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        # Weights of all sets with the true value, and of all without.
+        inside, outside = self._members * self._ratio.numerator, self.alphabet.size - self._members
+        is_without = draw_second(inside, outside * self._ratio.denominator, indices.size, bits)
         # Floyd's sample without replacement: the number drawn, or the last one if it has been drawn already.
         chosen = np.zeros((indices.size, others), dtype=bool)
         for last in range(others - self._members, others):
@@ -190,7 +185,7 @@ MOST_BUCKETS = 1024
 
 @dataclass(frozen=True, repr=False)
 class LocalHashing(LocalMechanism):
-    """Report a random hash function, and the bucket that it puts the value into, or another bucket.
+    """Report a random hash function, and a bucket, often the value's.
 
     A seed numbers the hash; see docs/device.md. The value's own bucket is e^epsilon times as likely as each other (Wang
     et al., USENIX Security 2017, OLH). A report is a seed and a bucket, a few bytes whatever the number of values.
@@ -207,6 +202,8 @@ class LocalHashing(LocalMechanism):
         Number of different hashes that people draw from. Optional. Default: about 2^52, so that hardly two people share
         one. A pool of, say, 1,000 makes estimates quick whatever the number of people.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = LocalHashing(Categories([f"city {number}" for number in range(1000)]), epsilon=1.0, seeds=500)
     >>> mechanism.report_alphabet
@@ -258,14 +255,9 @@ class LocalHashing(LocalMechanism):
         return self.buckets or 2  # settled: never None once the mechanism is made
 
     def _chances(self, buckets: int) -> tuple[Fraction, Fraction]:
-        """Return P(x in the set | x) and P(x in the set | another value), over all hashes."""
+        """Return P(x in the set), given x and given another value."""
         keep, shared = self._ratio / (self._ratio + buckets - 1), collision_share(buckets)
         return keep, shared * keep + (1 - shared) * (1 - keep) / (buckets - 1)
-
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
 
     @property
     def _total(self) -> Fraction:
@@ -373,19 +365,16 @@ class LocalHashing(LocalMechanism):
         return row
 
     def at(self, epsilon: float) -> LocalHashing:
-        """Return the mechanism with another epsilon, and its own number of buckets unless one was chosen."""
+        """Return the mechanism with another epsilon and, unless chosen, other buckets."""
         return LocalHashing(self.alphabet, epsilon, None if self.buckets == self._best else self.buckets, self.seeds)
-
-    @cached_property
-    def _own_or_other(self) -> WeightRows:
-        return WeightRows.of([[self._ratio.numerator, (self._buckets - 1) * self._ratio.denominator]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw a seed, and the value's bucket or another.
 
         Another bucket is drawn for everyone, so that timing does not reveal which one was reported.
         """
-        is_other = self._own_or_other.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        others = (self._buckets - 1) * self._ratio.denominator
+        is_other = draw_second(self._ratio.numerator, others, indices.size, bits)
         seeds = uniform_below(self._numbers, indices.size, bits)
         steps = uniform_below(self._buckets - 1, indices.size, bits) + 1
         buckets = (self._hash(indices, seeds) + np.where(is_other, steps, 0)) % self._buckets
@@ -393,7 +382,9 @@ class LocalHashing(LocalMechanism):
 
 
 def hash_numbers(count: int) -> NDArray[np.int64]:
-    """Return the number of the hash of each seed of a pool: those of SplitMix64 from state 0, modulo `MOST_SEEDS`.
+    """Return the number of the hash of each seed of a pool.
+
+    Those of SplitMix64 from state 0, modulo `MOST_SEEDS`.
 
     Steele, Lea and Flood, 2014.
 
@@ -412,7 +403,7 @@ def _log(number: Fraction) -> float:
 
 
 def _chances(size: int, members: int, ratio: Fraction) -> tuple[Fraction, Fraction]:
-    """Return P(x in the set | x) and P(x in the set | another value).
+    """Return P(x in the set), given x and given another value.
 
     >>> _chances(3, 1, Fraction(2))
     (Fraction(1, 2), Fraction(1, 4))

@@ -185,8 +185,8 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
     ----------
     guess
         ``"uniform"`` or another shape; a bundled dataset or its name, or the last word of it if unique (``"ages"``); an
-        :class:`~confide.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one probability for
-        each value.
+        :class:`~confide.estimates.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one
+        probability for each value.
     mechanism
         The guess must be over its alphabet.
     name
@@ -218,7 +218,10 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
 
 
 def family_of(mechanism: Mechanism, declared: Shape | None = None) -> tuple[Guess, ...]:
-    """Return guesses of different shapes, for a plan without a guess; see :func:`family`."""
+    """Return guesses of different shapes, for a plan without a guess.
+
+    See :func:`family`.
+    """
     alphabet = _listable(mechanism)
     return tuple(Guess(name, alphabet, shares) for name, shares in family(alphabet, declared).items())
 

@@ -25,7 +25,7 @@ from confide.data.files import (
     write_text,
 )
 from confide.data.files.counts_files import has_order, natural_order
-from confide.data.files.records import estimate_record, plain
+from confide.data.files.records import estimate_record, plain, weights_record
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
 from confide.estimates.diagnosis import Diagnosis, findings
@@ -96,7 +96,7 @@ def page_of(answer: object) -> str:
 
 
 def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901, PLR0911 - one for each kind of result
-    """Return the one summary of a result, which its page, its card and its record open with."""
+    """Return the summary that page, card and record open with."""
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
@@ -123,13 +123,17 @@ def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901
             columns = columns_of(answer)
             order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
             rows = [
-                [f"{one[place]:,.10g}" if name == "count" else str(one[place]) for name, one in columns.items()]
+                [
+                    f"{one[place]:,.10g}" if name in ("count", "weights", "squares") else str(one[place])
+                    for name, one in columns.items()
+                ]
                 for place in order
             ]
             distinct = counted(answer.reports.shape[0], "distinct report")
             listing = Listing(list(columns), rows, tuple(range(len(columns) - 1)))
             heading = "Most frequent reports" if answer.reports.shape[0] > MOST_ROWS else "Reports"
-            return Summary(f"{answer.total:,.10g} reports", headline=distinct, sections=[Section(heading, [listing])])
+            words = f"{distinct}. {answer.weighting}" if answer.weighting else distinct
+            return Summary(f"{answer.total:,.10g} reports", headline=words, sections=[Section(heading, [listing])])
         case Mechanism() | Survey():
             return summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer))
     raise InvalidParameterError(f"A {type(answer).__name__} has no page.")
@@ -147,7 +151,7 @@ def plot(answer: object, ax: Axes | None = None) -> Axes:
 
 
 def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], object]]:
-    """Return the inches that a result takes, and what draws it into axes."""
+    """Return what draws a result into axes, and the inches it takes."""
     match answer:
         case Interval():
             return (style.PANEL, 1.4), lambda axes: _draw_intervals(axes, {answer.question: answer})
@@ -222,7 +226,10 @@ def _name(key: object) -> str:
 
 
 def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
-    """Draw intervals below each other, the first on top; over time where they follow each other."""
+    """Draw intervals below each other, the first on top.
+
+    Over time where they follow each other.
+    """
     if has_order([(name,) for name in answers]):
         draw_series(axes, {name: answers[name] for (name,) in natural_order([(name,) for name in answers])})
         return
@@ -274,7 +281,8 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             parts_of = as_lists(answer.reports)
             names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
             rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
-            return rows | {"count": answer.counts.tolist()}
+            sums = {"count": answer.counts, "weights": answer.weights, "squares": answer.squares}
+            return rows | {name: one.tolist() for name, one in sums.items() if one is not None}
         case Audit() | Mechanism() | Survey():
             summary = _summary(answer)
             folded = [part for one in summary.sections for part in one.parts if isinstance(part, Lines)]
@@ -341,6 +349,7 @@ def record_of(answer: object) -> dict[str, Any]:
             record = words | {"fine_print": list(answer.fine_print), "alphabet": alphabet_record(answer.alphabet)}
         case Counts():
             sizes = {"reports": answer.total, "distinct": answer.reports.shape[0], "repeats": answer.repeats}
+            sizes |= {"weights": weights_record([answer])}
             record = sizes | {"origin": answer.origin.record, "counts": columns_of(answer)}
         case _:
             record = plain(answer)
@@ -366,7 +375,7 @@ def save(answer: object, path: str | Path) -> None:
 
 
 def content_of(answer: object, ending: str) -> str:
-    """Return a result as the text of a .csv, .html or .json file."""
+    """Return a result as a text: CSV, HTML or JSON."""
     if ending == ".csv":
         columns = columns_of(answer)
         rows = zip(*columns.values(), strict=True)
@@ -386,7 +395,7 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
             "A page or record shows one survey, and this estimate is of several mechanisms. Use .to_frame() or .csv."
         )
     ((mechanism, counts),) = answer.groups.items()
-    return _survey_of(mechanism), counts
+    return _survey_of(mechanism), counts.as_counted
 
 
 def _survey_groups(answer: GroupEstimates) -> SurveyGroups:

@@ -22,7 +22,7 @@ from confide.estimates.explanations import describe_repetition
 from confide.estimates.groups import GroupEstimates, GroupReports, recover_pools
 from confide.estimates.inference import Band, CrossTable, Interval, Windows
 from confide.estimates.inference.inference import Question
-from confide.evidence.counts import Counts, Origin
+from confide.evidence.counts import Counts, Origin, describe_weights, design_effect_of
 from confide.solve.methods import Method, Progress
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding
@@ -279,6 +279,7 @@ def estimate_record(
         "status": str(answer.status),
         "explanation": answer.explanation,
         "repeats": {"most_of_one_person": answer.repeats, "words": answer.dependence or None},
+        "weights": weights_record(answer.groups.values()),
         "choices": [asdict(choice) for choice in answer.choices],
         **_pick(answer, "iterations", "seconds", "log_likelihood"),
         # Only a maximum of the likelihood has a certificate; for other methods the number means nothing.
@@ -310,6 +311,16 @@ def _head(survey: Survey, alphabet: dict[str, Any], reports: Counts | SurveyGrou
         "method": answer.method.name,
         "settings": repr(answer.method),
     }
+
+
+def weights_record(parts: Iterable[Counts]) -> dict[str, Any] | None:
+    """Return what weights add up to and cost; None without weights."""
+    every = [part.as_counted for part in parts]
+    words, effect = describe_weights(every), design_effect_of(every)
+    if not words:
+        return None
+    worth, total = sum(part.total for part in every) / effect, sum(part.weight for part in every)
+    return {"sum": total, "design_effect": effect, "effective_reports": worth, "words": words}
 
 
 def _survey_record(survey: Survey, alphabet: dict[str, Any]) -> dict[str, Any]:
@@ -360,6 +371,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
     values = listed_values(first.alphabet) if survey.alphabet.is_finite else {"values": None}
     return {
         **_head(survey, alphabet_record(survey.alphabet) | values, groups, first),
+        "weights": weights_record(groups.seen.counts),
         "identification": plain(groups.identification),
         "uniform": {"words": groups.describe_untold(label_group), "groups": len(groups.untold)},
         "fit": plain(groups.fits.together),
@@ -377,6 +389,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
     return {
         "group": dict(zip(groups.by, key, strict=True)),
         "reports": groups.reports[key],
+        "weights": weights_record(one.groups.values()),
         "status": str(one.status),
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
@@ -433,7 +446,8 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         bound |= _pick(error.bound, "proposition", "holds", "condition")
     return {
         **_survey_record(survey, alphabet_record(survey.alphabet)),
-        "reports": None if counts is None else counts.total,
+        "reports": None if counts is None else counts.as_counted.total,
+        "weights": None if counts is None else weights_record([counts]),
         "origin": None if counts is None else counts.origin.record,
         "repetition": describe_repetition(survey),
         "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],

@@ -346,12 +346,15 @@ class Folds:
     def of(cls, evidence: Evidence, count: int, seed: int) -> Folds:
         """Split the counts into random folds, reproducibly by seed."""
         counts = evidence.counts
-        if (counts != np.floor(counts)).any() or evidence.total < 2 * count:
+        rest = counts - np.floor(counts)
+        if (evidence.variances is None and rest.any()) or evidence.total < 2 * count:
             raise InvalidCountsError(
                 f"Holding out needs whole counts of at least {2 * count} reports; got {evidence.total:g} in all."
             )
         generator = np.random.default_rng(seed)
         judged = generator.multinomial(counts.astype(np.int64), np.full(count, 1 / count)).T.astype(np.float64)
+        if rest.any():  # of weighted reports, which are worth as many as the counts say
+            judged[generator.integers(count, size=rest.size), np.arange(rest.size)] += rest
         learned = counts - judged
         return cls(*(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) for rows in (learned, judged)))
 
@@ -430,7 +433,10 @@ class _Race:
         return rows
 
     def earliest(self) -> list[int]:
-        """Return the step of each row: compare each with the best one, fold by fold."""
+        """Return the step of each row.
+
+        Compare each with the best one, fold by fold.
+        """
         every, found = np.array(self.scores), []
         for row, number in enumerate(np.count_nonzero(~np.isnan(every[:, :, 0]), axis=0)):
             scores = every[:number, row]
