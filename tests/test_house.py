@@ -25,36 +25,36 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_364,
     "data": 4_275,
-    "mechanisms": 5_332,
-    "estimates": 3_457,
-    "present": 4_158,
+    "mechanisms": 5_305,
+    "estimates": 3_468,
+    "present": 4_156,
     "cli": 2_814,
     "solve": 2_847,
     "collector": 2_643,
-    "check": 1_817,
+    "check": 1_828,
     "channels": 1_909,
     "plans": 1_733,
     "theory": 1_331,
     "studio": 1_411,
-    "evidence": 819,
+    "evidence": 820,
     "regression": 1_127,
     "surveys": 561,
-    "api.py": 235,
+    "api.py": 206,
     "errors.py": 50,
-    "__init__.py": 24,
+    "__init__.py": 39,
     "__main__.py": 7,
 }
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 40_912,
+    "code lines": 40_894,
     "files": 167,
     "entries at the top": 21,
-    "functions": 4_152,
-    "functions of one statement": 1_228,
+    "functions": 4_144,
+    "functions of one statement": 1_221,
     "constants": 370,
     "options": 111,
-    "public names": 107,
+    "public names": 90,
 }
 """What the whole house may have."""
 

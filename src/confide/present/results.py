@@ -281,10 +281,8 @@ def columns_of(answer: object) -> Columns:  # noqa: C901, PLR0911 - one for each
             parts_of = as_lists(answer.reports)
             names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
             rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
-            rows["count"] = answer.counts.tolist()
-            if answer.weights is not None and answer.squares is not None:
-                rows |= {"weights": answer.weights.tolist(), "squares": answer.squares.tolist()}
-            return rows
+            sums = {"count": answer.counts, "weights": answer.weights, "squares": answer.squares}
+            return rows | {name: one.tolist() for name, one in sums.items() if one is not None}
         case Audit() | Mechanism() | Survey():
             summary = _summary(answer)
             folded = [part for one in summary.sections for part in one.parts if isinstance(part, Lines)]
