@@ -27,8 +27,8 @@ ROOMS = {
     "data": 4_275,
     "mechanisms": 5_303,
     "estimates": 3_468,
-    "present": 4_153,
-    "cli": 2_810,
+    "present": 4_159,
+    "cli": 2_811,
     "solve": 2_846,
     "collector": 2_643,
     "check": 1_828,
@@ -37,7 +37,7 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_409,
     "evidence": 820,
-    "regression": 1_125,
+    "regression": 1_416,
     "surveys": 561,
     "api.py": 206,
     "errors.py": 50,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 40_879,
-    "files": 167,
+    "code lines": 41_177,
+    "files": 168,
     "entries at the top": 20,
-    "functions": 4_144,
-    "functions of one statement": 1_220,
-    "constants": 348,
+    "functions": 4_172,
+    "functions of one statement": 1_225,
+    "constants": 351,
     "options": 111,
     "public names": 90,
 }
