@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_409,
+    "studio": 1_408,
     "evidence": 820,
     "regression": 1_416,
     "surveys": 561,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 41_177,
+    "code lines": 41_176,
     "files": 168,
     "entries at the top": 20,
     "functions": 4_172,
     "functions of one statement": 1_225,
-    "constants": 351,
+    "constants": 349,
     "options": 111,
     "public names": 90,
 }
