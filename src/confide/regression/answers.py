@@ -27,6 +27,7 @@ MODELS = {
     "ordered": "ordered logit",
     "linear": "least squares of unbiased values",
     "normal": "normal distribution on the values, by maximum likelihood",
+    "joint": "joint likelihood of the outcome and a private covariate",
 }
 """Models by name, and in words."""
 
