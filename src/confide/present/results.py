@@ -24,7 +24,6 @@ from confide.data.files import (
     to_json,
     write_text,
 )
-from confide.data.files.counts_files import has_order, natural_order
 from confide.data.files.records import estimate_record, plain
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
@@ -51,6 +50,7 @@ from confide.present.summary import Lines, Listing, Part, Section, Summary, conf
 from confide.present.surveys import audit_record, summarise_audit, summarise_plan, summarise_survey, survey_record
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Categories, Integers
+from confide.values.order import has_order, natural_order
 from confide.values.wording import counted
 
 if TYPE_CHECKING:
