@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from confide.cli.failures import ExitCode, explained_failures
+from confide.cli.main import ExitCode, explained_failures
 from confide.cli.terminal import console, say, say_exactly, show_json, warn
 from confide.cli.usage import AsJson
 from confide.data.files import write_text

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from confide.present.figures import Panel
-    from confide.present.figures.panels import FloatArray
+    from confide.present.figures.style import FloatArray
 
 TITLES = {"noisy": "Noisy", "Stacked": "Stacked (default)"}
 READING = "Boxes are quartiles, the white line is the median, whiskers reach the extremes."

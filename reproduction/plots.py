@@ -10,8 +10,7 @@ import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.present.figures import style
-from confide.present.figures.panels import FloatArray
-from confide.present.figures.style import colors_of, mark_decades, ordered
+from confide.present.figures.style import FloatArray, colors_of, mark_decades, ordered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.errors import InvalidParameterError
 from confide.present.figures import style
-from confide.present.figures.panels import FloatArray
+from confide.present.figures.style import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli.failures import ExitCode
-from confide.cli.main import app
+from confide.cli.main import ExitCode, app
 from confide.data.files import SurveyGroups
 from confide.estimates.estimate import assess_pool, recover
 from confide.estimates.groups import recover_groups

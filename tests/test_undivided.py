@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import confide as cf
 from confide.cli.main import app
-from confide.estimates import diagnosis
-from confide.estimates.diagnosis import why_undivided
+from confide.estimates import explanations
+from confide.estimates.explanations import why_undivided
 from confide.present.pages import estimate_page
 
 WORDS = "16 cells take about 10 s; in Python, estimate.windows() looks for them"
@@ -21,8 +21,8 @@ WORDS = "16 cells take about 10 s; in Python, estimate.windows() looks for them"
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take small maps for large ones, which take seconds."""
-    assert diagnosis.MOST_CELLS_UNBIDDEN == 200
-    monkeypatch.setattr(diagnosis, "MOST_CELLS_UNBIDDEN", 9)
+    assert explanations.MOST_CELLS_UNBIDDEN == 200
+    monkeypatch.setattr(explanations, "MOST_CELLS_UNBIDDEN", 9)
 
 
 def reported(side: int) -> tuple[cf.Survey, cf.Counts]:

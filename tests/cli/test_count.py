@@ -210,7 +210,7 @@ def test_many_groups_by_the_default_are_said_to_take_long(
     (folder / "g.csv").write_text("town,report\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(60)))
     call("count", "survey.toml", "g.csv", "--by", "town", "-o", "g.parquet")
     assert "--method ibu" not in call("estimate", "survey.toml", "g.parquet").err
-    monkeypatch.setattr("confide.cli.answers.MANY", 2)
+    monkeypatch.setattr("confide.cli.estimate.MANY", 2)
     assert "--method ibu takes all of them together" in call("estimate", "survey.toml", "g.parquet").err
     assert "--method ibu" not in call("estimate", "survey.toml", "g.parquet", "--method", "ibu").err
 

@@ -417,9 +417,9 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("confide.studio.workers.prepare", lambda: None)
     monkeypatch.setattr("webbrowser.open", show)
 
-    def summarise(found: Any) -> Any:
+    def summarise(found: Any, **how: Any) -> Any:
         typer.echo(f"lines drawn: {len(found.background)}", err=True)
-        return summarise_estimate(found)
+        return summarise_estimate(found, **how)
 
     monkeypatch.setattr("confide.cli.estimate.summarise_estimate", summarise)
     held = Outbox.held

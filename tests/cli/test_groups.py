@@ -191,8 +191,8 @@ def test_the_command_gives_intervals_and_queries_for_groups(
 def test_many_groups_are_told_beforehand_how_long_they_take(
     call: Call, counted: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("confide.cli.answers.MANY", 2)
-    monkeypatch.setattr("confide.cli.answers.MOST_BANDS", 2)
+    monkeypatch.setattr("confide.cli.estimate.MANY", 2)
+    monkeypatch.setattr("confide.cli.estimate.MOST_BANDS", 2)
     result = call("estimate", *counted, "--interval", "0.9", "--method", "ibu", "--json")
     assert result.code == 0
     assert "3 groups take about 1 second" in result.err

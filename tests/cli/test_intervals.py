@@ -140,7 +140,7 @@ def test_reports_that_do_not_fit_get_only_what_was_asked_for(call: Call) -> None
 def test_it_is_said_beforehand_where_windows_take_long(
     call: Call, hump: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("confide.cli.answers.SOON", 30)
+    monkeypatch.setattr("confide.cli.estimate.SOON", 30)
     assert "windows that these reports tell among 40 values; it may take a minute" in call(*hump).err
 
 

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 
 import confide
 from confide import errors
-from confide.cli.failures import MEANINGS, ExitCode, exit_code_of
-from confide.cli.main import COMMANDS, WENT, app, examples_of
+from confide.cli.main import COMMANDS, MEANINGS, WENT, ExitCode, app, examples_of, exit_code_of
 
 PROGRAM = [sys.executable, "-m", "confide"]
 
@@ -33,7 +32,8 @@ def test_version(call: Call) -> None:
 def test_help_lists_commands_and_exit_codes(call: Call) -> None:
     text = call("--help").out
     assert all(re.search(rf"^  {name} ", text, re.MULTILINE) for name in COMMANDS)
-    assert all(f"{code:d}  {meaning}" in text for code, meaning in MEANINGS.items())
+    unwrapped = re.sub(r"\n {5,}", " ", text)
+    assert all(f"{code:d}  {meaning}" in unwrapped for code, meaning in MEANINGS.items())
     assert set(MEANINGS) == set(ExitCode)
 
 

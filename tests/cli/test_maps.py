@@ -87,9 +87,9 @@ def test_groups_are_asked_about_areas(call: Call, files: Path) -> None:
 def test_areas_that_are_asked_for_are_drawn(call: Call, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Any] = []
 
-    def noted(finding: Any) -> Any:
+    def noted(finding: Any, **how: Any) -> Any:
         found.append(finding)
-        return summarise(finding)
+        return summarise(finding, **how)
 
     monkeypatch.setattr(command, "summarise_estimate", noted)
     (files / "reports.csv").write_text("row,column\n1,1\n")

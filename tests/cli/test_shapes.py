@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli.failures import ExitCode
-from confide.cli.main import app
+from confide.cli.main import ExitCode, app
 from confide.present.pages import estimate_page
 
 FALLING = np.linspace(1.0, 0.05, 10) ** 2

@@ -24,9 +24,8 @@ from confide.present.figures import (
     to_svg,
     to_svg_file,
 )
-from confide.present.figures.panels import choose_colors
 from confide.present.figures.shares import label_values
-from confide.present.figures.style import COLORS
+from confide.present.figures.style import COLORS, choose_colors
 
 LINE = cf.Integers(0, 99, unit="year")
 GRID = cf.Grid(4, 6, spacing=0.5, unit="km")

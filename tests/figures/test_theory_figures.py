@@ -8,7 +8,7 @@ import pytest
 import confide as cf
 from confide.errors import InvalidDistributionError, InvalidParameterError
 from confide.present.figures import draw_classes, draw_ranges, to_svg
-from confide.present.figures.panels import FloatArray
+from confide.present.figures.style import FloatArray
 from reproduction.simplex import draw_simplex, draw_simplex_from_the_side, simplex_points
 
 pytest.importorskip("matplotlib")

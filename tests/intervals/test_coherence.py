@@ -10,7 +10,7 @@ from tests.laws.examples import FEW_EXAMPLES, label
 
 from confide import IBU, Estimate, Integers, Mechanism, RandomizedResponse, TruncatedGeometric, estimate
 from confide.errors import InvalidParameterError
-from confide.estimates.inference.unbiased import is_unbiased
+from confide.estimates.inference.inference import is_unbiased
 
 CLOSE = 1e-4
 """What the searches for two ends leave between them: a part in twenty thousand of an interval."""

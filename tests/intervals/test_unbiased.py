@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from confide.channels import Dense, RandomizedResponseChannel
-from confide.estimates.inference.unbiased import Unbiased, is_unbiased
+from confide.estimates.inference.inference import is_unbiased
+from confide.estimates.inference.unbiased import Unbiased
 from confide.evidence.evidence import Evidence
 
 CHANNEL = RandomizedResponseChannel(40, 0.3, 0.7 / 39)

@@ -50,16 +50,17 @@ from confide.errors import InvalidDistributionError
 from confide.evidence.shapes import Shape
 from confide.mechanisms.audits import audit
 from confide.plans.simulations import choose_measure
+from confide.present import diagnoses
 from confide.present import estimates as estimate_summaries
 from confide.present import groups as group_summaries
-from confide.present import pictures
 from confide.present.diagnoses import around, joined_classes
+from confide.present.estimates import tell_panel
 from confide.present.figures import draw_path, to_pdf
-from confide.present.figures.panels import Panel, Role, share_label
 from confide.present.figures.shares import draw_distributions, draw_sheet
+from confide.present.figures.style import Panel, Role, share_label
 from confide.present.pages import render
 from confide.present.summary import Cell, Listing, Section, texts
-from confide.present.surveys import audit_record, summarise_plan
+from confide.present.surveys import audit_record, summarise_plan, tell_tradeoff
 from confide.present.terminal import show_summary
 from confide.studio import answers, drafts, workers
 from confide.studio import serving as studio_serving
@@ -464,8 +465,10 @@ def test_a_collectors_diagnosis_takes_the_shape_for_granted() -> None:
 
 def test_residuals_are_told_with_their_sign() -> None:
     outputs = cf.Integers(5, 7)
-    assert "report 6, seen more often by 3.0" in pictures.tell_residuals(outputs, np.array([0.5, 3.0, -1.0]), "report")
-    assert "report 5, seen less often by 4.0" in pictures.tell_residuals(outputs, np.array([-4.0, 3.0, -1.0]), "report")
+    assert "report 6, seen more often by 3.0" in diagnoses.tell_residuals(outputs, np.array([0.5, 3.0, -1.0]), "report")
+    assert "report 5, seen less often by 4.0" in diagnoses.tell_residuals(
+        outputs, np.array([-4.0, 3.0, -1.0]), "report"
+    )
 
 
 def test_the_promise_of_the_plan_is_marked_among_others() -> None:
@@ -647,11 +650,11 @@ def test_the_studios_datasets_count_people() -> None:
 def test_pictures_are_told_from_low_to_high() -> None:
     line = cf.Integers(0, 4)
     panel = Panel("Truth", np.array([0.3, 0.2, 0.1, 0.2, 0.2]), role=Role.TRUTH)
-    assert "half lie between mark 0 and mark 3" in pictures.tell_panel(panel, line, "mark")
-    ranges = pictures.tell_ranges(cf.Categories(["a", "b"]), np.array([0.1, 0.3]), np.array([0.6, 0.4]), "x")
+    assert "half lie between mark 0 and mark 3" in tell_panel(panel, line, "mark")
+    ranges = diagnoses.tell_ranges(cf.Categories(["a", "b"]), np.array([0.1, 0.3]), np.array([0.6, 0.4]), "x")
     assert "between 10% and 60%" in ranges
     assert "between 30% and 40%" in ranges
-    by_people = pictures.tell_tradeoff(given()).split("by people ")[1].split(";")[0]
+    by_people = tell_tradeoff(given()).split("by people ")[1].split(";")[0]
     assert re.fullmatch(r"from EMD 0\.8.* at 100 to EMD 0\.2.* at 1,600", by_people), by_people
 
 
@@ -755,7 +758,7 @@ def test_an_empty_file_is_none_that_anybody_reported_in() -> None:
 
 
 def test_a_picture_is_told_as_of_what_it_shows() -> None:
-    told = {role: pictures.tell_panel(Panel("P", np.full(4, 0.25), role=role), cf.Integers(0, 3), "x") for role in Role}
+    told = {role: tell_panel(Panel("P", np.full(4, 0.25), role=role), cf.Integers(0, 3), "x") for role in Role}
     assert {role for role, words in told.items() if "most of the reports" in words} == {Role.NOISY}
     assert all("most of people" in words for role, words in told.items() if role is not Role.NOISY)
 

@@ -18,7 +18,7 @@ from tests.plans.test_records import LINE, SHARES, expect, given
 from typer.testing import CliRunner
 
 import confide as cf
-from confide.cli import answers
+from confide.cli import estimate as command
 from confide.cli.main import app
 from confide.collector.stores import open_store
 from confide.data.files import Account, GroupedCounts
@@ -34,7 +34,7 @@ from confide.present.diagnoses import _queries
 from confide.present.estimates import Findings, _show_distributions, tabulate_cross
 from confide.present.figures import draw_ranges, draw_residuals
 from confide.present.figures.maps import MapScene, _room
-from confide.present.figures.panels import Panel, Role
+from confide.present.figures.style import Panel, Role
 from confide.present.summary import NONE, Cards, Listing, Summary, people_in, state
 from confide.present.surveys import audit_record
 from confide.present.terminal import show_summary
@@ -201,7 +201,7 @@ def test_a_store_lists_accepted_reports_beside_the_rejected(tmp_path: Path) -> N
 def test_groups_that_end_by_either_limit_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     endings = (Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.CERTIFIED)
     found: Any = {number: some(status=status) for number, status in enumerate(endings)}
-    answers._warn_of_endings(found, 5)
+    command._warn_of_endings(found, 5)
     told = " ".join(capsys.readouterr().err.split())
     assert "2 of 3 groups ended before their goal" in told
     assert "2 groups have no reports" in told

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Call, Ending, assert_refused
 from typer.testing import CliRunner
 
-from confide.cli.failures import ExitCode
+from confide.cli.main import ExitCode
 from reproduction import EXPERIMENTS
 from reproduction.__main__ import app
 

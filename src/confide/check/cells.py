@@ -17,8 +17,9 @@ from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.evidence.counts import Counts, add_up
 from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism, truncated
+from confide.mechanisms.base import by_mechanism
 from confide.solve.methods import MLE
-from confide.theory.likely_subsets import by_mechanism, likely_subset_of
+from confide.theory.likely_subsets import likely_subset_of
 from confide.values import Alphabet, Grid, LineGeometry, PlaneGeometry
 
 LARGEST_QUICK, LARGEST_TESTED = 500_000, 5_000_000

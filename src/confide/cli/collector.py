@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import re
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -23,12 +21,10 @@ from confide.cli.usage import (
     check_outputs,
     option,
     split_names,
-    take_reports,
 )
-from confide.data.counting import ReportInput
 from confide.data.files import CountsFile
 from confide.data.files.counts_files import write_counts_file
-from confide.errors import ConfideError, InvalidParameterError, MissingExtraError
+from confide.errors import InvalidParameterError, MissingExtraError
 from confide.surveys.survey import Survey, load_survey
 from confide.values.checks import check_choice
 from confide.values.wording import counted
@@ -301,49 +297,6 @@ def pull_counts(
             return client.counts(known[0]["survey"], by)
     titles = ", ".join(repr(one["title"]) for one in known[:5])
     raise InvalidParameterError(f"The collector has {counted(len(known), 'survey')}: {titles}. Name one: --survey.")
-
-
-def local_counts(reports: Path, survey: Path) -> Path:
-    """Return a file of counts in place of a collector's URL.
-
-    It lasts as long as the command. A file is returned as it is.
-    """
-    url = name_reports(reports)
-    if "://" not in url:
-        return reports
-    counts = pull_counts(url, load_survey(survey))
-    folder = tempfile.TemporaryDirectory(prefix="confide-")
-    atexit.register(folder.cleanup)
-    path = Path(folder.name) / "counts.parquet"
-    write_counts_file(path, counts)
-    return path
-
-
-def name_reports(reports: Path) -> str:
-    """Return what a message calls reports: a file, or a URL.
-
-    >>> name_reports(Path("http://127.0.0.1:8000")), name_reports(Path("reports.csv"))
-    ('http://127.0.0.1:8000', 'reports.csv')
-    """
-    scheme, mark, rest = str(reports).partition(":/")
-    return f"{scheme}://{rest.lstrip('/')}" if mark and scheme in ("http", "https") else str(reports)
-
-
-def take_named(path: Path, given: Path, survey: Survey) -> ReportInput:
-    """Read reports under the name that was asked for.
-
-    That is the URL, and not the file that it was pulled into.
-    """
-    name = name_reports(given)
-    try:
-        found = take_reports(path, survey)
-    except ConfideError as error:
-        error.args = (str(error).replace(str(path), name),)
-        raise
-    if given == path:
-        return found
-    account = replace(found.account, source=name)
-    return replace(found, account=account, description=found.description.replace(str(path), name))
 
 
 @contextlib.contextmanager

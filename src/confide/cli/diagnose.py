@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from confide.cli.collector import local_counts, name_reports, take_named
 from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
 from confide.cli.usage import (
     QUERY,
@@ -24,11 +23,14 @@ from confide.cli.usage import (
     choose_shape,
     count_on_cells,
     end_strictly,
+    local_counts,
     more_of,
+    name_reports,
     option,
     outputs_option,
     read_questions,
     separated,
+    take_named,
 )
 from confide.data.counting import ReportInput
 from confide.data.files import (

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.failures import ExitCode, NoAnswerError
+from confide.cli.main import ExitCode, NoAnswerError
 from confide.cli.terminal import console, progress, say, show_json
 from confide.cli.usage import AsJson, SurveyPath, Verbose, check_outputs, option
 from confide.data.files import write_text

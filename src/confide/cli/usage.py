@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import re
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -13,18 +15,19 @@ import typer
 
 from confide.check.answers import Fit, GroupFits
 from confide.check.shapes import ShapeFit
-from confide.cli.failures import ExitCode
+from confide.cli.main import ExitCode
 from confide.cli.terminal import warn
 from confide.data.counting import ReportInput, read_reports
 from confide.data.files import REPORT_COLUMN, Heading, check_writable
+from confide.data.files.counts_files import write_counts_file
 from confide.data.files.sheets import resolved
 from confide.data.files.writing import SUFFIX
-from confide.errors import InvalidParameterError
+from confide.errors import ConfideError, InvalidParameterError
 from confide.estimates.explanations import describe_files
 from confide.evidence.shapes import Shape
 from confide.mechanisms import PlanarLaplace
 from confide.solve.methods import METHODS, Stacked
-from confide.surveys.survey import Survey
+from confide.surveys.survey import Survey, load_survey
 from confide.values import Places, UnorderedGeometry
 from confide.values.geojson import read_areas
 from confide.values.queries import Query, as_weights
@@ -296,6 +299,51 @@ def take_reports(path: Path, survey: Survey) -> ReportInput:
             f"an estimate of each group, count with --by into a .parquet file, which carries the groups along."
         )
     return found
+
+
+def local_counts(reports: Path, survey: Path) -> Path:
+    """Return a file of counts in place of a collector's URL.
+
+    It lasts as long as the command. A file is returned as it is.
+    """
+    url = name_reports(reports)
+    if "://" not in url:
+        return reports
+    from confide.cli.collector import pull_counts
+
+    counts = pull_counts(url, load_survey(survey))
+    folder = tempfile.TemporaryDirectory(prefix="confide-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "counts.parquet"
+    write_counts_file(path, counts)
+    return path
+
+
+def name_reports(reports: Path) -> str:
+    """Return what a message calls reports: a file, or a URL.
+
+    >>> name_reports(Path("http://127.0.0.1:8000")), name_reports(Path("reports.csv"))
+    ('http://127.0.0.1:8000', 'reports.csv')
+    """
+    scheme, mark, rest = str(reports).partition(":/")
+    return f"{scheme}://{rest.lstrip('/')}" if mark and scheme in ("http", "https") else str(reports)
+
+
+def take_named(path: Path, given: Path, survey: Survey) -> ReportInput:
+    """Read reports under the name that was asked for.
+
+    That is the URL, and not the file that it was pulled into.
+    """
+    name = name_reports(given)
+    try:
+        found = take_reports(path, survey)
+    except ConfideError as error:
+        error.args = (str(error).replace(str(path), name),)
+        raise
+    if given == path:
+        return found
+    account = replace(found.account, source=name)
+    return replace(found, account=account, description=found.description.replace(str(path), name))
 
 
 def separated(gathered: ReportInput, *, is_known: bool) -> ReportInput:

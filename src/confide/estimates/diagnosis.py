@@ -20,12 +20,12 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.check.answers import Fit
-from confide.check.fit import Examination, examine, has_bits
+from confide.check.fit import Examination, examine
 from confide.check.shapes import AFTERWARDS, ShapeFit
 from confide.errors import InvalidParameterError, SolverError
 from confide.estimates.estimate import Estimate, recover
+from confide.estimates.explanations import BEYOND_DOUBT, MOST_UNBIDDEN
 from confide.estimates.inference import Interval, Windows, check_level
-from confide.estimates.inference.division import MOST_CELLS
 from confide.evidence.counts import Counts, require_counts
 from confide.evidence.shapes import Shape
 from confide.mechanisms.base import Bound, Mechanism, require_mechanism
@@ -42,18 +42,9 @@ from confide.theory.likely_subsets import LikelySubset, likely_subset
 from confide.theory.maximum_set import Concavity, MaximumSet, maximum_set, maximum_set_of
 from confide.theory.spectra import LIMITS
 from confide.theory.verdicts import Finding, Verdict
-from confide.values import Alphabet, LineGeometry, PlaneGeometry
+from confide.values import Alphabet
 from confide.values.queries import Query, as_weights, describe_query
 from confide.values.wording import Shown
-
-BEYOND_DOUBT = 1e-3
-"""P-value of the fit below which there are no windows: the reports come from another mechanism."""
-
-MOST_UNBIDDEN = 2_000
-"""Largest alphabet with windows, mean and median by default: longer lines take tens of seconds."""
-
-MOST_CELLS_UNBIDDEN = 200
-"""Largest plane with windows by default: 280 cells took 14 s of processor, 480 took 55 s."""
 
 
 @dataclass(frozen=True)
@@ -111,38 +102,6 @@ class ConcavityChance:
     people: int | None
     reports: int | None = None
     probability: float | None = None
-
-
-def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
-    """Return why an estimate gets no windows, mean and median.
-
-    The text is empty if it gets them. Set `is_bidden` if a user asked for windows and will wait for those of a map.
-    """
-    alphabet, why = answer.alphabet, ""
-    is_endless = answer.considered is not None and not answer.considered.whole.is_finite
-    bits = sum(counts.reports.shape[0] for one, counts in answer.groups.items() if has_bits(one))
-    is_map = isinstance(alphabet.geometry, PlaneGeometry) and alphabet.size > MOST_CELLS_UNBIDDEN
-    if not answer.is_distribution:
-        why = "the answer has negative shares, or does not add up to 1, so it is no distribution"
-    elif answer.fit.p_value < BEYOND_DOUBT:
-        why = "the reports do not come from this mechanism, on which they would rest"
-    elif answer.shape_fit is not None and answer.shape_fit.p_value < BEYOND_DOUBT:
-        why = f"the reports speak against the shape {answer.shape}, on which they would rest"
-    elif answer.is_many_shapes:
-        why = f"the shape {answer.shape} is many shapes in one"
-    elif is_endless and not isinstance(alphabet.geometry, LineGeometry):
-        why = "each question on a plane without end takes a while; ask with --query, or in Python"
-    elif alphabet.size > MOST_UNBIDDEN:
-        why = f"{alphabet.size:,} values take long; ask with --query, or in Python"
-    # 10,000 distinct vectors of 20 bits took 8 s, 48,842 of 100 bits over a minute.
-    elif bits * alphabet.size > 200_000:
-        why = f"{bits:,} unlike bit vectors take long; ask with --query, or in Python"
-    elif is_map and not is_bidden:
-        seconds = max(
-            10, round(14 * (min(alphabet.size, MOST_CELLS) / 280) ** 2.5, -1)
-        )  # larger planes use blocks of cells
-        why = f"{alphabet.size:,} cells take about {seconds:.0f} s; in Python, estimate.windows() looks for them"
-    return why
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,12 +45,12 @@ from confide.estimates.inference.inference import (
 from confide.evidence.counts import Counts, describe_dependence
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
-from confide.mechanisms.base import Mechanism, Premise, require_mechanism
+from confide.mechanisms.base import Mechanism, Premise, by_mechanism, require_mechanism
 from confide.solve.methods import Choice, Method, Monitor, Solution, Stacked, Status
 from confide.solve.methods.shaped import Shaped, solve_in_shape, within_shape
 from confide.solve.methods.stacked import blocks_of, has_many_cells
 from confide.theory.identification import pool_identification
-from confide.theory.likely_subsets import Groups, LikelySubset, by_mechanism, likely_subset_of
+from confide.theory.likely_subsets import Groups, LikelySubset, likely_subset_of
 from confide.theory.verdicts import Finding, remark_on
 from confide.values import Alphabet, PlaneGeometry
 from confide.values.checks import as_distribution, as_items, kind_of, read_only, require_kinds

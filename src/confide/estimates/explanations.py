@@ -15,7 +15,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.check.fit import has_bits
 from confide.errors import ConfideError
+from confide.estimates.estimate import Estimate
+from confide.estimates.inference.division import MOST_CELLS
 from confide.mechanisms import Mechanism
 from confide.mechanisms.guarantees import LocalDP
 from confide.solve.methods import Choice, Status
@@ -45,6 +48,18 @@ WHEN_ENDED_EARLY = {
     Status.STALLED: "In Python, MLE(solver='interior-point') may get further; the certificate says how far this is.",
 }
 """What to do about a method that stopped early."""
+
+
+BEYOND_DOUBT = 1e-3
+"""P-value of the fit below which there are no windows: the reports come from another mechanism."""
+
+
+MOST_UNBIDDEN = 2_000
+"""Largest alphabet with windows, mean and median by default: longer lines take tens of seconds."""
+
+
+MOST_CELLS_UNBIDDEN = 200
+"""Largest plane with windows by default: 280 cells took 14 s of processor, 480 took 55 s."""
 
 
 def explain_guarantee(survey: Survey) -> list[str]:
@@ -426,3 +441,35 @@ def _ruled_out(survey: Survey) -> str:
 def _value(alphabet: Alphabet, index: int) -> Value:
     value = alphabet.decode([index]).tolist()[0]
     return tuple(value) if isinstance(value, list) else value
+
+
+def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
+    """Return why an estimate gets no windows, mean and median.
+
+    The text is empty if it gets them. Set `is_bidden` if a user asked for windows and will wait for those of a map.
+    """
+    alphabet, why = answer.alphabet, ""
+    is_endless = answer.considered is not None and not answer.considered.whole.is_finite
+    bits = sum(counts.reports.shape[0] for one, counts in answer.groups.items() if has_bits(one))
+    is_map = isinstance(alphabet.geometry, PlaneGeometry) and alphabet.size > MOST_CELLS_UNBIDDEN
+    if not answer.is_distribution:
+        why = "the answer has negative shares, or does not add up to 1, so it is no distribution"
+    elif answer.fit.p_value < BEYOND_DOUBT:
+        why = "the reports do not come from this mechanism, on which they would rest"
+    elif answer.shape_fit is not None and answer.shape_fit.p_value < BEYOND_DOUBT:
+        why = f"the reports speak against the shape {answer.shape}, on which they would rest"
+    elif answer.is_many_shapes:
+        why = f"the shape {answer.shape} is many shapes in one"
+    elif is_endless and not isinstance(alphabet.geometry, LineGeometry):
+        why = "each question on a plane without end takes a while; ask with --query, or in Python"
+    elif alphabet.size > MOST_UNBIDDEN:
+        why = f"{alphabet.size:,} values take long; ask with --query, or in Python"
+    # 10,000 distinct vectors of 20 bits took 8 s, 48,842 of 100 bits over a minute.
+    elif bits * alphabet.size > 200_000:
+        why = f"{bits:,} unlike bit vectors take long; ask with --query, or in Python"
+    elif is_map and not is_bidden:
+        seconds = max(
+            10, round(14 * (min(alphabet.size, MOST_CELLS) / 280) ** 2.5, -1)
+        )  # larger planes use blocks of cells
+        why = f"{alphabet.size:,} cells take about {seconds:.0f} s; in Python, estimate.windows() looks for them"
+    return why

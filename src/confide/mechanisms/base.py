@@ -8,7 +8,7 @@ answers. ``tests/laws/test_facts.py`` checks every declaration of every register
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -701,6 +701,14 @@ def require_mechanism(name: str, value: object) -> None:
         raise InvalidParameterError(f"{name} must be a mechanism such as TruncatedGeometric; got {value!r}.")
     if type(value).__hash__ is None:  # channels are cached by mechanism, which must not change
         raise InvalidParameterError(f"{value!r} must be hashable: write @dataclass(frozen=True, repr=False) above it.")
+
+
+def by_mechanism(pairs: Iterable[tuple[Counts, Mechanism]]) -> dict[Mechanism, Counts]:
+    """Add up the counts of people who used the same mechanism."""
+    merged: dict[Mechanism, Counts] = {}
+    for counts, mechanism in pairs:
+        merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
+    return merged
 
 
 def require_alphabet(name: str, value: object) -> None:

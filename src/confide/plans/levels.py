@@ -12,8 +12,8 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.errors import ConfideError
-from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import estimate
+from confide.estimates.explanations import why_undivided
 from confide.estimates.inference.answers import error_of
 from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism

@@ -19,10 +19,9 @@ from confide.estimates.diagnosis import (
 from confide.estimates.explanations import describe_mechanism, describe_repetition, describe_value
 from confide.evidence.counts import Counts, Origin, tally
 from confide.present import summary as say
-from confide.present.estimates import summarise_reports
+from confide.present.estimates import picture_windows, short_percent, summarise_reports
 from confide.present.figures import Panel, Role, draw_classes, draw_ranges, draw_residuals, style
-from confide.present.figures.style import colors_of
-from confide.present.pictures import picture_windows, tell_ranges, tell_residuals
+from confide.present.figures.style import FloatArray, colors_of
 from confide.present.summary import (
     NONE,
     Bullets,
@@ -287,3 +286,27 @@ def _evidence(diagnosis: Diagnosis) -> Section:
     table = Listing(["Question", "Verdict", "Why", "Theorem or measurement"], rows, (0, 1, 2, 3), "stacked")
     small = Note("Small print: the label in the paper; docs/theory.md says what each theorem needs.")
     return Section("What it rests on", [table, small], "fold")
+
+
+def tell_residuals(outputs: Alphabet, residuals: FloatArray, name: str) -> str:
+    """Describe the report farthest from expectation, and the number of outliers."""
+    heights = np.nan_to_num(residuals)
+    top = int(np.argmax(np.abs(heights)))
+    how = "more" if heights[top] > 0 else "less"
+    beyond = int((np.abs(heights) > 2.0).sum())
+    return (
+        f"The farthest from what is expected is {name} {outputs.labels([top])[0]}, seen {how} often by "
+        f"{abs(float(heights[top])):.1f} standard errors; {beyond:,} of {outputs.size:,} are beyond two."
+    )
+
+
+def tell_ranges(alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str) -> str:
+    """Return which shares are known least and best among all best explanations."""
+    widths = highest - lowest
+    widest, narrowest = int(np.argmax(widths)), int(np.argmin(widths))
+    told = [
+        f"{describe_value(alphabet, place, name)} is between {low} and {high}"
+        for place in dict.fromkeys((widest, narrowest))
+        for low, high in [(short_percent(lowest[place]), short_percent(highest[place]))]
+    ]
+    return f"Among all best explanations the share of {', that of '.join(told)}."

@@ -15,18 +15,22 @@ import confide
 from confide.check.answers import IN_DOUBT
 from confide.check.shapes import AFTERWARDS, SHAPE_IN_DOUBT
 from confide.errors import InvalidParameterError
-from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import Estimate, Outcome
-from confide.estimates.explanations import CERTIFICATE_MEANING, describe_certificate, describe_value, explain_choices
+from confide.estimates.explanations import (
+    CERTIFICATE_MEANING,
+    describe_certificate,
+    describe_value,
+    explain_choices,
+    why_undivided,
+)
 from confide.estimates.inference import Band, CrossTable, Interval, Windows, percent
 from confide.evidence.counts import Counts
 from confide.mechanisms.planar import nearest_cells
 from confide.present import summary as say
-from confide.present.figures import Panel, Role, draw_path, style
-from confide.present.figures.panels import FloatArray, choose_colors
+from confide.present.figures import Panel, Role, draw_path, draw_windows, style
 from confide.present.figures.shares import MOST_BARS, tells
-from confide.present.pictures import picture_windows, tell_paths
-from confide.present.summary import NONE, Bullets, Cell, Line, Listing, Note, Part, Row, Section, Summary
+from confide.present.figures.style import FloatArray, choose_colors
+from confide.present.summary import NONE, Bullets, Cell, Line, Listing, Note, Part, Picture, Row, Section, Summary
 from confide.solve.methods import Method, Stacked
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Indices, LineGeometry, ProductGeometry, UnorderedGeometry
@@ -786,3 +790,113 @@ def _first_rows(headings: Sequence[str], rows: Sequence[Row]) -> Listing:
 def _shares(band: Band) -> list[Cell]:
     ends = zip(band.estimate.tolist(), band.low.tolist(), band.high.tolist(), strict=True)
     return [Cell(f"{100 * now:.1f}", below=f"{100 * low:.1f} to {100 * high:.1f}") for now, low, high in ends]
+
+
+def picture_windows(  # noqa: PLR0913 - all that a picture may show
+    windows: Windows,
+    curve: FloatArray,
+    name: str,
+    *,
+    truth: FloatArray | None = None,
+    noisy: FloatArray | None = None,
+    background: tuple[FloatArray, ...] = (),
+    color: str = style.STACKED,
+    story: str = "",
+) -> list[Part]:
+    """Return windows as a picture and as folded numbers.
+
+    The story says what curve and boxes assume.
+    """
+    grey = "Grey: the truth." if truth is not None and isinstance(windows.alphabet.geometry, LineGeometry) else ""
+    order = range(len(windows)) if windows.alphabet.grid is None else np.argsort(windows.ranks).tolist()
+    rows = [
+        [windows.names[place], *(f"{share:.2%}" for share in (one.estimate, one.low, one.high)), _parts(one)]
+        for place in order
+        for one in (windows.answers[place],)
+    ]
+    drawn = Picture(
+        lambda width: draw_windows(
+            windows, curve, name=name, truth=truth, noisy=noisy, background=background, width=width, color=color
+        ),
+        tell_windows(windows, name),
+        " ".join(filter(None, [_explain_windows(windows, has_reports=noisy is not None), story, grey])),
+    )
+    return [
+        drawn,
+        Section("The same in numbers", [Listing([name, "Share", "From", "To", "Width of the interval"], rows)], "more"),
+    ]
+
+
+def _parts(answer: Interval) -> str:
+    return NONE if answer.parts is None else str(answer.parts)
+
+
+def _explain_windows(windows: Windows, *, has_reports: bool) -> str:
+    level = f"{percent(windows.level)} confidence"
+    if windows.alphabet.grid is not None:
+        return (
+            f"Cells are joined to districts until the reports resolve their shares. First map: the share of each "
+            f"district, spread evenly over its cells, and its number. Second map: its share, and by how many points it "
+            f"may be off ({level}); the darker, the farther in proportion."
+        )
+    if not isinstance(windows.alphabet.geometry, LineGeometry):
+        beside = " Pale bars: shares of the reports, which the noise has spread out." if has_reports else ""
+        return f"Each share with its interval ({level}).{beside}"
+    return (
+        f"Each box is a range: its share lies between bottom and top ({level}), spread evenly over its values. "
+        "Within a box, a bump of the curve may be chance."
+    )
+
+
+def tell_windows(windows: Windows, name: str) -> str:
+    """Return the shares of windows with their ends, the fullest first."""
+    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
+    told = [
+        f"{windows.names[place]} {short_percent(one.estimate)} ({short_percent(one.low)} to {short_percent(one.high)})"
+        for place in order[:6]
+        for one in (windows.answers[place],)
+    ]
+    more = f", and {counted(len(order) - len(told), 'more')}" if len(order) > len(told) else ""
+    return f"Shares by {name}, the fullest first, with {percent(windows.level)} intervals: {', '.join(told)}{more}."
+
+
+def tell_paths(paths: Mapping[str, Sequence[float]], ceiling: float | None) -> str:
+    """Describe how far below the maximum each method ended."""
+    reached = max(max(path) for path in paths.values())
+    most = reached if ceiling is None else max(ceiling, reached)
+    told = [
+        f"{name} is at most {most - path[-1]:.3g} below the maximum after {counted(len(path), 'iteration')}"
+        for name, path in paths.items()
+    ]
+    return f"{listed(told)}."
+
+
+def short_percent(share: float) -> str:
+    """Return a share in percent with two digits or so.
+
+    >>> short_percent(0.3628), short_percent(0.0034), short_percent(-0.02)
+    ('36%', '0.34%', '\N{MINUS SIGN}2%')
+    """
+    return f"{100 * share:.2g}%".replace("-", "\N{MINUS SIGN}")
+
+
+def tell_panel(panel: Panel, alphabet: Alphabet, name: str) -> str:
+    """Describe where a distribution peaks and where its middle half lies."""
+    shares = panel.distribution
+    top = int(np.argmax(shares))
+    who = "the reports" if panel.role is Role.NOISY else "people"
+    most = f"most of {who}, {short_percent(float(shares[top]))}, at {describe_value(alphabet, top, name)}"
+    if (
+        isinstance(alphabet.geometry, LineGeometry)
+        and alphabet.size > 2
+        and bool((shares >= 0).all())
+        and shares.sum() > 0
+    ):
+        below = np.cumsum(shares) / shares.sum()
+        low, high = (
+            describe_value(alphabet, min(int(np.searchsorted(below, share)), below.size - 1), name)
+            for share in (0.25, 0.75)
+        )
+        most += f"; half lie between {low} and {high}"
+    words = f"{panel.title}: {most}"
+    return f"{words}. {panel.subtitle}." if panel.subtitle else f"{words}."

@@ -41,8 +41,8 @@ from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.figures import Panel, style, to_svg_file
 from confide.present.figures.certainty import draw_series
-from confide.present.figures.panels import Role, choose_colors
 from confide.present.figures.shares import choose_scene
+from confide.present.figures.style import Role, choose_colors
 from confide.present.figures.tradeoffs import draw_curve
 from confide.present.groups import summarise_groups
 from confide.present.pages import show_page, text

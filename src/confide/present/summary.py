@@ -17,7 +17,7 @@ from confide.estimates.inference import Band, Interval, Windows, percent
 from confide.evidence.counts import Noise, Origin
 from confide.mechanisms.guarantees import LocalDP
 from confide.present.figures import style
-from confide.present.figures.panels import Panel
+from confide.present.figures.style import Panel
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding, remark_on
 from confide.values import Alphabet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,12 +24,12 @@ from confide.evidence.counts import Origin
 from confide.mechanisms.audits import Audit
 from confide.plans import records as words_of
 from confide.plans.levels import PEOPLE, EpsilonLevel, levels, look_ahead
-from confide.plans.planning import Plan
+from confide.plans.planning import Curve, Plan
 from confide.plans.ranking import Ranking
+from confide.plans.records import expected
 from confide.plans.simulations import Prediction, QueryWidth, promise
 from confide.present import summary as say
 from confide.present.figures import draw_tradeoff
-from confide.present.pictures import tell_tradeoff
 from confide.present.summary import (
     NONE,
     Bullets,
@@ -380,3 +381,20 @@ def _marked(words: str, *, is_plan: bool, mark: str = "the plan") -> Cell:
 
 def _cells(plan: Plan, one: Prediction) -> list[str]:
     return [words_of.expected(plan.measure, one), with_unit(one.standard_error, plan.measure.unit)]
+
+
+def tell_tradeoff(plan: Plan) -> str:
+    """Describe the plan's expected error, and the ends of its curves."""
+    error = f"expected {plan.measure.name} {expected(plan.measure, plan.prediction)}"
+    told = [f"{plan.people:,} people with {promise(plan.mechanism)}: {error}"]
+    told.append(f"by people {_ends(plan, plan.by_people, lambda place: f'{int(place):,}')}")
+    if plan.by_epsilon is not None:
+        told.append(f"by privacy {_ends(plan, plan.by_epsilon, lambda place: promise(plan.mechanism.at(place)))}")
+    return f"{'; '.join(told)}."
+
+
+def _ends(plan: Plan, curve: Curve, name: Callable[[float], str]) -> str:
+    points, measure = list(curve.points.items()), plan.measure
+    ends = [(place, expected(measure, one)) for place, one in (points[0], points[-1])]
+    shown = [f"{measure.name} {one} at {name(place)}" for place, one in ends]
+    return f"from {shown[0]} to {shown[1]}"

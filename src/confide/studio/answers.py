@@ -18,9 +18,8 @@ from confide.collector.wire import Wire
 from confide.data import datasets
 from confide.data.files.counts_files import write_counts_file
 from confide.errors import ConfideError, InvalidParameterError, UnreachableTargetError
-from confide.estimates.diagnosis import why_undivided
 from confide.estimates.estimate import Estimate, Outcome, assess_pool
-from confide.estimates.explanations import describe_mechanism
+from confide.estimates.explanations import describe_mechanism, why_undivided
 from confide.estimates.inference import Interval, Windows
 from confide.estimates.inference.answers import error_of
 from confide.evidence.counts import Counts

@@ -17,9 +17,9 @@ from confide.check.answers import FitVerdict
 from confide.collector.client import to_counts_file
 from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError
-from confide.estimates.diagnosis import diagnose, why_undivided
+from confide.estimates.diagnosis import diagnose
 from confide.estimates.estimate import Estimate, Outcome, recover
-from confide.estimates.explanations import describe_mechanism, explain_choices
+from confide.estimates.explanations import describe_mechanism, explain_choices, why_undivided
 from confide.estimates.inference import Interval
 from confide.evidence.counts import Counts
 from confide.present.diagnoses import summarise_diagnosis

@@ -40,7 +40,7 @@ the other way round. So a cell is unlikely unless both its row and its column li
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -185,14 +185,6 @@ def likely_subset_of(groups: Groups) -> LikelySubset:
     if len(seen) == 1 and parts is not None:
         return _of_parts(*next(iter(seen.items())), parts)
     return _pruned(whole, seen)
-
-
-def by_mechanism(pairs: Iterable[tuple[Counts, Mechanism]]) -> dict[Mechanism, Counts]:
-    """Add up the counts of people who used the same mechanism."""
-    merged: dict[Mechanism, Counts] = {}
-    for counts, mechanism in pairs:
-        merged[mechanism] = merged[mechanism] + counts if mechanism in merged else counts
-    return merged
 
 
 def _seen(counts: Counts) -> Counts:

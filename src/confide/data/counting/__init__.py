@@ -19,11 +19,20 @@ from pathlib import Path
 from typing import Any, Literal, get_args, overload
 
 from confide.data.counting.duck import DuckLedger, merge_files
-from confide.data.counting.sources import Kind, PathLike, Query, Tallied, format_of, is_paths
+from confide.data.counting.sources import Kind, PathLike, Query, Tallied, is_paths
 from confide.data.files import counts_files
 from confide.data.files.counts_files import CountedReports, CountsFile, GroupedCounts, Heading, Pool
 from confide.data.files.reading import read_report_rows
-from confide.data.files.sheets import STANDARD_STREAM, Account, Reject, Request, fields_of, first_few, name_of
+from confide.data.files.sheets import (
+    STANDARD_STREAM,
+    Account,
+    Reject,
+    Request,
+    fields_of,
+    first_few,
+    format_of,
+    name_of,
+)
 from confide.data.files.writing import write_rejects
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.counts import Counts, merge

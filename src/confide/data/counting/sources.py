@@ -631,18 +631,6 @@ class Shard:
     types: tuple[str, ...] = ()
 
 
-def format_of(path: str) -> Literal["csv", "parquet", "json"]:
-    """Return the format of a file by its name.
-
-    >>> format_of("reports.jsonl.gz")
-    'json'
-    """
-    name = path.lower().removesuffix(".gz")
-    if name.endswith(sheets.PARQUET):
-        return "parquet"
-    return "json" if name.endswith((*sheets.JSON_LINES, ".json")) else "csv"
-
-
 def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
     """Inspect a file's columns and, if quick, its rows.
 
@@ -651,12 +639,12 @@ def look_at(path: str, request: sheets.Request, name: str) -> Shard | None:
     with sheets.explained(name):
         if Path(path).stat().st_size == 0:
             return None
-    if format_of(path) == "parquet":
+    if sheets.format_of(path) == "parquet":
         with sheets.parquet_explained(name), sheets.require("pyarrow.parquet").ParquetFile(path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
         places = request.choose(name, schema.names, has_lines=False)
         return Shard(path, "parquet", places, name, rows, types=tuple(str(schema.types[place]) for place in places.all))
-    if format_of(path) == "json":
+    if sheets.format_of(path) == "json":
         with sheets.explained(name), sheets.opened(path) as stream:
             first = next((line for line in iter(stream.readline, "") if line.strip()), "")
         if first.lstrip().startswith("["):

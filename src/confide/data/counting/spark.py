@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from confide.data.counting import sources
-from confide.data.counting.sources import Tallied, format_of, to_group_files
+from confide.data.counting.sources import Tallied, to_group_files
 from confide.data.files.counts_files import Key
 from confide.data.files.reading import find_fault
-from confide.data.files.sheets import ColumnPlaces, Reason, Reject, describe_misfit, require
+from confide.data.files.sheets import ColumnPlaces, Reason, Reject, describe_misfit, format_of, require
 from confide.data.files.writing import Traces
 from confide.errors import DataFileError, InvalidParameterError
 

@@ -712,6 +712,18 @@ def resolved(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def format_of(path: str) -> Literal["csv", "parquet", "json"]:
+    """Return the format of a file by its name.
+
+    >>> format_of("reports.jsonl.gz")
+    'json'
+    """
+    name = path.lower().removesuffix(".gz")
+    if name.endswith(PARQUET):
+        return "parquet"
+    return "json" if name.endswith((*JSON_LINES, ".json")) else "csv"
+
+
 @contextlib.contextmanager
 def explained(source: str) -> Iterator[None]:
     """Turn errors about a file into one sentence."""

@@ -22,7 +22,7 @@ from confide.check.cells import draw_again
 from confide.errors import InvalidParameterError
 from confide.estimates.inference.answers import Band, Interval, Prospect, percent
 from confide.estimates.inference.region import Region, lowest
-from confide.estimates.inference.unbiased import Unbiased, is_unbiased
+from confide.estimates.inference.unbiased import Unbiased
 from confide.evidence.evidence import Evidence
 from confide.solve.methods import MLE, Method, Solution
 from confide.theory.identification import channel_query
@@ -1202,3 +1202,10 @@ def expected_region(channel: Channel, truth: FloatArray, people: float) -> Regio
     """Return the region around a distribution, from its expected reports."""
     evidence = Evidence(channel, people * channel.push(truth))
     return Region(evidence, truth, evidence.log_likelihood(truth), 0.0)
+
+
+def is_unbiased(evidence: Evidence) -> bool:
+    """Whether unbiased shares exist and have Gaussian errors."""
+    alike = evidence.channel.keep_and_other
+    # With at least five expected reports for each output, sums are nearly Gaussian.
+    return alike is not None and alike[0] != alike[1] and min(alike) * evidence.total >= 5.0

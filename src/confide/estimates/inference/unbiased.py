@@ -56,13 +56,6 @@ MOST_TAILS = 128
 """Most tails for which the movement of guesses is measured, and most blocks of values."""
 
 
-def is_unbiased(evidence: Evidence) -> bool:
-    """Whether unbiased shares exist and have Gaussian errors."""
-    alike = evidence.channel.keep_and_other
-    # With at least five expected reports for each output, sums are nearly Gaussian.
-    return alike is not None and alike[0] != alike[1] and min(alike) * evidence.total >= 5.0
-
-
 @dataclass(frozen=True, eq=False)
 class Unbiased:
     """Confidence intervals of queries under randomized response.

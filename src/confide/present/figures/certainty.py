@@ -11,8 +11,8 @@ from confide.errors import InvalidDistributionError
 from confide.estimates.inference import Interval, Windows
 from confide.present.figures import style
 from confide.present.figures.maps import MapScene, map_scene
-from confide.present.figures.panels import FloatArray, Panel
 from confide.present.figures.shares import LineScene, label_values
+from confide.present.figures.style import FloatArray, Panel
 from confide.values import Alphabet, Grid, LineGeometry
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from confide.estimates.inference import Windows
 from confide.estimates.inference.answers import error_of
 from confide.present.figures import style
-from confide.present.figures.panels import FloatArray, Panel, Role
+from confide.present.figures.style import FloatArray, Panel, Role
 from confide.values import Grid, Indices
 from confide.values.distances import ground_distances
 

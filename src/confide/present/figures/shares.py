@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from confide.estimates.inference import Windows
 from confide.present.figures import style
-from confide.present.figures.panels import FloatArray, Panel, Role, share_label
+from confide.present.figures.style import FloatArray, Panel, Role, share_label
 from confide.values import Alphabet
 from confide.values.wording import plural, with_unit
 
@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from confide.present.figures.maps import map_scene
-from confide.present.figures.panels import check_panels, choose_colors
+from confide.present.figures.style import check_panels, choose_colors
 from confide.values import LineGeometry
 
 if TYPE_CHECKING:

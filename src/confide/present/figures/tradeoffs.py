@@ -12,8 +12,7 @@ from confide.mechanisms.guarantees import MetricPrivacy
 from confide.plans.planning import Curve, Plan
 from confide.plans.simulations import Prediction
 from confide.present.figures import style
-from confide.present.figures.panels import FloatArray
-from confide.present.figures.style import colors_of, mark_decades
+from confide.present.figures.style import FloatArray, colors_of, mark_decades
 from confide.values.wording import plural
 
 if TYPE_CHECKING:

@@ -18,11 +18,10 @@ from confide.evidence.counts import Counts
 from confide.plans import Plan
 from confide.present import summary as say
 from confide.present.diagnoses import summarise_diagnosis
-from confide.present.estimates import Findings, complete, summarise_estimate
+from confide.present.estimates import Findings, complete, summarise_estimate, tell_panel
 from confide.present.figures import Role, draw_sheet, style, to_svg
 from confide.present.figures.style import COLORS
 from confide.present.groups import summarise_groups
-from confide.present.pictures import tell_panel
 from confide.present.summary import Section
 from confide.present.surveys import summarise_plan
 from confide.surveys.survey import Survey
