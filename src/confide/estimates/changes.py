@@ -114,7 +114,9 @@ class Moments:
         """Return a change and its standard error."""
         both, own = self.covariance, self.covariance.diagonal()
         variance = own[first] + own[last] - 2 * both[first, last]
-        return float(self.means[last] - self.means[first]), math.sqrt(max(float(variance), 0.0))
+        now, scale = float(self.means[last] - self.means[first]), float(np.abs(self.means).max())
+        # The same reports in both waves leave roundings.
+        return (0.0 if abs(now) < 1e-12 * scale else now), math.sqrt(max(float(variance), 0.0))
 
     def test(self) -> AnyChange:
         """Test whether all waves have one answer (Wald)."""

@@ -255,7 +255,9 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         """
         return self.answer([Question("quantile", share=share)], level, basis, progress)[0]
 
-    def series(self, query: Query = "mean", level: float = 0.95, *, name: str | None = None, linked: Any = None) -> Any:
+    def series(
+        self, query: Query = "mean", level: float = 0.95, *, name: str | None = None, linked: Linked | None = None
+    ) -> Series:
         """Return one answer over time, for groups that are weeks, dates or waves.
 
         It has the change between any two, and a test for any change at all. People count as different, unless `linked`

@@ -21,12 +21,15 @@ from confide.data.files import (
     alphabet_record,
     diagnosis_record,
     groups_record,
+    series_columns,
+    series_record,
     to_json,
     write_text,
 )
 from confide.data.files.records import estimate_record, plain
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
+from confide.estimates.changes import Series, name_wave
 from confide.estimates.diagnosis import Diagnosis, findings
 from confide.estimates.estimate import Estimate, Outcome
 from confide.estimates.explanations import describe_mechanism
@@ -37,6 +40,7 @@ from confide.mechanisms.audits import Audit
 from confide.mechanisms.base import Mechanism
 from confide.plans import Plan
 from confide.plans.records import plan_record
+from confide.present.changes import summarise_series
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.figures import Panel, style, to_svg_file
@@ -92,8 +96,8 @@ def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
-        case GroupEstimates():
-            return summarise_groups(_survey_groups(answer), GroupAnswers(), is_page=is_page)
+        case GroupEstimates() | Series():
+            return _summarise_groups(answer, is_page=is_page)
         case Diagnosis():
             return summarise_diagnosis(_survey_of(answer.mechanism, answer.name), answer, is_page=is_page)
         case Plan():
@@ -146,6 +150,9 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             is_line = has_order([(name,) for name in found])
             size = (style.MIDDLE, 2.6) if is_line else (style.PANEL, 0.95 + 0.27 * max(3, len(answer)))
             return size, lambda axes: _draw_intervals(axes, found)
+        case Series():
+            waves = {name_wave(key): one for key, one in answer.answers.items()}
+            return (style.MIDDLE, 2.6), lambda axes: draw_series(axes, waves)
         case Plan():
             return (style.PANEL, 3.2), lambda axes: draw_curve(axes, answer, answer.by_people)
         case Estimate() | Counts() | Mechanism() | Survey():
@@ -231,6 +238,8 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
             return _values(answer.alphabet, "value") | {"probability": answer.distribution.tolist()}
         case GroupEstimates():
             return _group_columns(_survey_groups(answer))
+        case Series():
+            return series_columns(answer)
         case Interval():
             parts = answer.parts
             row = {name: getattr(answer, name) for name in ("question", "estimate", "low", "high", "level")}
@@ -311,6 +320,8 @@ def record_of(answer: object) -> dict[str, Any]:
             record = estimate_record(found.survey, found.counts, found.outcomes[0], None, found.answers, found.windows)
         case GroupEstimates():
             record = groups_record(_survey_groups(answer))
+        case Series():
+            record = series_record(answer)
         case Diagnosis():
             record = diagnosis_record(_survey_of(answer.mechanism, answer.name), answer)
         case Plan():
@@ -368,6 +379,16 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
         )
     ((mechanism, counts),) = answer.groups.items()
     return _survey_of(mechanism), counts
+
+
+def _summarise_groups(series: GroupEstimates | Series, *, is_page: bool) -> Summary:
+    """Return the summary of groups, or of one answer of groups over time."""
+    if not isinstance(series, Series):
+        return summarise_groups(_survey_groups(series), GroupAnswers(), is_page=is_page)
+    groups = _survey_groups(series.groups)
+    named = dict(zip(series.groups, groups, strict=True))
+    own = replace(series, groups=groups, answers={named[key]: one for key, one in series.answers.items()})
+    return summarise_series(groups, GroupAnswers({own.question: own.answers}), [own], is_page=is_page)
 
 
 def _survey_groups(answer: GroupEstimates) -> SurveyGroups:
