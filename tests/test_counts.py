@@ -253,7 +253,7 @@ def test_one_report_is_not_one_reports() -> None:
 
 def test_weights_are_refused_with_the_cure() -> None:
     for add in (tally, Accumulator().add):
-        with pytest.raises(InvalidCountsError, match=r"got 150\.5 at position 0 and 2 more\. .*not people.*--by"):
+        with pytest.raises(InvalidCountsError, match=r"got 150\.5 at position 0 and 2 more\. .*not people.*--weights"):
             add([0, 1, 2], [150.5, 220.2, 90.3])
     assert tally([0, 1], counts=[150.0, 2]).counts.tolist() == [150, 2]
     halves = tally([0, 1, 1]).with_repeats(2).independent

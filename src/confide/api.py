@@ -109,6 +109,7 @@ if typing.TYPE_CHECKING:
     from confide.estimates.pseudo_values import unbias
     from confide.mechanisms.audits import audit
     from confide.plans import plan, rank
+    from confide.regression.fitting import regress
 
 __all__ = [
     "IBU",
@@ -212,6 +213,7 @@ __all__ = [
     "read_metadata",
     "read_reports",
     "register",
+    "regress",
     "save_counts",
     "shuffle",
     "tally",
@@ -231,6 +233,7 @@ _LATER = {
     "rank": "plans",
     "read_metadata": "data.files",
     "read_reports": "data.counting",
+    "regress": "regression.fitting",
     "save_counts": "data.files",
     "shuffle": "data.files",
     "unbias": "estimates.pseudo_values",

@@ -109,6 +109,7 @@ EXTRAS = {
     "pandas": ("pandas>=2.0",),
     "polars": ("polars>=1.0",),
     "spark": ("pyspark>=3.5",),
+    "regression": ("formulaic>=1.0", "pandas>=2.0"),
     "spss": ("pandas>=2.0", "pyreadstat>=1.2"),
     "stata": ("pandas>=2.0", "pyreadstat>=1.2"),
     "collector": ("orjson>=3.10", "uvicorn>=0.30", "httptools>=0.6", "uvloop>=0.19; sys_platform != 'win32'"),

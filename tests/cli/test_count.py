@@ -318,6 +318,6 @@ def test_weights_are_refused_wherever_they_stand(call: Call, folder: Path, name:
         assert ending.code != 0, arguments
         said = " ".join(ending.err.split())
         assert "1 of 3 rows" in said
-        assert "Weights are not people: intervals from them would be too narrow" in said
-        assert "--by" in said
+        assert "Weights are not people: taken for counts, they would make intervals too narrow" in said
+        assert "confide count --weights COLUMN" in said
     assert not (folder / "c.parquet").exists()

@@ -124,6 +124,7 @@ ROWS = [
         --output       | ages.toml r.csv                  | -o c.parquet             | file c.parquet
         --column       | ages.toml two.csv -o c.parquet   | --column years           | code 0
         --by           | ages.toml r.csv -o c.parquet     | --by town                | by town
+        --weights      | ages.toml w.csv -o c.parquet     | --weights weight         | design effect 1\.1
         --engine       | ages.toml r.csv -o c.parquet     | --engine spark           | counted elsewhere
         --engine       | ages.toml                        | --engine sql             | SELECT
         --rejects      | ages.toml bad.csv -o c.parquet   | --rejects x.csv          | file x.csv
@@ -206,6 +207,18 @@ ROWS = [
         --column  | ages.toml two.csv --mean       | --column years    | code 0
         --rejects | ages.toml bad.csv --mean       | --rejects x.csv   | file x.csv
         --json    | ages.toml r.csv --mean -o u.csv | --json           | ^{"reports": 20
+    """),
+    *table("regress", r"""
+        --model    | ages.toml cov.csv 'age ~ x' --json               | --model multinomial  | "model": "multinomial"
+        --weights  | ages.toml cov.csv 'age ~ x' -v                   | --weights weight     | ^Design effect
+        --clusters | ages.toml cov.csv 'age ~ x' -v                   | --clusters village   | ^Clusters +5
+        --errors   | ages.toml cov.csv 'age ~ x' --model normal -v    | --errors scores      | products of scores
+        --base     | ages.toml cov.csv 'age ~ x' --model multinomial  | --base 2             | log-odds against 2
+        --interval | ages.toml cov.csv 'age ~ x'                      | --interval 90%       | 0\.95\]
+        --column   | ages.toml two.csv 'age ~ 1'                      | --column years       | code 0
+        --output   | ages.toml cov.csv 'age ~ x'                      | -o e.csv             | file e.csv
+        --verbose  | ages.toml cov.csv 'age ~ x'                      | -v                   | ^Formula
+        --json     | ages.toml cov.csv 'age ~ x'                      | --json               | {.headline
     """),
     *table("studio", r"""
         --store   | ages.toml                       | --store s.db         | file s.db
@@ -300,11 +313,14 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "r.csv").write_text(lines("report,town", [f"{age},{town}" for age, town in zip(ages, towns, strict=True)]))
     panel = [f"{age},{week},p{one}" for week in (1, 2) for one, age in enumerate(ages)]
     (place / "panel.csv").write_text(lines("report,week,who", panel))
+    (place / "w.csv").write_text(lines("report,weight", [f"{age},{1 + age}" for age in ages]))
     (place / "two.csv").write_text(lines("years,other", [f"{age},{age}" for age in ages]))
     (place / "bad.csv").write_text(lines("report", [*map(str, ages), "x"]))
     (place / "unfit.csv").write_text(lines("report", ["0"] * 500 + ["2"] * 500))
     (place / "long.csv").write_text(lines("report", list(map(str, ages * 5))))
     (place / "copy.csv").write_text((place / "long.csv").read_text())
+    covariates = [f"{age},{at % 4},{'OR'[at % 2]}slo,{1 + at % 3},{at % 5}" for at, age in enumerate(ages * 20)]
+    (place / "cov.csv").write_text(lines("report,x,town,weight,village", covariates))
     (place / "pairs.csv").write_text(lines("age,sex", [f"{age % 3},{'fm'[age % 2]}" for age in ages]))
     (place / "cells.csv").write_text(lines("row,column", [f"{one % 4},{one % 3}" for one in range(24)]))
     (place / "at.csv").write_text(lines("latitude,longitude", ["40.745,-73.975", "40.75,-73.98"] * 10))

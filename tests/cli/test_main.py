@@ -213,6 +213,7 @@ EVERY_COMMAND = [
     ["diagnose", "survey.toml", "reports.csv", "--json"],
     ["datasets", "adult_ages"],
     ["unbias", "survey.toml", "reports.csv", "--mean"],
+    ["regress", "survey.toml", "reports.csv", "age ~ 1"],
     ["demo", "-o", "demo.html"],
     ["export", "survey.toml"],
 ]

@@ -106,7 +106,7 @@ def test_rows_are_read_with_their_people(weeks: Path) -> None:
     assert linked is not None
     assert len(linked.reports) == len(linked.waves) == 4 * PEOPLE
     # The reports of a person are the same wherever the value is: rows are not shuffled against each other.
-    waves = [wave for (wave,) in linked.waves]  # type: ignore[misc]  # a group is named by a tuple
+    waves: list[str] = [wave[0] for wave in linked.waves]  # type: ignore[index]  # a group is named by a tuple
     of = dict(zip(zip(list(linked.people), waves, strict=True), list(linked.reports), strict=True))  # type: ignore[arg-type]
     assert all(of[f"p{one}", "2026-W2"] == of[f"p{one}", "2026-W9"] for one in range(PEOPLE))
     assert sum(of[f"p{one}", "2026-W10"] != of[f"p{one}", "2026-W11"] for one in range(PEOPLE)) <= 60

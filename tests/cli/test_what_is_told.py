@@ -54,6 +54,9 @@ COMMANDS = [
     diagnose permanent.toml daytowns.parquet --json; diagnose ages.toml unfit.csv -o d.html
     unbias ages.toml r.csv --mean --query age>=2 -o u.csv; unbias ages.toml bad.csv --mean --rejects x.csv -o u.csv
     unbias ages.toml r.csv --query median; unbias pair.toml pairs.csv --query age>=2 --json -o u.csv
+    regress ages.toml cov.csv 'age ~ x + C(town)' -v -o e.html -o e.csv -o e.json; regress ages.toml r.csv 'age ~ x'
+    regress ages.toml cov.csv 'age ~ x' --model multinomial --weights weight --clusters village -v
+    regress ages.toml cov.csv 'age >= 2 ~ town' --json; regress ages.toml cov.csv 'vote ~ x'
     plan ages.toml --people 77 -o p.html -o p.csv -o p.json; plan ages.toml --people 77 --epsilon 1 --json
     curate kept.db; curate kept.db --survey ages.toml --token read --name a --upload invited --invite 2 -o i.txt
     curate kept.db --window 21 --revoke curator --survey ages.toml --close; curate kept.db

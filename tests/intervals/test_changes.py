@@ -13,6 +13,7 @@ import pytest
 import confide as cf
 from confide.errors import InvalidParameterError
 from confide.estimates.changes import Linked, Moments, in_order
+from confide.estimates.inference.inference import Question
 from confide.estimates.pseudo_values import PseudoValues
 
 ANSWERS = cf.Categories(["yes", "no"])
@@ -190,3 +191,30 @@ def test_what_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="people has one entry"):
         cf.estimate_over(["yes", "no"], ["W1", "W2"], mechanism, people=["a"])
     assert in_order([("2026-W10",), ("2026-W9",)]) == [("2026-W9",), ("2026-W10",)]
+
+
+def test_weights_have_the_errors_of_weighted_means() -> None:
+    mechanism, generator = cf.RandomizedResponse(ANSWERS, 1.0), np.random.default_rng(4)
+    weights, keep = generator.choice([1.0, 5.0], PEOPLE, p=[0.8, 0.2]), mechanism.channel.dense()[0, 0]
+    changes, errors = [], []
+    for _ in range(300):
+        counts = {}
+        for wave in (1, 2):
+            is_yes = generator.random(PEOPLE) < np.where(generator.random(PEOPLE) < 0.4, keep, 1 - keep)
+            counts[wave] = cf.tally(np.where(is_yes, "yes", "no"), weights=weights)
+        moments = Moments.of_counts([Wave({mechanism: one.independent}) for one in counts.values()], QUESTION)  # type: ignore[list-item]
+        now, error = moments.change(0, 1)
+        changes.append(now)
+        errors.append(error)
+    # Without weights the error would be 1.44 times too small.
+    assert np.mean(errors) == pytest.approx(np.std(changes), rel=0.12)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """The part of an estimate that moments need."""
+
+    groups: Any
+
+
+QUESTION = Question("query", "answer == yes")

@@ -234,7 +234,7 @@ def _independent(counts: Counts) -> Counts:
     They are counts that add up with those of other groups.
     """
     found = counts.independent
-    return Counts(found.reports, found.counts, found.origin) if found.is_thinned else found
+    return Counts(found.reports, found.counts, found.origin, squares=found.squares) if found.is_thinned else found
 
 
 def _reject(found: Mapping[GroupKey, Difference], level: float) -> dict[GroupKey, Difference]:
@@ -554,9 +554,17 @@ def _layer(
         if id(channel) not in blocks:
             blocks[id(channel)] = channel, directions.scores(channel), np.zeros(channel.shape[1])
         _, scores, counts = blocks[id(channel)]
+        reported = evidence.counts
+        if own.squares is not None:
+            # Weighted reports are as many as the direction with the heaviest ones leaves.
+            centred = (scores - reported @ scores / reported.sum()) ** 2
+            alone, weighted = reported @ centred, _observe(mechanism, own.of_squares, part).counts @ centred
+            reported = reported / max(
+                1.0, float(np.divide(weighted, alone, out=np.ones_like(alone), where=alone > 0).max())
+            )
         if place not in apart:
-            counts += evidence.counts
-        sums[place], sizes[place] = evidence.counts @ scores, evidence.total
+            counts += reported
+        sums[place], sizes[place] = reported @ scores, reported.sum()
     every = np.concatenate([scores for _, scores, _ in blocks.values()])
     counts = np.concatenate([counts for _, _, counts in blocks.values()])
     if not counts.sum() > 0:  # nobody to compare with went through this mechanism

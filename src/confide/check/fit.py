@@ -259,7 +259,9 @@ def examine(groups: Sequence[Group], known: FloatArray | None = None) -> Examina
         if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Mechanism):
             raise InvalidParameterError(f"A group is a pair (counts, mechanism); got {pair!r}.")
         require_counts(pair[0])
-    sure = [(counts.independent, mechanism) for counts, mechanism in groups]
+    # What a mechanism makes of a person's value does not depend on the person's weight, so that none is needed here.
+    sure = [(counts.as_counted.unweighted.independent, mechanism) for counts, mechanism in groups]
+    known = known if all(counts.as_counted.weights is None for counts, _ in groups) else None
     bits = [pair for pair in sure if has_bits(pair[1])]
     others = [pair for pair in sure if not has_bits(pair[1])]
     obstacle, tables = "", None

@@ -14,7 +14,7 @@ The smallest p-value counts, times the number of tests (Bonferroni).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import product
 
@@ -306,6 +306,12 @@ class Uniformity:
             return None
         alone = mechanisms[0] if len(mechanisms) == 1 else None
         parts = (alone.facts.parts if alone is not None else None) or {}
+        if evidence.variances is not None:
+            # Weighted reports are as many as the value with the heaviest ones leaves: more would find shapes by chance.
+            heaviest = max(
+                1.0, float(evidence.inflations(evidence.channel.push(np.full(alphabet.size, 1 / alphabet.size))).max())
+            )
+            evidence = replace(evidence, counts=evidence.counts / heaviest)
         tests = len(parts) + 1
         found = [uniformity_test(evidence, tests)]
         # Each attribute is tested alone too: among a thousand combinations a peak of one attribute drowns.

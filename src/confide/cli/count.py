@@ -37,7 +37,7 @@ from confide.data.files import Account, Heading, name_columns, write_counts, wri
 from confide.data.files.counts_files import Sums
 from confide.data.files.sheets import first_few
 from confide.errors import InvalidParameterError
-from confide.present.summary import describe_noise
+from confide.present.summary import describe_noise, describe_weighting
 from confide.surveys.survey import load_survey
 from confide.values.wording import counted
 
@@ -81,6 +81,9 @@ def count(  # noqa: PLR0913 - one argument an option
     ] = None,
     column: Columns = None,
     by: By = None,
+    weights: Annotated[
+        str | None, option("Column of survey weights: how many people each report stands for.", "COLUMN")
+    ] = None,
     engine: Annotated[
         str,
         option(
@@ -108,14 +111,17 @@ def count(  # noqa: PLR0913 - one argument an option
     of another survey, files that changed since they were written, and copies of a file.
     """
     contract, paths = load_survey(survey), reports or []
-    request = Request(contract.mechanism.report_alphabet, tuple(column or ()), split_names("--by", by))
+    alphabet, keys = contract.mechanism.report_alphabet, split_names("--by", by)
+    request = Request(alphabet, tuple(column or ()), keys, weights=weights or "")
+    _refuse_weights(weights, engine, output)
     if engine == "sql":
         say_exactly(plan_query(paths, request).explained_text)
         return
     if not paths or output is None:
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
     check_outputs([output, rejects], [survey, *map(Path, search(paths).files)])
-    Heading((contract,), request.by, Account())  # refuses names that groups cannot have, before any work is done
+    # Refuses names that groups cannot have, before any work is done.
+    Heading((contract,), request.by, Account(), weights=request.weights)
     ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
     with console(stderr=True).status("Counting ..."), ledgers as ledger:
         if strict:
@@ -124,7 +130,7 @@ def count(  # noqa: PLR0913 - one argument an option
         if rejects is not None:
             write_rejects(rejects, ledger.rejects())
         account.require_any(request.alphabet)
-        heading, unknown = head(ledger, contract, request.by, account), ledger.traces.notes(ledger.report_names)
+        heading, unknown = head(ledger, contract, request, account), ledger.traces.notes(ledger.report_names)
         groups = set[tuple[Any, ...]]()
         sums = write_counts(output, _watch(ledger.batches(), len(request.by), groups), heading)
         columns, notes = ledger.report_names, ledger.notes
@@ -145,6 +151,16 @@ def count(  # noqa: PLR0913 - one argument an option
     if account.total_rejected:
         were = "was" if account.total_rejected == 1 else "were"
         warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
+
+
+def _refuse_weights(weights: str | None, engine: str, output: Path | None) -> None:
+    """Refuse --weights where sums of weights have no place."""
+    if weights and engine == "sql":
+        raise InvalidParameterError(
+            "--engine sql prints a query that counts. It has no weights: leave out --weights, or --engine sql."
+        )
+    if weights and output is not None and not str(output).lower().endswith(".parquet"):
+        raise InvalidParameterError(f"{output} should end in .parquet: weighted counts carry sums that CSV would lose.")
 
 
 def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:
@@ -168,6 +184,7 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
                 "groups": groups if heading.by else None,
                 "rows": tally,
                 "origin": known,
+                "weights": {"column": heading.weights, "words": sums.weighting} if heading.weights else None,
                 "repetition": repetition_record(heading),
             }
         )
@@ -178,6 +195,7 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
     distinct = several if sums.rows != 1 else several.replace("pairs", "pair").replace("reports", "report")
     pairs = [
         ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
+        *describe_weighting(sums.weighting),
         *describe_noise(origin, unknown),
         *promise_line(heading),
         ("Distinct", f"{sums.rows:,} {distinct}"),

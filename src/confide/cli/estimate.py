@@ -260,7 +260,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
 def _read_groups(
     reports: Path, survey: Survey, name: str, over: str | None, person: str | None
 ) -> tuple[CountsFile | None, Linked | None]:
-    """Read counts, or the reports of waves with their people; None for reports of one group."""
+    """Read counts, or waves with their people; None for one group."""
     if over is not None:
         return read_waves(reports, survey, over, person)
     if person is not None:
@@ -511,7 +511,7 @@ def _summarise(found: files.SurveyGroups, answers: GroupAnswers, series: list[Se
 def _render_groups(
     path: Path, found: files.SurveyGroups, answers: GroupAnswers, series: list[Series], record: dict[str, Any]
 ) -> str:
-    """Return the content of a file of groups or waves, by its ending."""
+    """Return the content of a file, by its ending."""
     ending = path.suffix.lower()
     if ending == ".html":
         from confide.present.pages import show_page
@@ -523,7 +523,10 @@ def _render_groups(
 
 
 def _questions_over(survey: Survey, questions: Questions) -> Questions:
-    """Return what is followed over time: of categories each share, where nothing is asked."""
+    """Return what to follow over time.
+
+    Where nothing is asked, the share of each category.
+    """
     if questions.queries or questions.statistics or survey.alphabet.has_numbers:
         return questions
     if not isinstance(survey.alphabet.geometry, UnorderedGeometry):

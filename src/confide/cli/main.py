@@ -134,6 +134,7 @@ COMMANDS = {
     "estimate": "estimate",
     "diagnose": "diagnose",
     "unbias": "unbias",
+    "regress": "regress",
     "studio": "studio",
     "serve": "collector",
     "send": "collector",

@@ -1,4 +1,6 @@
-"""Change over time: one answer in each wave, the change between any two, and a test for any change at all.
+"""Change over time: a line, changes, and a test for any.
+
+One answer in each wave, the change between any two of them, and a test for any change at all.
 
 The line and its band are the answers of groups (:mod:`confide.estimates.groups`). A change is the difference of two of
 them, and its error depends on whether the same people answered twice.
@@ -74,17 +76,19 @@ class Moments:
 
     @classmethod
     def of_counts(cls, waves: Sequence[Estimate], question: Question) -> Moments:
-        """Return the moments of waves whose people are all different."""
+        """Return the moments of waves of different people, weighted or not."""
         means, variances = [], []
         for wave in waves:
-            parts = [
-                (_pseudo_values(one, question).values(counts.reports), counts.counts)
-                for one, counts in wave.groups.items()
-            ]
-            values, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+            parts = []
+            for one, counts in wave.groups.items():
+                # Of weighted reports, how far the sum of the weights may be off.
+                spread = counts.counts if counts.squares is None else counts.squares
+                parts.append((_pseudo_values(one, question).values(counts.reports), counts.counts, spread))
+            values, numbers, spreads = (np.concatenate(part) for part in zip(*parts, strict=True))
             people = float(numbers.sum())
             means.append(float(values @ numbers) / people)
-            variances.append(float((values - means[-1]) ** 2 @ numbers) / max(people - 1, 1.0) / people)
+            within = float((values - means[-1]) ** 2 @ spreads) / people**2
+            variances.append(within * people / max(people - 1, 1.0))
         return cls(np.array(means), np.diag(variances))
 
     @classmethod
@@ -313,7 +317,9 @@ def name_wave(key: object) -> str:
 
 
 def in_order(keys: Sequence[Any]) -> list[Any]:
-    """Return waves in order of time: weeks and numbers by value, other names by letter.
+    """Return waves in order of time.
+
+    Weeks and numbers go by value, other names by letter.
 
     >>> in_order(["wave 10", "wave 9"]), in_order([2, 10, 1])
     (['wave 9', 'wave 10'], [1, 2, 10])

@@ -323,7 +323,7 @@ def diagnose(
         mechanism.alphabet.require_listable()
     if counts is not None:
         require_counts(counts)
-        counts = counts.independent
+        counts = counts.independent  # which still has all reports as `as_counted`
     form = None if shape is None else Shape.of(shape)
     if form is not None:
         form.check(mechanism.alphabet)
@@ -397,6 +397,7 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
     fit, windows, counts, shape = diagnosis.fit, diagnosis.windows, diagnosis.counts, diagnosis.shape
     if fit is None or counts is None:
         return []
+    people = counts.as_counted.total
     # If the reports do not come from the mechanism, no other finding means much.
     doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
     taken = []
@@ -405,8 +406,8 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
         taken = [f"What follows takes for granted that {shape.condition}, {said}.", str(diagnosis.shape_fit)]
     why = f"Which windows of values these reports tell is not known. {diagnosis.why_no_windows}"
     told = why if windows is None else windows.headline
-    explained = [] if diagnosis.uniqueness is None else [_explained(diagnosis, counts.total, diagnosis.uniqueness)]
-    return [str(fit), *doubt, *filter(None, [counts.dependence]), *taken, told, *explained]
+    explained = [] if diagnosis.uniqueness is None else [_explained(diagnosis, people, diagnosis.uniqueness)]
+    return [str(fit), *doubt, *filter(None, [counts.weighting, counts.dependence]), *taken, told, *explained]
 
 
 def _explained(diagnosis: Diagnosis, total: float, uniqueness: Finding) -> str:

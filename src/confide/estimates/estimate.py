@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ from confide.estimates.inference.inference import (
     look_ahead,
     surround,
 )
-from confide.evidence.counts import Counts, describe_dependence
+from confide.evidence.counts import Counts, describe_dependence, describe_weights, design_effect_of
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
 from confide.mechanisms.base import Mechanism, Premise, by_mechanism, require_mechanism
@@ -152,7 +152,8 @@ class Estimate(Shown):
         """
         cure = f" {CURE}" if self.identification.is_no else ""
         remark = remark_on(self.identification) + cure
-        told = ("" if self.is_told else f"{self.uniformity} ") + (f"{self.dependence} " if self.dependence else "")
+        words = ["" if self.is_told else str(self.uniformity), self.weighting, self.dependence]
+        told = "".join(f"{one} " for one in words if one)
         return told + (f"{self.ending}. {remark}".removesuffix(".") if remark else self.ending)
 
     @property
@@ -167,6 +168,25 @@ class Estimate(Shown):
     def dependence(self) -> str:
         """Sentence on reports that are not independent; empty if all are."""
         return describe_dependence(self.repeats, sum(one.total for one in self.groups.values()))
+
+    @property
+    def weighting(self) -> str:
+        """Sentence on weights and what they cost; empty without weights."""
+        return describe_weights(self.groups.values())
+
+    @property
+    def design_effect(self) -> float:
+        """How many weighted reports are worth one of equal weight.
+
+        An average over questions (Kish); 1 without weights.
+
+        >>> import confide as cf
+        >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+        >>> counts = cf.tally(["yes"] * 600 + ["no"] * 400, weights=[1] * 500 + [3] * 500)
+        >>> cf.estimate(counts, mechanism).design_effect
+        1.25
+        """
+        return design_effect_of(self.groups.values())
 
     @property
     def is_told(self) -> bool:
@@ -313,7 +333,7 @@ class Estimate(Shown):
         if is_one and isinstance(epsilon, float) and max(mechanism.channel.shape) <= 512:
             larger = {times * epsilon: mechanism.at(times * epsilon).channel for times in (2, 4)}
             channels = {epsilon: mechanism.channel} | larger
-        return look_ahead(inference, answer, weights, channels)
+        return look_ahead(inference, answer, weights, channels, inference.evidence.total * self.design_effect)
 
     def mean(self, level: float = 0.95, *, basis: Basis | None = None) -> Interval:
         """Return the mean of the values, with its interval.
@@ -599,10 +619,14 @@ Group = tuple[Counts, Mechanism]
 def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:
     """Return the evidence of each group, over all values or over `part`."""
     layout = Layout.of(next(iter(groups)).alphabet if part is None else part)
-    observed = [
-        one.observe(counts) if part is None else one.observe_within(counts, part) for one, counts in groups.items()
-    ]
-    return [replace(one, layout=layout) for one in observed]
+    return [replace(_observe(one, counts, part), layout=layout) for one, counts in groups.items()]
+
+
+def _observe(mechanism: Mechanism, counts: Counts, part: Alphabet | None) -> Evidence:
+    observe = mechanism.observe if part is None else partial(mechanism.observe_within, part=part)
+    found = observe(counts)
+    # Variances of weighted reports are sums by report, and so go to outputs just as counts do.
+    return found if counts.squares is None else replace(found, variances=observe(counts.of_squares).counts)
 
 
 def estimate(

@@ -67,6 +67,16 @@ class GroupReports:
         return {key: sum(counts.total for counts, _ in pool) for key, pool in self.pools.items()}
 
     @cached_property
+    def weights(self) -> dict[Any, float]:
+        """Sum of the weights of each group; the number of unweighted reports."""
+        return {key: sum(counts.weight for counts, _ in pool) for key, pool in self.pools.items()}
+
+    @property
+    def counts(self) -> list[Counts]:
+        """The counts of all groups and mechanisms."""
+        return [counts for pool in self.pools.values() for counts, _ in pool]
+
+    @cached_property
     def fits(self) -> GroupFits:
         """Goodness-of-fit test of each group."""
         return examine_groups(self.pools).test()
@@ -218,11 +228,12 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
 
     @cached_property
     def overall(self) -> FloatArray:
-        """The distribution of all groups, averaged by number of reports."""
+        """The distribution of all groups, averaged by :attr:`weights`."""
         if not next(iter(self.first.groups), self.first).alphabet.is_finite:
             raise InvalidParameterError("Of unbounded values each group has its own likely ones.")
-        weights = np.array([self.reports[key] for key in self.estimates]) / self.total
-        overall: FloatArray = weights @ np.array([one.distribution for one in self.estimates.values()])
+        weights = np.array([self.seen.weights[key] for key in self.estimates])
+        shares = weights / weights.sum()
+        overall: FloatArray = shares @ np.array([one.distribution for one in self.estimates.values()])
         return overall
 
     def query(
@@ -258,7 +269,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
     def series(
         self, query: Query = "mean", level: float = 0.95, *, name: str | None = None, linked: Linked | None = None
     ) -> Series:
-        """Return one answer over time, for groups that are weeks, dates or waves.
+        """Return one answer over time, for groups that are waves.
 
         It has the change between any two, and a test for any change at all. People count as different, unless `linked`
         says whose reports are whose, as :func:`confide.estimate_over` does.

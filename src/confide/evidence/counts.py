@@ -8,8 +8,9 @@ Counts(5 reports, 3 distinct)
 from __future__ import annotations
 
 import copy
+import math
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral, Real
@@ -189,10 +190,13 @@ Reports = NDArray[Any]
 # Random draws and histograms hold counts as int64. Above 2**53 a float64, in which counts add up, skips numbers; up to
 # here that is at most a part in 2**53 of a count, far below any noise.
 NO_WEIGHTS = (
-    "Are they survey weights? Weights are not people: intervals from them would be too narrow. Count unweighted in "
-    "groups of equal weight (--by, or by= in Python), and weight the estimates of the groups."
+    "Are they survey weights? Weights are not people: taken for counts, they would make intervals too narrow. Name "
+    "their column: confide count --weights COLUMN (weights= in Python)."
 )
 """Cure for counts with fractions."""
+
+WEIGHT_RANGE = (1e-9, 1e9)
+"""Least and largest weight of a report, other than 0: their squares add up without overflow or loss."""
 
 # Batches that wait to be added up: below this many entries a sort takes about as long as a call.
 LEAST_PENDING = 2**16
@@ -213,6 +217,9 @@ class Counts(Shown):
         How often each was seen. Whole numbers, or expectations in place of data.
     origin
         How many reports have which known noise. Default: unknown for all.
+    weights, squares
+        Of weighted reports: for each distinct report, the sum of the weights and of their squares. These add up, as
+        counts do, and intervals need no more than these. None without weights.
     repeats
         Most reports that one person may have made, if noise is permanent; see :attr:`independent`.
     is_thinned
@@ -229,23 +236,74 @@ class Counts(Shown):
     origin: Origin = field(default_factory=Origin)
     repeats: int = field(default=1, kw_only=True)
     is_thinned: bool = field(default=False, kw_only=True)
+    weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
+    squares: NDArray[np.float64] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats, 1)
         if not isinstance(self.origin, Origin):
             raise InvalidParameterError(f"origin must be an Origin; got {kind_of(self.origin)}. Call tally(reports).")
         reports = _as_reports(self.reports)
-        counts = _as_counts(self.counts, reports.shape[0])
+        # Only numbers of reports are drawn again as integers; sums of squares may be larger.
+        limits = dict.fromkeys(self._sums, math.inf) | {"counts": MOST_REPORTS}
+        sums = {name: _as_counts(getattr(self, name), reports.shape[0], limits[name]) for name in self._sums}
+        if "weights" in sums and "squares" not in sums:
+            raise InvalidParameterError("Sums of weights need sums of their squares. Call tally(reports, weights=...).")
         if not _are_distinct(reports):
-            reports, counts = _sum_repeated(reports, counts)
-        settle(self, reports=read_only(np.array(reports)), counts=read_only(np.array(counts)))
+            reports, every = _sum_repeated(reports, list(sums.values()))
+            sums = dict(zip(sums, every, strict=True))
+        settle(
+            self, reports=read_only(np.array(reports)), **{name: read_only(np.array(one)) for name, one in sums.items()}
+        )
         if not self.origin.total:
             settle(self, origin=Origin(unknown=self.total))
+
+    @property
+    def _sums(self) -> tuple[str, ...]:
+        """Names of the numbers that add up."""
+        return tuple(name for name in ("counts", "weights", "squares") if getattr(self, name) is not None)
 
     @property
     def total(self) -> float:
         """The number of reports."""
         return float(self.counts.sum())
+
+    @property
+    def weight(self) -> float:
+        """The sum of all weights; without weights, the number of reports."""
+        return self.total if self.weights is None else float(self.weights.sum())
+
+    @property
+    def design_effect(self) -> float:
+        """How many weighted reports are worth one of equal weight.
+
+        It is n times sum w^2 over (sum w)^2 (Kish), which is what weights cost on average over all questions. Each
+        answer's interval has the one of its question.
+
+        >>> round(tally(["yes", "no", "no"], weights=[4, 1, 1]).design_effect, 3)
+        1.5
+        """
+        if self.weights is None or self.squares is None or not self.weight > 0:
+            return 1.0
+        return self.total * float(self.squares.sum()) / self.weight**2
+
+    @property
+    def unweighted(self) -> Counts:
+        """The same reports, each with a weight of one."""
+        return self if self.weights is None else self._with(weights=None, squares=None)
+
+    @property
+    def of_squares(self) -> Counts:
+        """The sums of squares in place of the counts."""
+        return self._with(counts=self.squares)
+
+    def with_reports(self, reports: ArrayLike) -> Counts:
+        """Return the same counts of changed reports, such as rounded ones."""
+        found = self._with(reports=_as_reports(reports))
+        if self.as_counted is not self:
+            settle(found, _as_counted=self.as_counted.with_reports(reports))
+        found.__post_init__()
+        return found
 
     def with_origin(self, origin: Origin) -> Counts:
         """Return the same counts, with another origin."""
@@ -264,12 +322,24 @@ class Counts(Shown):
         reports carry at least the information of (sum w)^2 / sum w^2 people. No w is above r, so that is at least n / r
         (docs/repetition.md).
 
+        With weights they are the weights times sum w / sum w^2, which add up to the effective number of reports, and
+        `squares` holds the variance of each.
+
         >>> tally([3, 5, 5, 5]).with_repeats(2).independent.counts
         array([0.5, 1.5])
+        >>> tally([3, 5, 5], weights=[4, 1, 1]).independent.counts.round(3)
+        array([1.333, 0.667])
         """
-        if self.repeats == 1 or self.is_thinned:
+        if self.is_thinned or (self.repeats == 1 and self.weights is None):
             return self
-        return self._with(counts=read_only(self.counts / self.repeats), is_thinned=True, _as_counted=self)
+        if self.weights is None or self.squares is None:
+            return self._with(counts=read_only(self.counts / self.repeats), is_thinned=True, _as_counted=self)
+        if not self.weight > 0:
+            raise InvalidCountsError("All of these reports have a weight of 0. At least one must count for something.")
+        scale = self.weight / float(self.squares.sum())
+        thinned = read_only(self.weights * scale / self.repeats)
+        variances = read_only(self.squares * scale**2 / self.repeats)
+        return self._with(counts=thinned, weights=None, squares=variances, is_thinned=True, _as_counted=self)
 
     def _with(self, **changes: object) -> Counts:
         """Return a copy with changes, without checking again."""
@@ -288,6 +358,15 @@ class Counts(Shown):
         return found
 
     @property
+    def weighting(self) -> str:
+        """Sentence on weights and what they cost; empty without weights.
+
+        >>> tally(["yes", "no", "no"], weights=[4, 1, 1]).weighting
+        'Weights: 3 reports are worth 2 of equal weight (design effect 1.5).'
+        """
+        return describe_weights([self])
+
+    @property
     def dependence(self) -> str:
         """Sentence on dependent reports; empty if all are independent.
 
@@ -302,17 +381,20 @@ class Counts(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        return np.array_equal(self.reports, other.reports) and np.array_equal(self.counts, other.counts)
+        if self._sums != other._sums or not np.array_equal(self.reports, other.reports):
+            return False
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._sums)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         word = "report" if self.total == 1 else "reports"
         kind = f"{self.origin.in_short} " if self.origin.is_simulated else ""
+        kind = kind if self.weights is None else f"{kind}weighted "
         return f"Counts({self.total:,.10g} {kind}{word}, {self.reports.shape[0]:,} distinct)"
 
 
-def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
+def tally(reports: ArrayLike, counts: ArrayLike | None = None, *, weights: ArrayLike | None = None) -> Counts:
     """Count reports, or add up reports that were counted elsewhere.
 
     Parameters
@@ -320,7 +402,11 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     reports
         One entry for each report; one row for each if reports have several parts, such as grid cells.
     counts
-        How often each report was seen. Default: once. Survey weights are refused.
+        How often each report was seen. Default: once.
+    weights
+        Survey weight of each entry: how many people of the population each of its reports stands for, up to a common
+        factor. A weight of 0 leaves a report out of the estimate. Counts then carry the sums of weights and of squares,
+        and intervals are as wide as the weights make them.
 
     Examples
     --------
@@ -328,6 +414,8 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     array([2., 1.])
     >>> tally([3, 5], counts=[2, 1]) == tally([3, 5, 3])
     True
+    >>> tally([3, 5, 3], weights=[1.5, 2, 0.5]).weights
+    array([2., 2.])
     """
     found = add_up(reports, counts)
     numbers = np.zeros(0) if counts is None else np.asarray(counts, dtype=np.float64)
@@ -336,18 +424,78 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
         more = f" and {parts.size - 1:,} more" if parts.size > 1 else ""
         got = f"{numbers[parts[0]]:g} at position {parts[0]}{more}"
         raise InvalidCountsError(f"Counts must be whole numbers of reports; got {got}. {NO_WEIGHTS}")
-    return found
+    return found if weights is None else _weighed(reports, counts, weights, found.origin)
+
+
+def _weighed(reports: ArrayLike, counts: ArrayLike | None, weights: ArrayLike, origin: Origin) -> Counts:
+    """Return counts with the sums of weights and of their squares."""
+    array = _as_reports(reports)
+    size = array.shape[0]
+    each = check_weights(weights, size)
+    times = np.ones(size) if counts is None else _as_counts(counts, size)
+    if not size:
+        return Counts(array, times, weights=times, squares=times)
+    if not float(times @ each) > 0:
+        raise InvalidCountsError("All weights are 0. At least one report must count for something.")
+    distinct, sums = _sum_repeated(array, [times, times * each, times * each**2])
+    return Counts(distinct, sums[0], origin, weights=sums[1], squares=sums[2])
+
+
+def check_weights(weights: ArrayLike, size: int) -> NDArray[np.float64]:
+    """Return survey weights as an array, or raise.
+
+    >>> check_weights([1, 0.5], 2)
+    array([1. , 0.5])
+    """
+    refuse_masked("weights", weights, InvalidCountsError)
+    try:
+        each = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidCountsError(f"Weights must be numbers; got {kind_of(weights)}.") from None
+    if each.shape != (size,):
+        raise InvalidCountsError(f"Give one weight for each of {size:,} reports; got an array of shape {each.shape}.")
+    least, most = WEIGHT_RANGE
+    bad = np.flatnonzero(~((each == 0) | ((each >= least) & (each <= most))))
+    if bad.size:
+        more = f" and {bad.size - 1:,} more" if bad.size > 1 else ""
+        raise InvalidCountsError(
+            f"Weights must be 0, or between {least:g} and {most:g}; got {each[bad[0]]:g} at position {bad[0]}{more}. "
+            f"Leave out reports without a weight, and divide large ones by a common factor."
+        )
+    return each
+
+
+def design_effect_of(parts: Iterable[Counts]) -> float:
+    """Return the design effect of several counts together, whose log-likelihoods add."""
+    every = [part.as_counted for part in parts]
+    if all(part.weights is None for part in every):
+        return 1.0
+    return sum(part.total for part in every) / sum(part.total / part.design_effect for part in every)
+
+
+def describe_weights(parts: Iterable[Counts]) -> str:
+    """Say what weights cost, on average over all questions; empty without weights."""
+    every = [part.as_counted for part in parts]
+    if all(part.weights is None for part in every):
+        return ""
+    reports = sum(part.total for part in every)
+    worth = reports / design_effect_of(every)
+    left_out = sum(float(part.counts[part.weights == 0].sum()) for part in every if part.weights is not None)
+    none = f" Reports of weight 0 alone, left out: {left_out:,.10g}." if left_out else ""
+    many = f"{reports:,.10g} reports are worth" if reports != 1 else "1 report is worth"
+    return f"Weights: {many} {worth:,.4g} of equal weight (design effect {reports / worth:.3g}).{none}"
 
 
 def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
     """Like :func:`tally`, but fractions are allowed, as in expectations."""
     array = _as_reports(reports)
-    weights = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
+    times = np.ones(array.shape[0]) if counts is None else _as_counts(counts, array.shape[0])
     if array.shape[0] == 0:
-        return Counts(array, weights)
+        return Counts(array, times)
     # Nobody states the noise of reports that were counted elsewhere.
     origin = Origin.of(noise_of(reports), array.shape[0]) if counts is None else Origin()
-    return Counts(*_sum_repeated(array, weights), origin)
+    distinct, (sums,) = _sum_repeated(array, [times])
+    return Counts(distinct, sums, origin)
 
 
 def describe_dependence(repeats: int, people: float) -> str:
@@ -392,11 +540,17 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
         raise InvalidCountsError("Counts of different kinds of report cannot be merged; they come from other surveys.")
     if len({part.is_thinned for part in filled}) > 1:
         raise InvalidCountsError("Counts that were made independent cannot be merged with others. Merge them before.")
-    reports, counts = [part.reports for part in filled], [part.counts for part in filled]
+    names = filled[0]._sums
+    if any(part._sums != names for part in filled):
+        raise InvalidCountsError(
+            "Counts with weights and without cannot be merged. Give a weight to all reports; 1 where there is none."
+        )
+    sums = [np.concatenate([getattr(part, name) for part in filled]) for name in names]
     kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
     most = max(1, sum(kept)) if repeats is None else repeats
-    merged = add_up(np.concatenate(reports), np.concatenate(counts)).with_origin(origin).with_repeats(most)
-    return merged._with(is_thinned=filled[0].is_thinned)
+    distinct, sums = _sum_repeated(np.concatenate([part.reports for part in filled]), sums)
+    named, is_thinned = dict(zip(names, sums, strict=True)), filled[0].is_thinned
+    return Counts(distinct, origin=origin, repeats=most, is_thinned=is_thinned, **named)
 
 
 class Accumulator:
@@ -489,17 +643,20 @@ def _are_distinct(reports: Reports) -> bool:
     return is_ordered or len(np.unique(reports, axis=None if reports.ndim == 1 else 0)) == len(rows)
 
 
-def _sum_repeated(reports: Reports, weights: NDArray[np.float64]) -> tuple[Reports, NDArray[np.float64]]:
+def _sum_repeated(
+    reports: Reports, columns: Sequence[NDArray[np.float64]]
+) -> tuple[Reports, list[NDArray[np.float64]]]:
+    """Return the distinct reports in order, with the sums of each column."""
     if reports.dtype.kind == "O":
         # Parts are of different types, such as a number and a category; numpy cannot sort these.
-        summed: dict[tuple[Any, ...], float] = {}
-        for report, weight in zip(map(tuple, reports.tolist()), weights.tolist(), strict=True):
-            summed[report] = summed.get(report, 0.0) + weight
-        each = sorted(summed, key=str)
-        return np.array(each, dtype=object), np.array([summed[report] for report in each])
-    # Along an axis numpy sorts whole rows, which is far slower; only reports of several parts need it.
-    distinct, places = np.unique(reports, axis=None if reports.ndim == 1 else 0, return_inverse=True)
-    return distinct, np.bincount(places.reshape(-1), weights).astype(np.float64)
+        rows = list(map(tuple, reports.tolist()))
+        each = sorted(set(rows), key=str)
+        numbers = {report: number for number, report in enumerate(each)}
+        distinct, places = np.array(each, dtype=object), np.array([numbers[row] for row in rows])
+    else:
+        # Along an axis numpy sorts whole rows, which is far slower; only reports of several parts need it.
+        distinct, places = np.unique(reports, axis=None if reports.ndim == 1 else 0, return_inverse=True)
+    return distinct, [np.bincount(places.reshape(-1), one).astype(np.float64) for one in columns]
 
 
 def _as_reports(reports: ArrayLike) -> Reports:
@@ -552,7 +709,7 @@ def _as_array(reports: ArrayLike) -> Reports:
         raise InvalidCountsError(f"Reports must lie between -2**63 and 2**63; got {largest}.") from None
 
 
-def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
+def _as_counts(counts: ArrayLike, size: int, limit: float = MOST_REPORTS) -> NDArray[np.float64]:
     refuse_masked("counts", counts, InvalidCountsError)
     try:
         array = np.asarray(counts, dtype=np.float64)
@@ -568,7 +725,7 @@ def _as_counts(counts: ArrayLike, size: int) -> NDArray[np.float64]:
         )
     with np.errstate(over="ignore"):  # a sum that overflows is infinite, and refused
         total = float(array.sum())
-    if total >= MOST_REPORTS:
+    if total >= limit:
         raise InvalidCountsError(
             f"Counts must add up to less than 2**63; got {total:g}. Are they counts? Divide them by a common factor."
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -115,6 +115,8 @@ class Evidence:
     layout
         How the values lie, where the alphabet says that neighbours mean something. The channel alone cannot say: k-RR
         treats ages and colours alike.
+    variances
+        Of weighted reports: the variance of each count. None without weights, where a count is its own variance.
 
     Examples
     --------
@@ -128,6 +130,7 @@ class Evidence:
     counts: FloatArray
     log_offset: float = 0.0
     layout: Layout | None = None
+    variances: FloatArray | None = None
 
     # The distribution that was proven last, if any, with its certificate.
     _proofs: list[tuple[FloatArray, float]] = field(default_factory=list, init=False, repr=False)
@@ -153,18 +156,22 @@ class Evidence:
             return groups[0]
         channel = ColumnStack(tuple(group.channel for group in groups))
         counts = np.concatenate([group.counts for group in groups])
-        return cls(channel, counts, sum(group.log_offset for group in groups), groups[0].layout)
+        variances = np.concatenate([group.spread for group in groups])
+        is_weighted = any(group.variances is not None for group in groups)
+        offset = sum(group.log_offset for group in groups)
+        return cls(channel, counts, offset, groups[0].layout, variances if is_weighted else None)
 
     def mixed(self, mixture: Mixture) -> Evidence:
         """Return evidence about the shares of a mixture's components."""
-        return Evidence(Mixed(self.channel, mixture), self.counts, self.log_offset, mixture.layout)
+        return replace(self, channel=Mixed(self.channel, mixture), layout=mixture.layout)
 
     def in_blocks(self, blocks: Blocks) -> Evidence | None:
         """Return evidence about blocks; `None` if the channel has no blocks."""
         channel = self.channel.in_blocks(blocks.side) if self.channel.shape[0] == self.channel.shape[1] else None
         if channel is None:
             return None
-        return Evidence(channel, blocks.nearest(self.counts), self.log_offset, Layout(blocks.grid))
+        variances = None if self.variances is None else blocks.nearest(self.variances)
+        return Evidence(channel, blocks.nearest(self.counts), self.log_offset, Layout(blocks.grid), variances)
 
     def gathered(self, numbers: NDArray[np.int64]) -> Evidence:
         """Merge outputs of the same number, averaging their likelihoods.
@@ -180,12 +187,45 @@ class Evidence:
         columns = self.channel.dense() * self.counts
         rows = np.array([np.bincount(numbers, weights=row) for row in columns])
         counts = np.bincount(numbers, weights=self.counts).astype(np.float64)
-        return Evidence(Dense(rows, self.channel.layout), counts, self.log_offset, self.layout)
+        variances = None if self.variances is None else np.bincount(numbers, weights=self.variances).astype(np.float64)
+        return Evidence(Dense(rows, self.channel.layout), counts, self.log_offset, self.layout, variances)
 
     @cached_property
     def total(self) -> float:
         """n, the number of reports."""
         return float(self.counts.sum())
+
+    @property
+    def spread(self) -> FloatArray:
+        """The variance of each count; without weights, the count itself."""
+        return self.counts if self.variances is None else self.variances
+
+    def inflation(self, outputs: FloatArray, others: FloatArray) -> float:
+        """Return the design effect from one distribution of outputs to another.
+
+        Twice a fall of the log-likelihood along it is this number times chi-squared (Rao and Scott, 1981): the
+        sandwich variance of the score along it, sum S r^2, over the variance that the counts would have as numbers of
+        people, sum W r^2. It is 1 without weights.
+        """
+        if self.variances is None:
+            return 1.0
+        seen = self.counts > 0
+        slopes = (outputs[seen] / others[seen] - 1) ** 2
+        alone = float(self.counts[seen] @ slopes)
+        return float(self.variances[seen] @ slopes) / alone if alone > 0 else 1.0
+
+    def inflations(self, outputs: FloatArray) -> FloatArray:
+        """Return the usual weight of each value's reports.
+
+        It is a multiple of the effective one. `outputs` is the distribution of outputs. Means over the distribution of
+        values are 1 at a maximum of the likelihood.
+        """
+        if self.variances is None:
+            return np.ones(self.channel.shape[0])
+        shares = np.divide(self.counts, outputs, out=np.zeros_like(outputs), where=outputs > 0)
+        squares = np.divide(self.variances, outputs, out=np.zeros_like(outputs), where=outputs > 0)
+        sent = self.channel.pull(shares)
+        return np.divide(self.channel.pull(squares), sent, out=np.ones_like(sent), where=sent > 0)
 
     @cached_property
     def frequencies(self) -> FloatArray:

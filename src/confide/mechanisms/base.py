@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.channels import Channel, Dense, Embedded, Layout
 from confide.errors import ImpossibleReportError, InvalidParameterError, TooLargeError
-from confide.evidence.counts import Counts, Noise, Origin, add_up, as_histogram, mark, tally
+from confide.evidence.counts import Counts, Noise, Origin, as_histogram, mark, tally
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.guarantees import Guarantee, LocalDP, MetricPrivacy, check_epsilon
 from confide.mechanisms.sampling import (
@@ -309,7 +309,7 @@ class Mechanism(Shown, ABC):
 
     @property
     def instructions(self) -> tuple[str, ...]:
-        """What a respondent reads, step by step, if the noise is made by hand."""
+        """What a respondent reads, if the noise is made by hand."""
         return ()
 
     @property
@@ -437,8 +437,7 @@ class Mechanism(Shown, ABC):
         part, numbers = whole.part(*names), whole.split(whole.locate(whole.as_array(counts.reports)))
         chosen = [numbers[whole.axis(name)] for name in names]
         own = chosen[0] if part.attributes is None else part.attributes.join(chosen)
-        seen, places = np.unique(own, return_inverse=True)
-        return add_up(part.decode(seen), np.bincount(places, counts.counts)).with_origin(counts.origin)
+        return counts.with_reports(part.decode(own))
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """Return places that include the peak of every report, one per row.

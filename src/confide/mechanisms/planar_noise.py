@@ -444,8 +444,7 @@ class PlanarLaplace(EuclideanNoise):
         """
         self.refuse_strays(counts)
         mechanism = self.on(cells)
-        found = add_up(mechanism.alphabet.nearest_cells(counts.reports.astype(np.float64)), counts.counts)
-        return found.with_origin(counts.origin), mechanism
+        return counts.with_reports(mechanism.alphabet.nearest_cells(counts.reports.astype(np.float64))), mechanism
 
     def on(self, cells: Places | str) -> PlanarLaplaceOnCells:
         """Return the mechanism of coordinates that are counted by cells."""

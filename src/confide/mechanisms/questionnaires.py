@@ -1,4 +1,4 @@
-"""Designs done by hand: chance is a die, a card or an unrelated question, and reports are spoken or ticked.
+"""Designs done by hand: chance is a die, a card or another question.
 
 Each design is a small matrix of exact fractions, so its reports are drawn, audited and estimated like those of any
 mechanism. Two things that questionnaires do not know can be part of what a person may have, and so of the estimate:
@@ -97,7 +97,7 @@ class Questionnaire(Mechanism):
     @property
     @abstractmethod
     def _design(self) -> list[Row]:
-        """Chances of what people say who follow the rules, a row for each answer."""
+        """Chances of reports of people who follow the rules, by answer."""
 
     @property
     @abstractmethod
@@ -142,7 +142,7 @@ class Questionnaire(Mechanism):
 
     @property
     def guarantee(self) -> LocalDP:
-        """The smallest epsilon that the chances keep; infinite if a report rules some value out."""
+        """The smallest epsilon of the chances, which may be infinite."""
         return LocalDP(epsilon_of(self._matrix))
 
     @property
@@ -196,7 +196,7 @@ def as_chance(name: str, given: object) -> Fraction:
 
 
 def settled(chance: Fraction) -> Chance:
-    """Return a probability as a survey states it: a decimal number if it is one, else a fraction.
+    """Return a probability as a survey states it: decimal, or a fraction.
 
     >>> settled(Fraction(1, 4)), settled(Fraction(1, 6))
     (0.25, '1/6')
@@ -293,7 +293,7 @@ def _listed(given: object) -> list[Any]:
 
 @dataclass(frozen=True, repr=False)
 class Dice(ForcedResponse):
-    """Forced response by dice: some sums command an answer, all others a truthful one.
+    """Forced response by dice: some sums command an answer.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ commands = [[2, 3, 4], [11, 12]]   # for each answer the sums that command it; a
 
 @dataclass(frozen=True, repr=False)
 class Crosswise(Questionnaire):
-    """Say whether two statements are both true or both false, or only one is.
+    """Say whether two statements are alike: both true or both false.
 
     One is the sensitive statement. The other is unrelated, and true of a known share of people, such as a mother's
     birthday in January to March. The first value of the alphabet says that the sensitive one is true. Warner's mirrored
@@ -444,7 +444,7 @@ def _require_two(design: Questionnaire) -> None:
 
 @dataclass(frozen=True, repr=False)
 class UnrelatedQuestion(Questionnaire):
-    """Answer the question, or by chance an unrelated one with the same answers.
+    """Answer the question, or by chance an unrelated one.
 
     Parameters
     ----------
@@ -530,7 +530,7 @@ statement = "Was your mother born in January, February or March?"
 
 @dataclass(frozen=True, repr=False)
 class KukCards(Questionnaire):
-    """Draw a card from the deck of your answer, and say its colour.
+    """Say the colour of a card from the deck of your answer.
 
     Each answer has a deck with its own share of red cards (Kuk, Biometrika 1990). The report is how often the card was
     red. Each draw costs the epsilon of one.

@@ -1,4 +1,4 @@
-"""Summary of change over time: a line with its band, the changes, and whether there was any."""
+"""Summary of change over time: a line, and its changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def summarise_series(
     promised: Sequence[Line] = (),
     is_page: bool = False,
 ) -> Summary:
-    """Return all that answers over time say; the rest is said of groups."""
+    """Return all that answers over time say."""
     base = summarise_groups(groups, answers, rows=rows, promised=promised, is_page=is_page)
     main = found[0]
     sections = [_section(one, is_page=is_page) for one in found]

@@ -63,7 +63,9 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
     origin = Origin() if counts is None else counts.origin
     details = [("Mechanism", describe_mechanism(survey)), ("Promise of the survey", promised)]
     if counts is not None:
-        details += [("Reports", f"{counts.total:,.10g}, from {source}"), *say.describe_noise(origin, notes)]
+        people = counts.as_counted.total
+        details += [("Reports", f"{people:,.10g}, from {source}"), *say.describe_weighting(counts.weighting)]
+        details += say.describe_noise(origin, notes)
     details += evidence_in_words(diagnosis)
     details += [("What the fit shows", " ".join(fit.details))] if fit is not None and fit.details else []
     is_bad, windows = fit is not None and fit.is_bad, diagnosis.windows
@@ -93,7 +95,7 @@ def summarise_diagnosis(  # noqa: PLR0913 - what a diagnosis is made of
         about = [describe_mechanism(survey), say.about_reports(survey, 0, origin)[1]]
         comes = say.come_from(f"{made} The survey, which devices and curator both read:", survey)
     else:
-        about = say.about_reports(survey, counts.total, origin)
+        about = say.about_reports(survey, counts.as_counted.total, origin, counts.as_counted.design_effect)
         comes = say.come_from(made, survey, origin, notes)
     return Summary(
         title=f"Can this answer be right? {survey.title}" if is_page else survey.title,

@@ -76,6 +76,8 @@ def summarise_reports(
     """
     values = survey.alphabet if considered is None else considered
     outputs, total = survey.mechanism.report_alphabet, say.count_reports(counts.total)
+    # Beside an estimate of the population, reports are weighted as it is.
+    how, counts = ("as read", counts) if counts.weights is None else ("weighted", counts.independent)
     rates = survey.mechanism.facts.rates
     if survey.mechanism.facts.supports is not None and rates is not None:
         evidence = survey.mechanism.observe(counts)
@@ -100,7 +102,7 @@ def summarise_reports(
         shares = survey.mechanism.lay_out(counts) / counts.total if given is None else given
         known = as_distribution(shares, outputs.size, "noisy")
         remark = "" if outputs == values else "Reports are not values here, so they have a picture of their own:"
-        return Noisy(outputs, known, "Noisy", f"{total}, as read", remark)
+        return Noisy(outputs, known, "Noisy", f"{total}, {how}", remark)
     places = _nearest_values(values, outputs, counts)
     if places is None:
         return None
@@ -263,7 +265,7 @@ def summarise_estimate(found: Findings, *, is_page: bool = False) -> Summary:
     fit = "" if answer.fit.is_bad else answer.fit.headline
     return Summary(
         title=survey.title,
-        about=say.about_reports(survey, found.counts.total, origin),
+        about=say.about_reports(survey, found.counts.total, origin, answer.design_effect),
         headline=headline,
         answers=[*others, *_distances(found)],
         cautions=[*say.caution_estimate(answer), *say.caution_simulated(origin, is_page=is_page)],
@@ -374,6 +376,7 @@ def _details(found: Findings) -> list[Line]:
     """Return how the answers were computed, one line each."""
     answer, declared, shape = found.estimate, found.survey.shape, found.estimate.shape
     lines = [("Reports", f"{found.counts.total:,.10g}, from {found.source}")] if found.source else []
+    lines += say.describe_weighting(answer.weighting)
     lines += [*say.describe_noise(found.counts.origin, found.notes), *found.promised]
     lines.append(("Method", repr(answer.method)))
     if answer.choices:
@@ -445,6 +448,7 @@ def _in_words(found: Findings) -> str:
     words = [
         "" if found.estimate.is_told or uniform is None else uniform.headline,
         say.introduce_reports(found.survey, say.count_reports(found.counts.total), found.counts.origin),
+        found.estimate.weighting,
         f"From these alone, {methods} recovered how the true values are distributed.",
         _compare_with_truth(found) if found.closest else _main_result(found.estimate, found.survey.name),
     ]

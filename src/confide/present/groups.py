@@ -11,6 +11,7 @@ import confide
 from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
 from confide.estimates.groups import GroupReports
 from confide.estimates.inference import Interval
+from confide.evidence.counts import describe_weights, design_effect_of
 from confide.present import summary as say
 from confide.present.figures import Panel, Role, style
 from confide.present.figures.certainty import draw_series
@@ -60,6 +61,7 @@ def summarise_groups(
     remark = say.remark_open(groups.identification)
     details = [
         ("Reports", f"{groups.total:,.10g}: {rows}"),
+        *say.describe_weighting(describe_weights(groups.seen.counts)),
         *say.describe_noise(groups.origin),
         *promised,
         ("Method", f"{method!r}, each group on its own"),
@@ -74,7 +76,10 @@ def summarise_groups(
     sizes = say.count_reports(few) if few == many else f"{few:,.10g} to {say.count_reports(many)}"
     return Summary(
         title=f"{survey.title}, by {' and '.join(groups.by)}",
-        about=[*say.about_reports(survey, groups.total, groups.origin), f"{counted(len(groups), 'group')} of {sizes}"],
+        about=[
+            *say.about_reports(survey, groups.total, groups.origin, design_effect_of(groups.seen.counts)),
+            f"{counted(len(groups), 'group')} of {sizes}",
+        ],
         headline=_headline(groups),
         answers=_extremes(groups, answers),
         cautions=[*say.caution_simulated(groups.origin, is_page=is_page), *_cautions(groups)],
@@ -273,7 +278,8 @@ def _scale(groups: SurveyGroups, answers: GroupAnswers) -> tuple[float, float, f
     found, small = answers.questions[answers.main], set(groups.seen.too_small)
     told = [one for key, one in found.items() if key not in small] or list(found.values())
     low, high = min(one.low for one in told), max(one.high for one in told)
-    overall = sum(groups.reports[key] * one.estimate for key, one in found.items()) / groups.total
+    weights = groups.seen.weights
+    overall = sum(weights[key] * one.estimate for key, one in found.items()) / sum(weights.values())
     return (low, high, overall) if high > low else None
 
 

@@ -26,7 +26,7 @@ from confide.data.files import (
     to_json,
     write_text,
 )
-from confide.data.files.records import estimate_record, plain
+from confide.data.files.records import estimate_record, plain, weights_record
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
 from confide.estimates.changes import Series, name_wave
@@ -50,8 +50,16 @@ from confide.present.figures.style import Role, choose_colors
 from confide.present.figures.tradeoffs import draw_curve
 from confide.present.groups import summarise_groups
 from confide.present.pages import show_page, text
+from confide.present.regressions import (
+    columns_of_regression,
+    draw_coefficients,
+    regression_record,
+    size_of,
+    summarise_regression,
+)
 from confide.present.summary import Lines, Listing, Part, Section, Summary, confidence, explain_width, state, texts
 from confide.present.surveys import audit_record, summarise_audit, summarise_plan, summarise_survey, survey_record
+from confide.regression.answers import Regression
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Categories, Integers
 from confide.values.order import has_order, natural_order
@@ -91,13 +99,15 @@ def page_of(answer: object) -> str:
     return show_page(_summary(answer, is_page=True))
 
 
-def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0911 - one for each kind of result
+def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901, PLR0911 - one for each kind of result
     """Return the one summary of a result, which its page, its card and its record open with."""
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
         case GroupEstimates() | Series():
             return _summarise_groups(answer, is_page=is_page)
+        case Regression():
+            return summarise_regression(answer, is_page=is_page)
         case Diagnosis():
             return summarise_diagnosis(_survey_of(answer.mechanism, answer.name), answer, is_page=is_page)
         case Plan():
@@ -117,13 +127,17 @@ def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: PLR0
             columns = columns_of(answer)
             order = np.argsort(-answer.counts, kind="stable")[:MOST_ROWS].tolist()
             rows = [
-                [f"{one[place]:,.10g}" if name == "count" else str(one[place]) for name, one in columns.items()]
+                [
+                    f"{one[place]:,.10g}" if name in ("count", "weights", "squares") else str(one[place])
+                    for name, one in columns.items()
+                ]
                 for place in order
             ]
             distinct = counted(answer.reports.shape[0], "distinct report")
             listing = Listing(list(columns), rows, tuple(range(len(columns) - 1)))
             heading = "Most frequent reports" if answer.reports.shape[0] > MOST_ROWS else "Reports"
-            return Summary(f"{answer.total:,.10g} reports", headline=distinct, sections=[Section(heading, [listing])])
+            words = f"{distinct}. {answer.weighting}" if answer.weighting else distinct
+            return Summary(f"{answer.total:,.10g} reports", headline=words, sections=[Section(heading, [listing])])
         case Mechanism() | Survey():
             return summarise_survey(answer if isinstance(answer, Survey) else _survey_of(answer))
     raise InvalidParameterError(f"A {type(answer).__name__} has no page.")
@@ -153,6 +167,8 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
         case Series():
             waves = {name_wave(key): one for key, one in answer.answers.items()}
             return (style.MIDDLE, 2.6), lambda axes: draw_series(axes, waves)
+        case Regression():
+            return size_of(answer, style.MIDDLE), lambda axes: draw_coefficients(axes, answer)
         case Plan():
             return (style.PANEL, 3.2), lambda axes: draw_curve(axes, answer, answer.by_people)
         case Estimate() | Counts() | Mechanism() | Survey():
@@ -161,7 +177,7 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             return scene.size, lambda axes: scene.draw(axes, panel, color)
     raise InvalidParameterError(
         f"A {type(answer).__name__} has no plot of its own. You can plot an Estimate, GroupEstimates, an Interval, a "
-        f'Plan, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
+        f'Plan, a Regression, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
     )
 
 
@@ -236,40 +252,26 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
     match answer:
         case Estimate():
             return _values(answer.alphabet, "value") | {"probability": answer.distribution.tolist()}
-        case GroupEstimates():
-            return _group_columns(_survey_groups(answer))
-        case Series():
-            return series_columns(answer)
+        case GroupEstimates() | Series():
+            return _group_columns(answer)
         case Interval():
             parts = answer.parts
             row = {name: getattr(answer, name) for name in ("question", "estimate", "low", "high", "level")}
             row |= {name: None if parts is None else getattr(parts, name) for name in ("sampling", "privacy")}
+        case Regression():
+            return columns_of_regression(answer)
         case Diagnosis():
-            found = findings(answer)
-            return {
-                "question": [question for question, _ in found],
-                "verdict": [str(one.verdict) for _, one in found],
-                "reason": [one.reason for _, one in found],
-            }
+            found = [(question, str(one.verdict), one.reason) for question, one in findings(answer)]
+            return dict(zip(("question", "verdict", "reason"), map(list, zip(*found, strict=True)), strict=True))
         case Plan():
-            curves = [one for one in (answer.by_people, answer.by_epsilon) if one is not None]
-            points = [(one.along, *pair) for one in curves for pair in zip(one.places, one.predictions, strict=True)]
-            return {
-                "along": [along for along, _, _ in points],
-                "place": [place for _, place, _ in points],
-                "error": [one.mean for _, _, one in points],
-                "margin": [one.margin for _, _, one in points],
-            }
+            return _plan_columns(answer)
         case Fit():
             row = {"verdict": str(answer.verdict)}
             row |= {
                 name: getattr(answer, name) for name in ("p_value", "statistic", "degrees", "reports", "replicates")
             }
         case Counts():
-            parts_of = as_lists(answer.reports)
-            names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
-            rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
-            return rows | {"count": answer.counts.tolist()}
+            return _count_columns(answer)
         case Audit() | Mechanism() | Survey():
             summary = _summary(answer)
             folded = [part for one in summary.sections for part in one.parts if isinstance(part, Lines)]
@@ -287,9 +289,34 @@ def _values(alphabet: Alphabet, name: str) -> Columns:
     return found | ({"label": list(alphabet.labels())} if alphabet.has_labels else {})
 
 
-def _group_columns(groups: SurveyGroups) -> Columns:
-    """Return one row for each group and value, with the group's reports."""
-    found: Columns = {}
+def _count_columns(answer: Counts) -> Columns:
+    """Return the distinct reports, and how often each was seen."""
+    parts_of = as_lists(answer.reports)
+    names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
+    rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
+    rows["count"] = answer.counts.tolist()
+    if answer.weights is not None and answer.squares is not None:
+        rows |= {"weights": answer.weights.tolist(), "squares": answer.squares.tolist()}
+    return rows
+
+
+def _plan_columns(answer: Plan) -> Columns:
+    """Return the points of a plan's curves."""
+    curves = [one for one in (answer.by_people, answer.by_epsilon) if one is not None]
+    points = [(one.along, *pair) for one in curves for pair in zip(one.places, one.predictions, strict=True)]
+    return {
+        "along": [along for along, _, _ in points],
+        "place": [place for _, place, _ in points],
+        "error": [one.mean for _, _, one in points],
+        "margin": [one.margin for _, _, one in points],
+    }
+
+
+def _group_columns(answer: GroupEstimates | Series) -> Columns:
+    """Return one row for each group and value, or for each wave."""
+    if isinstance(answer, Series):
+        return series_columns(answer)
+    groups, found = _survey_groups(answer), dict[str, list[Any]]()
     for key, one in groups.estimates.items():
         values = _values(one.alphabet, groups.survey.name)
         size = one.alphabet.size
@@ -318,10 +345,10 @@ def record_of(answer: object) -> dict[str, Any]:
         case Estimate():
             found = _found(answer)
             record = estimate_record(found.survey, found.counts, found.outcomes[0], None, found.answers, found.windows)
-        case GroupEstimates():
-            record = groups_record(_survey_groups(answer))
-        case Series():
-            record = series_record(answer)
+        case GroupEstimates() | Series():
+            record = series_record(answer) if isinstance(answer, Series) else groups_record(_survey_groups(answer))
+        case Regression():
+            record = regression_record(answer)
         case Diagnosis():
             record = diagnosis_record(_survey_of(answer.mechanism, answer.name), answer)
         case Plan():
@@ -336,6 +363,7 @@ def record_of(answer: object) -> dict[str, Any]:
             record = words | {"fine_print": list(answer.fine_print), "alphabet": alphabet_record(answer.alphabet)}
         case Counts():
             sizes = {"reports": answer.total, "distinct": answer.reports.shape[0], "repeats": answer.repeats}
+            sizes |= {"weights": weights_record([answer])}
             record = sizes | {"origin": answer.origin.record, "counts": columns_of(answer)}
         case _:
             record = plain(answer)
@@ -357,13 +385,16 @@ def save(answer: object, path: str | Path) -> None:
             draw(figure.add_subplot())
         to_svg_file(figure, path, str(answer) if isinstance(answer, Interval) else repr(answer))
         return
+    write_text(path, content_of(answer, ending))
+
+
+def content_of(answer: object, ending: str) -> str:
+    """Return a result as the text of a .csv, .html or .json file."""
     if ending == ".csv":
         columns = columns_of(answer)
         rows = zip(*columns.values(), strict=True)
-        content = csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
-    else:
-        content = page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
-    write_text(path, content)
+        return csv_text(map(as_shown, columns), (map(as_shown, row) for row in rows))
+    return page_of(answer) if ending == ".html" else to_json(record_of(answer)) + "\n"
 
 
 def _found(answer: Estimate) -> Findings:
@@ -378,11 +409,11 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
             "A page or record shows one survey, and this estimate is of several mechanisms. Use .to_frame() or .csv."
         )
     ((mechanism, counts),) = answer.groups.items()
-    return _survey_of(mechanism), counts
+    return _survey_of(mechanism), counts.as_counted
 
 
 def _summarise_groups(series: GroupEstimates | Series, *, is_page: bool) -> Summary:
-    """Return the summary of groups, or of one answer of groups over time."""
+    """Return the summary of groups, or of an answer over time."""
     if not isinstance(series, Series):
         return summarise_groups(_survey_groups(series), GroupAnswers(), is_page=is_page)
     groups = _survey_groups(series.groups)

@@ -177,7 +177,7 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class Spark:
-    """Numbers that follow each other, as a line of marks on a terminal."""
+    """Numbers as a line of marks on a terminal."""
 
     numbers: Sequence[float]
 
@@ -365,7 +365,7 @@ def count_reports(total: float, kind: str = "") -> str:
     return f"{total:,.10g} {kind}report{'' if total == 1 else 's'}"
 
 
-def about_reports(survey: Survey, total: float, origin: Origin) -> list[str]:
+def about_reports(survey: Survey, total: float, origin: Origin, design_effect: float = 1.0) -> list[str]:
     """Return how many reports there are, and what the survey promises.
 
     >>> from confide import Integers, TruncatedGeometric
@@ -373,10 +373,12 @@ def about_reports(survey: Survey, total: float, origin: Origin) -> list[str]:
     ['48,842 simulated reports', 'epsilon 0.05 per year']
     """
     kind = f"{origin.in_short} " if origin.is_simulated else ""
+    weighted = [f"weighted, design effect {design_effect:.3g}"] if design_effect != 1 else []
     terms = survey.mechanism.guarantee.terms
     # Per unit of distance the terms are a bare rate; others say themselves what they are.
     return [
         f"{total:,.10g} {kind}report{'' if total == 1 else 's'}",
+        *weighted,
         f"epsilon {terms}" if terms[:1].isdigit() else terms,
     ]
 
@@ -390,12 +392,21 @@ def explain_width(answer: Interval | None) -> str:
     return f"Uncertainty: {sampling}% sampling, {100 - sampling}% privacy noise."
 
 
+def describe_weighting(words: str) -> list[tuple[str, str]]:
+    """Return the line on weights, if there are any."""
+    return [("Weights", words.removeprefix("Weights: ").capitalize())] if words else []
+
+
 def caution_estimate(answer: Estimate) -> list[Caution]:
     """Return what speaks against an estimate: it stands before the answer."""
     found, uniform = [], answer.uniformity
     if uniform is not None and not uniform.is_rejected:
         heading = "These reports say next to nothing" if uniform.is_weak else "All values look alike"
         found.append(Caution("But", heading, (str(uniform),)))
+    # From fewer than 50 effective reports the variance of the weights is a guess.
+    if answer.weighting and sum(one.total for one in answer.groups.values()) < 50:
+        trim = "Intervals from so few may be too narrow. Trim the largest weights, or ask more people."
+        found.append(Caution("But", "A few reports carry most of the weight", (f"{answer.weighting} {trim}",)))
     if answer.dependence:
         found.append(Caution("But", "Not all of these reports are independent", (answer.dependence,)))
     return [*found, *caution_fits(answer.fit, answer.shape_fit), *caution_identification(answer.identification)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -64,6 +65,15 @@ def show_summary(
         show_lines(console, summary.details)
     elif more and not verbose:
         console.print(Text(more.replace(" \N{MIDDLE DOT} ", dot), style="dim"), soft_wrap=True)
+
+
+def as_text(summary: say.Summary) -> str:
+    """Return a summary as text of 100 columns, as `print` shows it."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    show_summary(summary, Console(file=stream, width=100, color_system=None))
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
 def _print(console: Console, words: Text) -> None:
@@ -313,7 +323,7 @@ def _draw(bar: Bar, peak: float, width: int, *, blocks: bool) -> Text:
 
 
 def draw_spark(numbers: Sequence[float], *, blocks: bool) -> str:
-    """Return numbers as marks of eight heights, from the lowest to the highest.
+    """Return numbers as marks of eight heights.
 
     >>> draw_spark([1, 2, 4, 8], blocks=True), draw_spark([1, 2, 4, 8], blocks=False)
     ('▁▂▄█', '1248')

@@ -374,7 +374,7 @@ def _query_of_two_outputs(channel: Channel, asked: FloatArray) -> Finding:
     column = column - float(column.mean())
     length = float(np.linalg.norm(column))
     blur = 4 * channel.rounding * math.sqrt(column.size) / max(length, 1e-300)
-    outside = float(np.linalg.norm(asked - (asked @ column) * column / max(length, 1e-300) ** 2))
+    outside = float(np.linalg.norm(asked - (asked @ column) * column / max(length, 1e-150) ** 2))
     numbers = {"share outside the column space": outside, "of which rounding, at most": blur}
     reason = f"A share of {outside:.3g} of it lies outside the mechanism's columns."
     # 1e-3: as much of a query may be rounding, where epsilon is so small that the column hardly varies.
@@ -446,7 +446,7 @@ class Partition:
 
     def estimate(self, counts: Counts, method: MLE | None = None) -> FloatArray:
         """Return the maximum-likelihood probability of each class."""
-        evidence = self.mechanism.observe(counts)
+        evidence = self.mechanism.observe(counts.independent)
         if not self.is_trivial:
             channel = quotient_channel(evidence.channel, self.classes)
             evidence = Evidence(channel, evidence.counts, evidence.log_offset)

@@ -404,7 +404,7 @@ def _unit(value: int, size: int) -> FloatArray:
 
 def maximum_set(mechanism: Mechanism, counts: Counts) -> MaximumSet:
     """Return all maximum-likelihood estimates for these reports."""
-    return maximum_set_of(mechanism.observe(counts), mechanism.alphabet)
+    return maximum_set_of(mechanism.observe(counts.independent), mechanism.alphabet)
 
 
 def maximum_set_of(evidence: Evidence, alphabet: Alphabet) -> MaximumSet:
@@ -475,7 +475,7 @@ class Concavity(Finding):
 
 def strict_concavity(mechanism: Mechanism, counts: Counts) -> Concavity:
     """Decide whether the log-likelihood of these reports is strictly concave."""
-    return concavity_of(mechanism.observe(counts), identification(mechanism))
+    return concavity_of(mechanism.observe(counts.independent), identification(mechanism))
 
 
 def concavity_of(evidence: Evidence, known: Identification) -> Concavity:

@@ -1,4 +1,4 @@
-"""The order of names: weeks, dates, quarters and waves by value, other texts by letter."""
+"""The order of names: weeks and waves by value, others by letter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def natural_order(keys: Iterable[Key]) -> list[Key]:
 
 
 def has_order(keys: Iterable[Key]) -> bool:
-    """Whether groups of one column follow each other, such as weeks, dates or waves: three or more.
+    """Whether three groups or more follow each other, such as weeks.
 
     >>> has_order([("2026-W10",), ("2026-W02",), ("2026-W07",)]), has_order([("Rome",), ("Oslo",), ("Bern",)])
     (True, False)

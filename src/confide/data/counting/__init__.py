@@ -53,6 +53,7 @@ def count(
     *,
     columns: str | Sequence[str] = ...,
     by: tuple[()] = ...,
+    weights: str = ...,
     engine: Engine = ...,
     strict: bool = ...,
     allow_copies: bool = ...,
@@ -66,6 +67,7 @@ def count(
     *,
     columns: str | Sequence[str] = ...,
     by: str | Sequence[str],
+    weights: str = ...,
     engine: Engine = ...,
     strict: bool = ...,
     allow_copies: bool = ...,
@@ -78,6 +80,7 @@ def count(  # noqa: PLR0913 - one argument an option
     *,
     columns: str | Sequence[str] = (),
     by: str | Sequence[str] = (),
+    weights: str = "",
     engine: Engine = "duckdb",
     strict: bool = False,
     allow_copies: bool = False,
@@ -98,6 +101,8 @@ def count(  # noqa: PLR0913 - one argument an option
         line.
     by
         Columns that name a group, to count each group in the same pass.
+    weights
+        The column of survey weights, if any: see :func:`confide.tally`. A row without a usable weight is an error.
     engine
         ``"duckdb"``, on this machine, or ``"spark"``, in a running Spark session or a local one.
     strict
@@ -123,21 +128,24 @@ def count(  # noqa: PLR0913 - one argument an option
     loaded = load_survey(survey) if isinstance(survey, str | Path) else survey
     # A bare mechanism has no limits, so metadata are compared by the mechanism.
     contract = Survey(loaded) if isinstance(loaded, Mechanism) else loaded
-    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by))
+    if not isinstance(weights, str):
+        raise InvalidParameterError(f"weights is the name of a column; got {weights!r}.")
+    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by), weights=weights)
     with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
         account.require_any(request.alphabet)
-        return _to_file(ledger, head(ledger, contract, request.by, account)).counted
+        return _to_file(ledger, head(ledger, contract, request, account)).counted
 
 
-def head(ledger: Tallied, survey: Survey, by: tuple[str, ...], account: Account) -> Heading:
+def head(ledger: Tallied, survey: Survey, request: Request, account: Account) -> Heading:
     """Return the heading of the counted reports."""
     origin = ledger.traces.origin(ledger.account.people, ledger.report_names)
     # Only permanent noise makes a person's reports depend on each other, so only then read again.
-    of_groups = ledger.group_files() if by and ledger.files > 1 and origin.permanent else {}
-    return Heading((survey,), by, account, (), (origin,), ledger.files, ledger.sources, of_groups)
+    of_groups = ledger.group_files() if request.by and ledger.files > 1 and origin.permanent else {}
+    files, sources = ledger.files, ledger.sources
+    return Heading((survey,), request.by, account, (), (origin,), files, sources, of_groups, request.weights)
 
 
 def name_source(source: Any) -> str:
@@ -256,7 +264,7 @@ def read_reports(
         named = replace(account, first=first_few(ledger.rejects()))
         _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
         account.require_any(request.alphabet)
-        counts = _to_file(ledger, head(ledger, survey, (), account)).merged
+        counts = _to_file(ledger, head(ledger, survey, request, account)).merged
         notes = tuple(ledger.traces.notes(ledger.report_names))
     return ReportInput([(counts, survey.mechanism)], account, f"{path}: {account}", notes=notes)
 

@@ -103,17 +103,16 @@ class DuckLedger(sources.Tallied):
 
     def batches(self) -> Any:
         """Return groups, reports and counts as sorted Arrow batches."""
-        columns = self.query.grouped_columns
+        columns, totals = self.query.totals("counted")
         # The order of Counts, so that we need not sort again.
         order = ", ".join(f"{column} NULLS FIRST" for column in columns)
-        return self._connection.sql(
-            f"SELECT {', '.join(columns)}, people FROM counted WHERE outcome = '{sources.ACCEPTED}' ORDER BY {order}"
-        ).to_arrow_reader(LIMITS.arrow_rows)
+        return self._connection.sql(f"{totals} ORDER BY {order}").to_arrow_reader(LIMITS.arrow_rows)
 
     def group_files(self) -> dict[Key, int]:
         """Read again, and return the number of files with each group."""
         with _explained(self._streams):
-            return sources.to_group_files(_execute(self._connection, sources.count_files(self._relations())).fetchall())
+            found = sources.count_files(self._relations(), len(self._request.by))
+            return sources.to_group_files(_execute(self._connection, found).fetchall())
 
     def rejects(self) -> Iterator[Reject]:
         """Read again, and yield the rejected rows in file order."""
@@ -130,7 +129,7 @@ class DuckLedger(sources.Tallied):
             yield from self._list(self._frame, self._table)
         for shard in self._shards:
             if shard.format == "csv" and not shard.is_plain:
-                for rows in csv_batches(shard.path, replace(self._request, by=())):
+                for rows in csv_batches(shard.path, replace(self._request, by=(), weights="")):
                     yield from (replace(one, file=shard.name) for one in rows.rejected)
             elif shard.format == "json":
                 yield from self._list(self._start(_JsonStream("lines", [shard])), shard.name)
@@ -202,6 +201,7 @@ class DuckLedger(sources.Tallied):
         sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
         strays = sum((stream.strays for stream in self._streams), Counter[str]())
         self._settle(self._connection.execute(sums).fetchall(), strays)
+        self._refuse_bad_weights("counted", lambda query: self._connection.execute(query).fetchall())
 
     def _is_complete(self) -> bool:
         """Whether we read as many rows as an independent count says."""
@@ -334,7 +334,7 @@ class _CsvStream(_Stream):
     """CSV files with quotes, uneven rows, or mixed line ends."""
 
     def __init__(self, shards: Sequence[sources.Shard], request: sheets.Request) -> None:
-        by, parts = len(request.by), len(request.alphabet.field_names)
+        by, parts = len(request.keys), len(request.alphabet.field_names)
         self._is_counted = any(shard.places.counts for shard in shards)
         columns = tuple(f"text{place}" for place in range(by + parts + self._is_counted))
         counts = (by + parts,) if self._is_counted else ()
@@ -461,12 +461,13 @@ def merge_files(
     with _connection() as connection, _explained(what=f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
-        names = ", ".join(DUCK.quoted(name) for name in merged.columns[:-1])
+        names = ", ".join(DUCK.quoted(name) for name in merged.keys)
         selects = " UNION ALL ".join(_select(file, heading, merged) for file, heading in headings.items())
-        count = DUCK.quoted(sheets.COUNT_COLUMN)
-        sums = f"SELECT {names}, CAST(SUM({count}) AS BIGINT) AS {count} FROM ({selects}) GROUP BY {names}"
-        _execute(connection, f"CREATE TEMP TABLE merged AS {sums}")
-        order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.columns[:-1])
+        # Numbers of reports are whole; sums of weights are not.
+        kinds = {sheets.COUNT_COLUMN: "BIGINT"}
+        added = ", ".join(f"CAST(SUM({one}) AS {kinds.get(one, 'DOUBLE')}) AS {one}" for one in merged.sums)
+        _execute(connection, f"CREATE TEMP TABLE merged AS SELECT {names}, {added} FROM ({selects}) GROUP BY {names}")
+        order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.keys)
         batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(LIMITS.arrow_rows)
         written = counts_files.write_counts(output, batches, merged)
     return replace(merged, rows=replace(merged.rows, people=written.people))
@@ -496,6 +497,7 @@ def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, .
         sum(heading.files for heading in headings.values()),
         tuple(dict.fromkeys(source for heading in headings.values() for source in heading.sources)),
         dict(group_files),
+        first.weights,
     )
 
 
@@ -503,7 +505,7 @@ def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -
     """Check a whole file before anything is merged."""
     for _ in counts_files.checked_batches(file, heading):
         pass
-    names = ", ".join(_key(name, heading) for name in heading.columns[:-1])
+    names = ", ".join(_key(name, heading) for name in heading.keys)
     source = f"read_parquet({path_literal(file)})"
     with _explained(what=f"{file} cannot be added up"):
         repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
@@ -563,6 +565,11 @@ def _refuse_unlike(headings: dict[str, counts_files.Heading], *, is_pool: bool) 
         if other.by != one.by:
             known, found = (f"by {', '.join(by)}" if by else "without groups" for by in (one.by, other.by))
             raise DataFileError(f"{first} is counted {known} and {path} {found}. Count both in the same way.")
+        if bool(other.weights) != bool(one.weights):
+            weighted, bare = (first, path) if one.weights else (path, first)
+            raise DataFileError(
+                f"The counts in {weighted} are weighted and those in {bare} are not. Count both with --weights."
+            )
         if other.survey.alphabet != one.survey.alphabet:
             raise DataFileError(
                 f"{first} is about {one.survey.alphabet!r} and {path} about {other.survey.alphabet!r}. "

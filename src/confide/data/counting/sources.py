@@ -38,6 +38,7 @@ from confide.data.files.counts_files import Key, is_counts_file
 from confide.data.files.sheets import Account, ColumnPlaces, Field, Reason, Reject, fields_of
 from confide.data.files.writing import SUFFIX, Traces, content_digest, is_companion
 from confide.errors import ConfideError, DataFileError
+from confide.evidence.counts import WEIGHT_RANGE
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey
 from confide.values import Alphabet
@@ -74,12 +75,15 @@ class Query:
         The content of the column weight, the count of a row; None without one.
     by
         Number of columns by0, by1, ... that name the group of a row.
+    has_weights
+        Whether the last of these is the survey weight of a row.
     """
 
     alphabet: Alphabet
     kinds: tuple[Kind, ...]
     weight: Kind | None = None
     by: int = 0
+    has_weights: bool = False
 
     @property
     def group_columns(self) -> list[str]:
@@ -96,6 +100,21 @@ class Query:
         """The columns of the answer with group and report of accepted rows."""
         return self.group_columns + [f"value{number}" for number in range(len(self.kinds))]
 
+    def totals(self, counted: str) -> tuple[list[str], str]:
+        """Return SQL for the groups, reports and sums of accepted rows.
+
+        The names of the columns of groups and reports come first; `counted` is a table with this query's answer. With
+        weights the sums are the number of people, the sum of their weights and that of the squares.
+        """
+        if not self.has_weights:
+            order = self.grouped_columns
+            return order, f"SELECT {', '.join(order)}, people FROM {counted} WHERE outcome = '{ACCEPTED}'"
+        order = [name for name in self.grouped_columns if name != self.group_columns[-1]]
+        sums = ["CAST(SUM(people) AS BIGINT) AS people", "SUM(people * scale) AS weights"]
+        sums.append("SUM(people * scale * scale) AS squares")
+        accepted = f"FROM {counted} WHERE outcome = '{ACCEPTED}'"
+        return order, f"SELECT {', '.join([*order, *sums])} {accepted} GROUP BY {', '.join(order)}"
+
     @property
     def text(self) -> str:
         """The whole query.
@@ -103,7 +122,13 @@ class Query:
         Each row of its answer has an outcome, a group, a report, and their numbers of rows and people. Rejected rows
         have their texts instead of group and report.
         """
-        kept = [f"CASE WHEN outcome = '{ACCEPTED}' THEN {name} END AS {name}" for name in self.grouped_columns]
+        # The text of a weight is kept only where it is no weight.
+        texts = {self.group_columns[-1]: " AND scale IS NULL"} if self.has_weights else {}
+        kept = [
+            f"CASE WHEN outcome = '{ACCEPTED}'{texts.get(name, '')} THEN {name} END AS {name}"
+            for name in self.grouped_columns
+        ]
+        kept += [f"CASE WHEN outcome = '{ACCEPTED}' THEN scale END AS scale"] if self.has_weights else []
         kept += [f"CASE WHEN outcome <> '{ACCEPTED}' THEN {name} END AS {name}" for name in self.part_columns]
         entry = ", ".join([*self.group_columns, *self.part_columns])
         numerals, readings = list[str](), list[str]()  # first numbers from texts, then values from numbers
@@ -115,6 +140,11 @@ class Query:
             if field.kind == "real":
                 numerals.append(f"{_finite_number(f'part{place}', kind)} AS number{place}")
             readings.append(f"{_value(field, kind, place)} AS value{place}")
+        if self.has_weights:
+            least, most = WEIGHT_RANGE
+            numerals.append(f"{_finite_number(self.group_columns[-1], 'text')} AS weighed")
+            is_weight = f"weighed = 0 OR weighed BETWEEN {least!r} AND {most!r}"
+            readings.append(f"CASE WHEN {is_weight} THEN weighed END AS scale")
         if self.weight is None:
             readings.append("1 AS people")
         else:
@@ -413,9 +443,12 @@ def typed_relation(
     return Relation(source, by, tuple(texts), count, kinds, line)
 
 
-def count_files(relations: Sequence[Relation]) -> str:
-    """Return SQL that counts in how many files each group occurs."""
-    names = ", ".join(f"by{place}" for place in range(len(relations[0].by)))
+def count_files(relations: Sequence[Relation], by: int) -> str:
+    """Return SQL that counts in how many files each group occurs.
+
+    Groups are named by the first `by` columns.
+    """
+    names = ", ".join(f"by{place}" for place in range(by))
     rows = " UNION ALL ".join(f"SELECT {', '.join(one.groups)}, {FILE} FROM {one.source}" for one in relations)
     return f"SELECT {names}, COUNT(DISTINCT {FILE}) AS files FROM ({rows}) AS found GROUP BY {names}"
 
@@ -815,8 +848,34 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
             found.append(counts | {"integer"} if is_mixed else counts)
         kinds: tuple[Kind, ...] = tuple("text" if len(some) > 1 else next(iter(some)) for some in found)
         weight = kinds[parts] if len(kinds) > parts else None
-        self.query = Query(self._request.alphabet, kinds[:parts], weight, len(self._request.by))
+        keys, has_weights = len(self._request.keys), bool(self._request.weights)
+        self.query = Query(self._request.alphabet, kinds[:parts], weight, keys, has_weights)
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
+
+    def _refuse_bad_weights(self, table: str, find: Callable[[str], Sequence[Sequence[Any]]]) -> None:
+        """Raise if an accepted row has no usable weight, or none has any.
+
+        `find` runs SQL over the counted `table`.
+        """
+        if not self._request.weights:
+            return
+        accepted = f"FROM {table} WHERE outcome = '{ACCEPTED}' AND people > 0"
+        bad = f"{accepted} AND scale IS NULL"
+        name = self.query.group_columns[-1]
+        ((rows,),) = find(f"SELECT SUM(row_total) {bad}")
+        if rows:
+            texts = [repr(text or "") for (text,) in find(f"SELECT DISTINCT {name} {bad} ORDER BY {name} LIMIT 3")]
+            least, most = WEIGHT_RANGE
+            raise DataFileError(
+                f"{int(rows):,} of {counted(self.account.read, 'row')} have no usable weight in column "
+                f"{self._request.weights!r}, such as {listed(texts)}. A weight is 0, or between {least:g} and "
+                f"{most:g}. Correct these rows, or leave them out."
+            )
+        ((most_of_all,),) = find(f"SELECT MAX(scale) {accepted}")
+        if self.account.accepted and not most_of_all:
+            raise DataFileError(
+                f"All weights in column {self._request.weights!r} are 0. Name the column of the weights."
+            )
 
     def _settle(self, sums: Iterable[Sequence[Any]], strays: Mapping[str, int]) -> None:
         """Set the account from the query's outcomes and stray rows."""

@@ -74,11 +74,13 @@ class SparkLedger(Tallied):
             found = self._counted.groupBy("outcome").agg({"row_total": "sum", "people": "sum"})
             sums = found.select("outcome", "sum(row_total)", "sum(people)").collect()
             self._settle(sums, Counter(reason for _, reason in self._strays))
+            table = self._view(self._counted)
+            self._refuse_bad_weights(table, lambda query: self._session.sql(query).collect())
 
     def batches(self) -> Any:
         """Return groups, reports and counts as sorted Arrow batches."""
-        order = self.query.grouped_columns
-        accepted = self._counted.where(f"outcome = '{sources.ACCEPTED}'").select(*order, "people").orderBy(*order)
+        order, totals = self.query.totals(self._view(self._counted))
+        accepted = self._session.sql(totals).orderBy(*order)
         with _explained():
             if hasattr(accepted, "toArrow"):
                 return accepted.toArrow().to_reader()
@@ -88,7 +90,8 @@ class SparkLedger(Tallied):
 
     def group_files(self) -> dict[Key, int]:
         with _explained():
-            return to_group_files(self._session.sql(sources.count_files(self._relations)).collect())
+            found = sources.count_files(self._relations, len(self._request.by))
+            return to_group_files(self._session.sql(found).collect())
 
     def rejects(self) -> Iterator[Reject]:
         """Yield the rejected rows, each as often as it occurs."""

@@ -1,4 +1,4 @@
-"""Reports by week, date or wave: from counts, or from rows that may say whose report each is."""
+"""Reports by week, date or wave, from counts or from rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from confide.values.wording import counted
 def read_waves(
     path: str | Path, survey: Survey, over: str, person: str | None = None
 ) -> tuple[CountsFile, Linked | None]:
-    """Read the reports of each wave, and whose they are if a column says so.
+    """Read the reports of each wave, and whose they are.
 
     Parameters
     ----------
@@ -98,7 +98,9 @@ def _read_rows(files: Sequence[str], survey: Survey, over: str, person: str | No
     _require_named(title, over, waves)
     names, places = np.unique(waves, return_inverse=True)
     each = np.split(reports[np.argsort(places.reshape(-1), kind="stable")], np.cumsum(np.bincount(places.reshape(-1))))
-    groups: dict[Key, dict[int, Counts]] = {(wave,): {0: tally(own)} for wave, own in zip(names.tolist(), each, strict=False)}
+    groups: dict[Key, dict[int, Counts]] = {
+        (wave,): {0: tally(own)} for wave, own in zip(names.tolist(), each, strict=False)
+    }
     origin = traces.origin(account.people, account.columns)
     heading = Heading((survey,), (over,), account, (), (origin,), len(files), group_files=dict(in_files))
     if not people:

@@ -59,7 +59,7 @@ from confide.data.files.records import (
     to_json,
 )
 from confide.data.files.sheets import REPORT_COLUMN, Account, Reason, Reject, name_columns
-from confide.data.files.unbiasing import PseudoColumn, UnbiasedFile, unbias_file
+from confide.data.files.unbiasing import PseudoColumn, UnbiasedFile, read_people, unbias_file
 from confide.data.files.writing import (
     Metadata,
     as_meant,

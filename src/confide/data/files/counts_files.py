@@ -3,7 +3,8 @@
 Parquet that contains its survey, so that surveys cannot be mixed up.
 
 The columns are those that name a group, then the report, then ``count``; with several surveys, a column ``survey``
-says which. There is nothing else: no times, names or rows. We check everything we read, because files get cut off,
+says which. Weighted counts have two more, the sums of weights and of their squares: ``weights`` and ``squares``. All of
+these add up. There is nothing else: no times, names or rows. We check everything we read, because files get cut off,
 edited and concatenated.
 """
 
@@ -134,9 +135,12 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
         changes[1:] |= array[1:] != array[:-1]
     for start, end in itertools.pairwise([*np.flatnonzero(changes).tolist(), table.num_rows]):
         parts = [column.slice(start, end - start) for column in columns[names:]]
-        reports, numbers = to_reports(parts[:-1], alphabet), parts[-1].to_numpy().astype(np.float64)
-        # Parts of mixed types have an order of their own, which SQL does not know, so tally sorts them.
-        counts = tally(reports, numbers) if reports.dtype.kind == "O" else Counts(reports, numbers)
+        cut = len(parts) - len(heading.sums)
+        reports, (numbers, *sums) = to_reports(parts[:cut], alphabet), [one.to_numpy() for one in parts[cut:]]
+        weighted = dict(zip(WEIGHT_COLUMNS, sums, strict=False))
+        counts = Counts(reports, numbers.astype(np.float64), **weighted)
+        # Parts of mixed types have an order of their own, which SQL does not know, so they are sorted here.
+        counts = merge([counts]) if reports.dtype.kind == "O" else counts
         of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
         number = keys[depth][start] if heading.is_pooled else 0
         distinct -= 0 if number not in of_key else of_key[number].counts.size
@@ -192,6 +196,9 @@ SUMS = b"confide.sums"
 
 SURVEY_COLUMN = "survey"
 
+WEIGHT_COLUMNS = ("weights", "squares")
+"""Columns of the sums of weights and of their squares."""
+
 AGAIN = "Was it edited or damaged? Count the reports again."
 
 
@@ -218,6 +225,8 @@ class Heading:
         Their SHA-256, at least of those with metadata.
     group_files
         In how many of them each group occurs, if noise is permanent; a group not listed may be in all.
+    weights
+        The column that the weights were read from; empty without weights.
     """
 
     surveys: tuple[Survey, ...]
@@ -228,12 +237,13 @@ class Heading:
     files: int = 1
     sources: tuple[str, ...] = ()
     group_files: Mapping[Key, int] = field(default_factory=dict)
+    weights: str = ""
 
     def __post_init__(self) -> None:
         # The number of unknown reports follows from the counts: see `origin`.
         known = self.origins or (Origin(),) * len(self.surveys)
         object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
-        taken = {*writing.report_columns(self.survey), COUNT_COLUMN, SURVEY_COLUMN}
+        taken = {*writing.report_columns(self.survey), *self.sums, SURVEY_COLUMN}
         for place, name in enumerate(self.by):
             if name in taken or name in self.by[:place]:
                 raise InvalidParameterError(f"Groups cannot be named by a column called {name!r}. Rename it.")
@@ -289,11 +299,21 @@ class Heading:
         return self.limit is not None and self.most_reports > self.limit
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the file."""
+    def sums(self) -> tuple[str, ...]:
+        """The columns that add up."""
+        return (COUNT_COLUMN, *(WEIGHT_COLUMNS if self.weights else ()))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that say what was counted."""
         # With one survey there is no column for its number.
         middle = (SURVEY_COLUMN,) if self.is_pooled else ()
-        return (*self.by, *middle, *writing.report_columns(self.survey), COUNT_COLUMN)
+        return (*self.by, *middle, *writing.report_columns(self.survey))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the file."""
+        return (*self.keys, *self.sums)
 
     @property
     def schema(self) -> Any:
@@ -302,7 +322,8 @@ class Heading:
         kinds = {"whole": pyarrow.int64(), "real": pyarrow.float64(), "text": pyarrow.string()}
         parts = [kinds[field.kind] for field in fields_of(self.survey.mechanism.report_alphabet)]
         middle = [pyarrow.int64()] if self.is_pooled else []
-        types = [*(pyarrow.string() for _ in self.by), *middle, *parts, pyarrow.int64()]
+        sums = [pyarrow.int64(), *(pyarrow.float64() for _ in self.sums[1:])]
+        types = [*(pyarrow.string() for _ in self.by), *middle, *parts, *sums]
         surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
         origins = [[int(one.secure), int(one.simulated), int(one.permanent)] for one in self.origins]
@@ -311,6 +332,7 @@ class Heading:
         record |= {"parts": list(self.parts)} if self.parts else {}
         of_groups = [[*key, files] for key, files in self.group_files.items()]
         record |= {"group_files": of_groups} if of_groups else {}
+        record |= {"weights": self.weights} if self.weights else {}
         return pyarrow.schema(
             list(zip(self.columns, types, strict=True)),
             metadata={METADATA: json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False).encode()},
@@ -376,7 +398,8 @@ def _parse_heading(record: dict[str, Any], path: object, known: Survey | None) -
     of_groups = {tuple(map(str, key)): max(1, _whole(files)) for *key, files in record.get("group_files", ())}
     if any(len(key) != len(by) for key in of_groups):
         raise ValueError("a group has not one name for each column")
-    return Heading(tuple(surveys), by, rows, parts, origins, max(1, _whole(record["files"])), sources, of_groups)
+    files, weights = max(1, _whole(record["files"])), str(record.get("weights", ""))
+    return Heading(tuple(surveys), by, rows, parts, origins, files, sources, of_groups, weights)
 
 
 def _whole(number: object) -> int:
@@ -436,7 +459,7 @@ class CountsFile:
         """The counts and mechanisms of each group that has reports."""
         mechanisms = [survey.mechanism for survey in self.heading.surveys]
         pools = {
-            key: [(part, mechanisms[number]) for number, part in sorted(parts.items()) if part.total > 0]
+            key: [(part, mechanisms[number]) for number, part in sorted(parts.items()) if part.weight > 0]
             for key, parts in self.groups.items()
         }
         return {key: pools[key] for key in natural_order(key for key, pool in pools.items() if pool)}
@@ -454,7 +477,8 @@ class CountsFile:
             groups = {key: self.groups[key][0] for key in natural_order(self.groups)}
             return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin, self._most(0))
         one = next(iter(self.groups.values()), {0: tally([])})[0]
-        return CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
+        found = CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
+        return found if one.weights is None else replace(found, weights=one.weights, squares=one.squares)
 
 
 def is_counts_file(path: str | Path) -> bool:
@@ -546,7 +570,13 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     rows = counts.rows if isinstance(counts, GroupedCounts | CountedReports) else Account(people)
     by = counts.by if isinstance(counts, GroupedCounts) else ()
     of_groups = {key: one.repeats for key, one in groups.items()} if by else {}
-    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups)
+    with_weights = {one.weights is not None for one in groups.values()}
+    if len(with_weights) > 1:
+        raise InvalidParameterError(
+            "Some of these groups have weights and others have none. Give a weight to all reports."
+        )
+    weights = WEIGHT_COLUMNS[0] if with_weights == {True} else ""
+    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups, weights)
     for one in groups.values():
         # Fractions are expected counts of a plan, which nobody reported.
         if (one.counts != np.floor(one.counts)).any():
@@ -564,7 +594,9 @@ def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]
         size = one.counts.size
         if size:
             columns = [*([part] * size for part in key), *(part.tolist() for part in one.reports.reshape(size, -1).T)]
-            yield pyarrow.record_batch([*columns, one.counts.astype(np.int64).tolist()], schema=heading.schema)
+            weighted = [getattr(one, name).tolist() for name in heading.sums[1:]]
+            columns += [one.counts.astype(np.int64).tolist(), *weighted]
+            yield pyarrow.record_batch(columns, schema=heading.schema)
 
 
 def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
@@ -575,8 +607,8 @@ def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
 
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
     """Write counts batch by batch, and return their sums."""
-    writing.require_ending(path, (".parquet", ".csv", ".csv.gz"))
-    name, sums, schema = str(path).lower(), Sums(), heading.schema
+    writing.require_ending(path, (".parquet",) if heading.weights else (".parquet", ".csv", ".csv.gz"))
+    name, sums, schema = str(path).lower(), Sums(heading.sums), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
     with contextlib.ExitStack() as closing:
         stream: Any = closing.enter_context(writing.whole_file(path))
@@ -607,7 +639,7 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
             told = ", ".join(f"{field.name} ({field.type})" for field in schema)
             raise DataFileError(f"{path} should have the columns {told}. {AGAIN}")
         # Batch by batch, so that counts need not fit into memory.
-        sums = Sums()
+        sums = Sums(heading.sums)
         for batch in file.iter_batches():
             fault = _find_batch_fault(batch, heading)
             if fault:
@@ -628,10 +660,17 @@ def _find_batch_fault(batch: Any, heading: Heading) -> str:
     empty = [name for name, column in zip(heading.columns[depth:], columns[depth:], strict=True) if column.null_count]
     if empty:
         return f"its column {empty[0]!r} has rows without a value"
-    counts = columns[-1].to_numpy()
+    counts, *weighted = [one.to_numpy() for one in columns[len(heading.keys) :]]
+    if weighted:
+        weights, squares = weighted
+        # No weights have such sums: by Cauchy and Schwarz the square of a sum is at most n times the sum of squares.
+        is_sound = (weights >= 0) & (squares >= 0) & (weights**2 <= (1 + 1e-9) * counts * squares)
+        if not (is_sound & np.isfinite(squares)).all():
+            place = int(np.argmin(is_sound & np.isfinite(squares)))
+            return f"no {counts[place]:,} weights add up to {weights[place]:g}, and their squares to {squares[place]:g}"
     if ((counts < 0) | (counts >= COUNT_LIMIT)).any():
         return f"counts lie between 0 and 2**53; got {counts[(counts < 0) | (counts >= COUNT_LIMIT)][0]}"
-    parts = columns[depth + heading.is_pooled : -1]
+    parts = columns[depth + heading.is_pooled : len(heading.keys)]
     numbers = columns[depth].to_numpy() if heading.is_pooled else np.zeros(len(counts), dtype=np.int64)
     for number in np.unique(numbers).tolist():
         if not 0 <= number < len(heading.surveys):
@@ -652,12 +691,16 @@ def _schema(path: str) -> Any:
 class Sums:
     """Rows, people and digest of a file of counts."""
 
-    def __init__(self) -> None:
-        self.rows, self.people, self._mixed = 0, 0, 0
+    def __init__(self, names: Sequence[str] = (COUNT_COLUMN,)) -> None:
+        self.rows, self.people, self._mixed, self._names = 0, 0, 0, names
+        self.weights = self.squares = 0.0
 
     def add(self, batch: Any) -> None:
         """Add a batch."""
-        counts = batch.column(batch.num_columns - 1).to_numpy()
+        counts, *weighted = [one.to_numpy() for one in batch.columns[-len(self._names) :]]
+        if weighted:
+            self.weights += float(weighted[0].sum())
+            self.squares += float(weighted[1].sum())
         self.rows += counts.size
         # Sum the halves, because a sum of many large counts could overflow int64.
         self.people += (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
@@ -677,6 +720,15 @@ class Sums:
             if self.people >= COUNT_LIMIT:
                 raise DataFileError("The counts add up to 2**53 or more, which cannot be. Correct the counts.")
             yield batch
+
+    @property
+    def weighting(self) -> str:
+        """Sentence on weights and what they cost; empty without weights."""
+        if not self.weights:
+            return ""
+        # One row stands for all: the sentence needs no more than the sums.
+        count, weights, squares = (np.array([float(one)]) for one in (self.people, self.weights, self.squares))
+        return Counts(np.zeros(1, dtype=np.int64), count, weights=weights, squares=squares).weighting
 
     @property
     def text(self) -> bytes:

@@ -24,7 +24,7 @@ from confide.estimates.explanations import describe_repetition
 from confide.estimates.groups import GroupEstimates, GroupReports, recover_pools
 from confide.estimates.inference import Band, CrossTable, Interval, Windows
 from confide.estimates.inference.inference import Question
-from confide.evidence.counts import Counts, Origin
+from confide.evidence.counts import Counts, Origin, describe_weights, design_effect_of
 from confide.solve.methods import Method, Progress
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import Finding
@@ -121,7 +121,7 @@ def ask_groups(
 def questions_of(
     groups: SurveyGroups, queries: Sequence[Query], quantiles: Sequence[float] = ()
 ) -> dict[str, Question]:
-    """Return what groups are asked, by name: mean and median if values are numbers, then what was asked for."""
+    """Return what groups are asked: of numbers mean and median too."""
     questions: dict[str, Question] = {}
     if groups.has_numbers:
         if groups.first.alphabet.has_mean:
@@ -136,7 +136,7 @@ def questions_of(
 
 
 def shares_of(survey: Survey) -> list[Query]:
-    """Return the shares to follow over time where nothing was asked: of the first few values, or of one of two."""
+    """Return the shares of the first few values, or of one of two."""
     labels = survey.alphabet.labels(range(1 if survey.alphabet.size == 2 else min(survey.alphabet.size, 6)))
     return [f"{survey.name} == {one if one.isalnum() else repr(one)}" for one in labels]
 
@@ -175,7 +175,7 @@ def series_record(series: Series) -> dict[str, Any]:
 
 
 def series_columns(series: Series) -> dict[str, list[Any]]:
-    """Return a series as columns: each wave's answer, and its change from the one before."""
+    """Return a series as columns: answers, and changes from the wave before."""
     steps = [None, *series.steps]
     columns: dict[str, list[Any]] = {series.by: list(map(name_wave, series.waves))}
     columns["reports"] = [series.groups.reports[key] for key in series.waves]
@@ -355,6 +355,7 @@ def estimate_record(
         "status": str(answer.status),
         "explanation": answer.explanation,
         "repeats": {"most_of_one_person": answer.repeats, "words": answer.dependence or None},
+        "weights": weights_record(answer.groups.values()),
         "choices": [asdict(choice) for choice in answer.choices],
         **_pick(answer, "iterations", "seconds", "log_likelihood"),
         # Only a maximum of the likelihood has a certificate; for other methods the number means nothing.
@@ -386,6 +387,16 @@ def _head(survey: Survey, alphabet: dict[str, Any], reports: Counts | SurveyGrou
         "method": answer.method.name,
         "settings": repr(answer.method),
     }
+
+
+def weights_record(parts: Iterable[Counts]) -> dict[str, Any] | None:
+    """Return what weights add up to and cost; None without weights."""
+    every = [part.as_counted for part in parts]
+    words, effect = describe_weights(every), design_effect_of(every)
+    if not words:
+        return None
+    worth, total = sum(part.total for part in every) / effect, sum(part.weight for part in every)
+    return {"sum": total, "design_effect": effect, "effective_reports": worth, "words": words}
 
 
 def _survey_record(survey: Survey, alphabet: dict[str, Any]) -> dict[str, Any]:
@@ -436,6 +447,7 @@ def groups_record(groups: SurveyGroups, answers: GroupAnswers | None = None) -> 
     values = listed_values(first.alphabet) if survey.alphabet.is_finite else {"values": None}
     return {
         **_head(survey, alphabet_record(survey.alphabet) | values, groups, first),
+        "weights": weights_record(groups.seen.counts),
         "identification": plain(groups.identification),
         "uniform": {"words": groups.describe_untold(label_group), "groups": len(groups.untold)},
         "fit": plain(groups.fits.together),
@@ -453,6 +465,7 @@ def _group_record(groups: SurveyGroups, key: Key, one: Estimate, answers: GroupA
     return {
         "group": dict(zip(groups.by, key, strict=True)),
         "reports": groups.reports[key],
+        "weights": weights_record(one.groups.values()),
         "status": str(one.status),
         "explanation": one.ending,
         "identified": str(one.identification.verdict),
@@ -509,7 +522,8 @@ def diagnosis_record(survey: Survey, diagnosis: Diagnosis, answers: Sequence[Que
         bound |= _pick(error.bound, "proposition", "holds", "condition")
     return {
         **_survey_record(survey, alphabet_record(survey.alphabet)),
-        "reports": None if counts is None else counts.total,
+        "reports": None if counts is None else counts.as_counted.total,
+        "weights": None if counts is None else weights_record([counts]),
         "origin": None if counts is None else counts.origin.record,
         "repetition": describe_repetition(survey),
         "words": [*told_in_words(diagnosis), *verdict_in_words(diagnosis)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from confide.data.files.sheets import (
     PARQUET,
     Account,
     ColumnPlaces,
+    Reason,
     Reject,
     Request,
     name_of,
@@ -24,11 +25,13 @@ from confide.data.files.sheets import (
     parquet_explained,
     require,
 )
+from confide.data.files.writing import Traces
 from confide.errors import DataFileError, InvalidParameterError
 from confide.estimates.pseudo_values import PseudoValues
 from confide.surveys.survey import Survey
 from confide.values.checks import parse_real
 from confide.values.queries import Query, describe_query
+from confide.values.wording import name_some, suggestion
 
 STATISTICS = (".sav", ".dta")
 """Suffixes of files for SPSS and for Stata."""
@@ -104,7 +107,7 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
     name, form = str(reports), Path(output).suffix.lower()
     asked = {describe_query(one): PseudoValues.of(survey.mechanism, one, survey.name) for one in queries}
     if Path(name).is_file():
-        writing.Traces.of([name], survey)  # refuses reports of another survey
+        Traces.of([name], survey)  # refuses reports of another survey
     header = _header(name)
     new = _new_names(survey, asked, header)
     places = Request(survey.mechanism.report_alphabet, tuple(columns)).choose(name_of(name), header)
@@ -193,7 +196,7 @@ def _write(
     elif form in PARQUET:
         arrow = require("pyarrow")
         sink = arrow.BufferOutputStream()
-        typed = arrow.table({name: _typed(column) for name, column in table.items()})
+        typed = arrow.table({name: typed_column(column) for name, column in table.items()})
         require("pyarrow.parquet").write_table(typed, sink)
         content = sink.getvalue().to_pybytes()
     else:
@@ -202,7 +205,59 @@ def _write(
         stream.write(content)
 
 
-def _typed(column: Any) -> Any:
+def read_people(
+    path: str | Path, survey: Survey, keep: Sequence[str], columns: Sequence[str] = ()
+) -> tuple[dict[str, Any], Account, Traces]:
+    """Read reports with other columns beside them, one row a person: numbers where all entries are numbers.
+
+    A row without a report is left out. Any other row that cannot be used is an error.
+    """
+    name = str(path)
+    traces = Traces.of([name], survey) if Path(name).is_file() else Traces(((name_of(name), None),))
+    header, is_table = _header(name), name.lower().endswith(PARQUET)
+    request = Request(survey.mechanism.report_alphabet, tuple(columns))
+    try:
+        places = request.choose(name_of(name), header)
+    except DataFileError:
+        if columns or survey.name not in header:
+            raise
+        request = Request(request.alphabet, (survey.name,))
+        places = request.choose(name_of(name), header)
+    missing = next((one for one in keep if one not in header), None)
+    if missing is not None:
+        found = f"{missing!r}{suggestion(missing, header)}"
+        raise DataFileError(f"{name_of(name)} has no column {found}. It has {name_some(header)}.")
+    request = Request(request.alphabet, places.names, keep=tuple(keep))
+    account, parts, kept = Account(source=name_of(name)), list[Any](), [list[Any]() for _ in keep]
+    for rows in (parquet_batches if is_table else csv_batches)(name, request):
+        account += rows.account
+        counts = np.ones(rows.numbers.size, dtype=np.int64) if rows.counts is None else rows.counts
+        own = rows.distinct.reshape(len(rows.distinct), -1)[rows.numbers]
+        parts.append((own, counts))
+        for at, column in enumerate(rows.kept):
+            kept[at].append(column.to_numpy(zero_copy_only=False) if is_table else column)
+    bad = replace(account, rejected={why: many for why, many in account.rejected.items() if why is not Reason.MISSING})
+    bad.require_usable("Correct these rows, or leave them out of the file.")
+    account.require_any(request.alphabet)
+    reports = np.concatenate([own for own, _ in parts])
+    table = dict(zip(places.names, reports.T, strict=True))
+    table |= {"count": np.concatenate([counts for _, counts in parts])} if places.counts else {}
+    return (
+        table | {one: _without_blanks(np.concatenate(column)) for one, column in zip(keep, kept, strict=True)},
+        account,
+        traces,
+    )
+
+
+def _without_blanks(column: Any) -> Any:
+    """Return a column with numbers where all entries are numbers, and None for empty texts."""
+    found = typed_column(column)
+    if found.dtype.kind == "O":
+        found = np.array([None if isinstance(one, str) and not one.strip() else one for one in found], dtype=object)
+    return found
+
+
+def typed_column(column: Any) -> Any:
     """Return a column of texts as numbers if all are; 007 stays a text."""
     if column.dtype.kind != "O" or not all(one is None or isinstance(one, str) for one in column):
         return column
@@ -228,7 +283,7 @@ def _statistics_file(
         if plain.lower() in (one.lower() for one in names.values()):
             raise DataFileError(f"Column {name!r} has no name of its own in such a file: {plain} is taken. Rename it.")
         names[name] = plain
-    columns, coded = {name: _typed(column) for name, column in table.items()}, dict[str, dict[int, str]]()
+    columns, coded = {name: typed_column(column) for name, column in table.items()}, dict[str, dict[int, str]]()
     for name in reported:
         if len(reported) == 1 and columns[name].dtype.kind == "U" and alphabet.is_listable:
             columns[name] = alphabet.locate(columns[name]) + 1

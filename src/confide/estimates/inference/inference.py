@@ -245,16 +245,19 @@ class Likelihood(Basis):
     def explain(self, inference: Inference, level: float) -> str:
         """Return a sentence on which distributions count."""
         among = "" if inference.surroundings is None else f" over {inference.surroundings.explain()},"
+        weighted = "; each interval has the design effect of its own question (sandwich variance)"
+        weighted = "" if inference.evidence.variances is None else weighted
         if is_unbiased(inference.evidence):
             return (
                 f"shares that randomized response leaves unbiased, whatever the method and the truth: its two ends "
                 f"share the {percent(1 - level)} in which they may fail as the shares of the other values suggest"
+                f"{weighted}"
             )
         alone = "alone, whatever the method and the truth" if not inference.premise else inference.premise
         return (
             f"the likelihood of the reports {alone}: it holds each answer of a distribution{among} whose "
             f"log-likelihood is at most {allowed_fall(level):.2f} below the highest, of all or of those with as few "
-            f"{'values' if not inference.premise else 'parts'} as explain the reports"
+            f"{'values' if not inference.premise else 'parts'} as explain the reports{weighted}"
         )
 
     def drawn(self, inference: Inference) -> int:
@@ -348,6 +351,7 @@ class Bootstrap(Basis):
                 f"{seed}, {solved}; the larger error counts"
             )
         alone = "" if inference.wide is None else " and has none but the likely values"
+        alone += "; replicates vary as weighted reports do" if inference.evidence.variances is not None else ""
         premise = f"{inference.premise}: " if inference.premise else ""
         return f"{premise}{words}, and it holds as far as the truth is no rougher than the method believes{alone}"
 
@@ -428,9 +432,32 @@ def draw_family(
     # If the channel has only the observed outputs, resample these.
     shares = [part.channel.push(source) if is_complete(part) else part.frequencies for part in parts]
     weights = [(part.total, np.maximum(one, 0.0)) for part, one in zip(parts, shares, strict=True)]
-    counts = draw_again(weights, count, np.random.default_rng(seed))
+    if any(part.variances is not None for part in parts):
+        counts = np.concatenate([_draw_weighted(part, source, count, seed) for part in parts], axis=1)
+    else:
+        counts = draw_again(weights, count, np.random.default_rng(seed))
     solved = method.solve_many(Evidence.pool(list(parts)), counts, pilot=pilot)
     return Family(source, np.array([one.distribution for one in solved]))
+
+
+def _draw_weighted(part: Evidence, source: FloatArray, count: int, seed: int) -> FloatArray:
+    """Draw sums of weights again, several times.
+
+    Each has its mean, and the variance of the weights behind it. A number of reports by Poisson's law, times their
+    usual weight, has both. Weights belong to people, so that the usual weight of an output is that of the values behind
+    it.
+    """
+    if is_complete(part):
+        outputs = part.channel.push(source)
+        means = part.total * np.maximum(outputs, 0.0)
+        usual = part.channel.push(source * part.inflations(outputs)) / np.maximum(outputs, 1e-300)
+    else:
+        means = part.counts
+        usual = np.divide(part.spread, means, out=np.ones_like(means), where=means > 0)
+    usual = np.where(usual > 0, usual, 1.0)
+    drawn = usual * np.random.default_rng(seed).poisson(means / usual, size=(count, means.size))
+    drawn[~drawn.any(axis=1)] = means  # where next to all weight is that of one report, it may not be drawn at all
+    return drawn
 
 
 def is_complete(evidence: Evidence) -> bool:
@@ -1154,14 +1181,15 @@ def bounded_shares(evidence: Evidence, best: MaximumSet) -> tuple[FloatArray, Fl
 
 
 def look_ahead(
-    inference: Inference, answer: Interval, weights: FloatArray, channels: Mapping[float, Channel]
+    inference: Inference, answer: Interval, weights: FloatArray, channels: Mapping[float, Channel], reports: float
 ) -> Prospect:
     """Return the sources of an answer's width, and what would narrow it.
 
     Everything is computed from expected counts: those that the channel gives a distribution on average. The profile
     likelihood of these counts gives the width for a survey of that size.
 
-    `channels` maps epsilon to channels, the mechanism's own first; it may be empty. For more people, the same reports
+    `channels` maps epsilon to channels, the mechanism's own first; it may be empty. `reports` is how many there are,
+    of which weights or repetition leave fewer to the evidence. For more people, the same reports
     are multiplied. For a larger epsilon, expected reports come from the estimate.
     """
     level, people = answer.level, inference.evidence.total
@@ -1171,14 +1199,14 @@ def look_ahead(
     regions = [expected_region(one, source, people) for one in channels.values()]
     low, high = np.array([one.ends(weights, allowed_fall(level)) for one in regions]).reshape(-1, 2).T
     ratios = (high - low) / (high - low)[:1] if low.size and high[0] > low[0] else np.zeros(0)
-    sampling, numbers = min(answer.width, answer.exact_width), [round(times * people) for times in (2, 10)]
+    sampling, numbers = min(answer.width, answer.exact_width), [round(times * reports) for times in (2, 10)]
     return Prospect(
         question=answer.question,
         width=answer.width,
         sampling=sampling,
         people={number: answer.width * width / now for number, width in zip(numbers, longer, strict=True) if now > 0},
         epsilon=dict(zip(list(channels)[1:], np.maximum(answer.width * ratios[1:], sampling).tolist(), strict=False)),
-        reports=round(people),
+        reports=round(reports),
         is_share=answer.is_share,
     )
 

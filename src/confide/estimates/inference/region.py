@@ -90,6 +90,11 @@ class Region:
         ]
 
     @cached_property
+    def outputs(self) -> FloatArray:
+        """The distribution of outputs at the maximum."""
+        return self.evidence.channel.push(self.best)
+
+    @cached_property
     def few_values(self) -> FewValues | None:
         """The distributions on as few values as explain the reports.
 
@@ -160,7 +165,7 @@ class Region:
         if not (np.allclose(matrix.sum(axis=1), 1.0) and np.allclose(matrix @ scores, weights)):
             return found
         mean = float(self.evidence.frequencies @ scores)
-        variance = float(self.evidence.frequencies @ (scores - mean) ** 2) / (people * self.evidence.total)
+        variance = float(self.evidence.spread @ (scores - mean) ** 2) / (people * self.evidence.total**2)
         return max(found, mean - errors * math.sqrt(variance))
 
     def ends(self, weights: FloatArray, drop: float) -> tuple[float, float]:
@@ -218,8 +223,10 @@ def lowest(
         if not going.size:
             break
         points = find_points([(regions[place], shares[place], tilts[place]) for place in going.tolist()])
-        roots, answers = np.sqrt(2 * points.falls), points.answers
-        proven[going] = np.maximum(proven[going], points.bounds(drop, totals[going]))
+        roots, answers = np.sqrt(2 * points.falls / points.inflations), points.answers
+        bounds = points.bounds(drop, totals[going])
+        # Of weighted reports each point has a design effect of its own, and the point nearest to the end counts.
+        proven[going] = np.where(points.inflations == 1, np.maximum(proven[going], bounds), np.maximum(bounds, 0.0))
         is_below = roots < wanted
         # The bound of a point is off by half the square of this: by one part in twenty thousand.
         is_done = (np.abs(roots - wanted) <= 1e-2 * wanted) | (is_below & (answers <= NOTHING))
@@ -268,22 +275,24 @@ def _next_tilt(below: FloatArray, above: FloatArray, wanted: float, *, is_halved
 
 
 class PathPoints(NamedTuple):
-    """Points of paths: tilts, answers, drops and certificates, one each.
+    """Points of paths: tilts, answers, drops, certificates and design effects, one each.
 
-    A drop is the distance below the highest log-likelihood, in nats.
+    A drop is the distance below the highest log-likelihood, in nats. The allowed one is multiplied by the design effect
+    of the direction from the maximum to the point.
     """
 
     tilts: FloatArray
     answers: FloatArray
     falls: FloatArray
     certificates: FloatArray
+    inflations: FloatArray
 
     def bounds(self, drop: float, totals: FloatArray | float) -> FloatArray:
         """Return lower bounds on the answer, for an allowed `drop`.
 
         See the top of this module.
         """
-        left = (drop - self.falls + self.certificates) / totals
+        left = (drop * self.inflations - self.falls + self.certificates) / totals
         bounds: FloatArray = ((1 + self.tilts * self.answers) * np.exp(-left) - 1) / self.tilts
         return bounds
 
@@ -293,7 +302,7 @@ def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints
 
     Queries are scaled to [0, 1].
     """
-    found = np.empty((4, len(asked)))
+    found = np.empty((5, len(asked)))
     others = [place for place, (region, *_) in enumerate(asked) if region.evidence.channel.keep_and_other is None]
     factors = [1 / (1 + asked[place][2] * asked[place][1]) for place in others]
     regions = [asked[place][0] for place in others]
@@ -306,8 +315,10 @@ def find_points(asked: Sequence[tuple[Region, FloatArray, float]]) -> PathPoints
             theta = theta / float(theta.sum())
         else:
             (theta, reached), certificate = _fill(region.evidence, shares, tilt), 0.0
-        fall = region.highest_likelihood - region.evidence.log_likelihood(theta)
-        found[:, place] = reached, shares @ theta, max(0.0, fall), certificate
+        outputs = region.evidence.channel.push(theta)
+        fall = region.highest_likelihood - region.evidence.log_likelihood_of_outputs(outputs)
+        inflation = region.evidence.inflation(outputs, region.outputs)
+        found[:, place] = reached, shares @ theta, max(0.0, fall), certificate, inflation
     return PathPoints(*found)
 
 
@@ -457,6 +468,8 @@ class Supports:
         One row a set. An index past the last value means the rest: a uniform distribution over all values.
     information
         The information matrix of each set: the curvature of the log-likelihood at the best shares.
+    noise
+        The covariance of the scores of each set. It is the information, unless reports are weighted.
     falls
         How far the highest log-likelihood of each set is below the overall maximum, in nats.
     fewer
@@ -466,13 +479,14 @@ class Supports:
     values: Indices
     shares: FloatArray
     information: FloatArray
+    noise: FloatArray
     falls: FloatArray
     fewer: int
 
     def only(self, chosen: Indices) -> Supports:
         """Return some of the sets."""
-        few = self.values[chosen], self.shares[chosen], self.information[chosen], self.falls[chosen]
-        return Supports(*few, self.fewer)
+        few = self.values[chosen], self.shares[chosen], self.information[chosen], self.noise[chosen]
+        return Supports(*few, self.falls[chosen], self.fewer)
 
     def above_rest(self) -> Supports:
         """Return the sets whose rest is clearly positive.
@@ -496,6 +510,8 @@ class Supports:
             sums = inverse.sum(axis=2)
             totals = np.maximum(sums.sum(axis=1), FAINT)
             covariances: FloatArray = inverse - sums[:, :, None] * sums[:, None, :] / totals[:, None, None]
+            if self.noise is not self.information:
+                covariances = covariances @ self.noise @ covariances
             # A share within four standard errors of zero is fixed, at every level.
             free &= self.shares > 4.0 * np.sqrt(np.maximum(np.einsum("skk->sk", covariances), 0.0))
         return covariances
@@ -662,7 +678,7 @@ class _SupportSearch:
             parts.append(tried.only(near))
             kept = {tuple(row) for row in tried.values[near].tolist()}
             going = [one for one, row in zip(inside, moved.tolist(), strict=True) if tuple(row) in kept]
-        names = ("values", "shares", "information", "falls")
+        names = ("values", "shares", "information", "noise", "falls")
         every = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
         return Supports(**every, fewer=reached.fewer)
 
@@ -696,7 +712,11 @@ class _SupportSearch:
         shares = shares / shares.sum(axis=1, keepdims=True)
         outputs = np.maximum(np.einsum("sk,skz->sz", shares, rows), FAINT)
         falls = self.highest - self.evidence.log_offset - np.log(outputs) @ counts
-        return Supports(values, shares, total * curved, np.maximum(falls, 0.0), self.first - values.shape[1])
+        information = noise = total * curved
+        if self.evidence.variances is not None:
+            bent = rows * (np.sqrt(self.evidence.variances[self.evidence.seen]) / outputs)[:, None, :]
+            noise = bent @ bent.transpose(0, 2, 1)
+        return Supports(values, shares, information, noise, np.maximum(falls, 0.0), self.first - values.shape[1])
 
 
 def _merged(values: Indices, shares: FloatArray, number: int) -> tuple[Indices, FloatArray]:

@@ -121,7 +121,7 @@ class Unbiased:
         Queries are scaled to [0, 1].
         """
         if queries.shape[1] < 10:  # too few values to shrink towards
-            middle, size = queries @ self._shares, _spread(queries, self._variances) ** 0.5
+            middle, size = queries @ self._shares, self._spread(queries) ** 0.5
             end = self._quantile(0.5)
             return middle - end * size, middle + end * size
         low, high = self._bound(queries), self._bound(1 - queries)
@@ -146,7 +146,7 @@ class Unbiased:
         steepness = slope * other / (scale * variances**2)
         slopes = np.where(chosen < queries, steepness * (sizes / aim)[:, None], 0.0)
         value = chosen @ self._shares - slopes @ self._variances
-        error = np.sqrt(_spread(chosen, self._variances) + slopes**2 @ self._variances**2)
+        error = np.sqrt(self._spread(chosen) + slopes**2 @ self._variances**2)
         return _LowerBound(chosen, value, error)
 
     def _lean(self, queries: FloatArray, low: _LowerBound, high: _LowerBound) -> tuple[FloatArray, FloatArray]:
@@ -241,7 +241,12 @@ class Unbiased:
 
     @cached_property
     def _variances(self) -> FloatArray:
-        return self.evidence.frequencies / self._response[2]
+        """The variance of each share; of weighted reports, by their squares."""
+        return self.evidence.spread / self.evidence.total / self._response[2]
+
+    def _spread(self, coefficients: FloatArray) -> FloatArray:
+        """Return the variance of sums of shares."""
+        return _spread(coefficients, self._variances, self.evidence.frequencies)
 
     @cached_property
     def _guesses(self) -> Shrunk:
@@ -267,12 +272,13 @@ class _LowerBound:
     error: FloatArray
 
 
-def _spread(coefficients: FloatArray, variances: FloatArray) -> FloatArray:
+def _spread(coefficients: FloatArray, variances: FloatArray, shares: FloatArray | None = None) -> FloatArray:
     """Return the variance of weighted sums, one a row of coefficients.
 
-    The counts are multinomial: each report has one output.
+    The counts are multinomial: each report has one output. `shares` are those of the outputs; in proportion to the
+    variances, if left out, as they are unless reports are weighted.
     """
-    middles = coefficients @ variances / variances.sum()
+    middles = coefficients @ variances / variances.sum() if shares is None else coefficients @ shares
     spread: FloatArray = (coefficients - middles[:, None]) ** 2 @ variances
     return spread
 

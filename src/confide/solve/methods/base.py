@@ -346,12 +346,15 @@ class Folds:
     def of(cls, evidence: Evidence, count: int, seed: int) -> Folds:
         """Split the counts into random folds, reproducibly by seed."""
         counts = evidence.counts
-        if (counts != np.floor(counts)).any() or evidence.total < 2 * count:
+        rest = counts - np.floor(counts)
+        if (evidence.variances is None and rest.any()) or evidence.total < 2 * count:
             raise InvalidCountsError(
                 f"Holding out needs whole counts of at least {2 * count} reports; got {evidence.total:g} in all."
             )
         generator = np.random.default_rng(seed)
         judged = generator.multinomial(counts.astype(np.int64), np.full(count, 1 / count)).T.astype(np.float64)
+        if rest.any():  # of weighted reports, which are worth as many as the counts say
+            judged[generator.integers(count, size=rest.size), np.arange(rest.size)] += rest
         learned = counts - judged
         return cls(*(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) for rows in (learned, judged)))
 

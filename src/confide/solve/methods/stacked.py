@@ -468,7 +468,7 @@ def _pool(evidence: Evidence) -> Solution:
 def why_not_hold_out(evidence: Evidence, folds: int) -> str:
     """Return why no report can be held out, or nothing."""
     counts = evidence.counts
-    if (counts != np.floor(counts)).any():
+    if evidence.variances is None and (counts != np.floor(counts)).any():
         return "counts that are not whole cannot be split into folds"
     if evidence.total < 2 * folds:
         return f"{counted(round(evidence.total), 'report')}: too few to hold some out"

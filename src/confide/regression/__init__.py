@@ -1,0 +1,1 @@
+"""Regression of private values: outcomes and covariates that were blurred."""
