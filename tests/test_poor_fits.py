@@ -134,16 +134,14 @@ def test_pages_have_a_box_where_the_fit_is_bad_and_a_sentence_elsewhere() -> Non
     bad = estimate_page(SURVEY, ALL_FIFTY, [assess_pool([(ALL_FIFTY, LINE)], cf.IBU())])
     assert '<section class="callout" role="note">\n<h2>These reports do not fit the survey</h2>' in bad
     assert "50 was reported 4,875 times too often" in bad
-    assert "<dt>Fit</dt><dd>does not fit</dd>" in bad
     counts = survey(people=50_000)
     good = estimate_page(SURVEY, counts, [cf.assess(counts, LINE, cf.IBU())])
     assert "do not fit" not in good
-    assert "<h2>Do the reports fit the survey?</h2>" in good
-    assert "<dt>Fit</dt><dd>fits</dd>" in good
+    assert "Goodness of fit: OK" in good
+    assert "Goodness of fit: OK" not in bad
     diagnosis = diagnosis_page(SURVEY, cf.diagnose(ALL_FIFTY, LINE))
     assert "<h2>These reports do not fit the survey</h2>" in diagnosis
     assert diagnosis.count("These reports do not come from this mechanism") == 1  # in the box, and not once more above
-    assert "<dt>Fit</dt><dd>does not fit</dd>" in diagnosis
 
 
 @pytest.mark.slow
@@ -153,7 +151,6 @@ def test_the_page_of_groups_names_the_one_that_does_not_fit() -> None:
     page = groups_page(SurveyGroups(found.estimates, SURVEY, ("town",)))
     assert "<h2>These reports do not fit the survey</h2>" in page
     assert "Rome" in page.split("do not fit the survey")[1][:200]
-    assert "<dt>Fit</dt><dd>not all groups</dd>" in page
 
 
 # ---- command line --------------------------------------------------------------------------------------------------
@@ -179,7 +176,9 @@ def test_a_bad_fit_is_shown_and_with_strict_ends_with_a_code_of_its_own(
     path, bad, good = files
     shown = CliRunner().invoke(app, [command, path, bad])
     assert shown.exit_code == 0
-    assert "Poor fit: These reports do not come from this mechanism: 50 was reported 4,875 times" in shown.output
+    assert "Poor fit: These reports do not come from this mechanism: 50 was reported 4,875 times" in " ".join(
+        shown.output.split()
+    )
     assert CliRunner().invoke(app, [command, path, bad, "--strict"]).exit_code == ExitCode.POOR_FIT
     well = CliRunner().invoke(app, [command, path, good, "--strict"])
     assert well.exit_code == 0
@@ -232,7 +231,7 @@ def test_answers_of_a_bad_fit_are_marked_in_the_terminal_and_on_the_page(
     doubt = "assume that the reports come from this mechanism"
     for reports, is_doubted in ((bad, True), (good, False)):
         page = tmp_path / "e.html"
-        options = ["--method", "mle", "--query", "age >= 65", "-o", str(page)]
+        options = ["--method", "mle", "--query", "age >= 65", "-v", "-o", str(page)]
         shown = CliRunner().invoke(app, ["estimate", path, reports, *options])
         assert (doubt in " ".join(shown.output.split())) is is_doubted
         assert (doubt in page.read_text()) is is_doubted

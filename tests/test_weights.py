@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import confide as cf
+from confide.check.differences import differences
 from confide.data.files.records import weights_record
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.estimates.groups import recover_groups
-from confide.evidence.counts import Counts
+from confide.estimates.inference.region import FewValues
+from confide.evidence.counts import Counts, add_up
 from confide.evidence.evidence import Evidence
 from confide.present.results import record_of
 from confide.theory.maximum_set import maximum_set
@@ -159,6 +162,7 @@ def test_marginals_keep_the_weights() -> None:
     found, known = whole.marginal("age").query("age >= 6"), alone.query("age >= 6")
     assert (found.estimate, found.low, found.high) == pytest.approx((known.estimate, known.low, known.high), abs=1e-5)
     assert whole.marginal("age").design_effect == alone.design_effect
+    assert whole.marginal("age").fit.p_value == pytest.approx(alone.fit.p_value)
 
 
 def test_coordinates_keep_the_weights_on_cells() -> None:
@@ -175,6 +179,7 @@ def test_answers_say_what_weights_cost() -> None:
     answer = cf.estimate(counts, AGES)
     effect = 2000 * float((weights**2).sum()) / float(weights.sum()) ** 2
     assert answer.design_effect == pytest.approx(effect)
+    assert counts.independent.total == pytest.approx(2000 / effect)
     assert f"design effect {effect:.3g}" in answer.explanation
     record = record_of(answer)
     assert record["reports"] == 2000
@@ -217,6 +222,7 @@ def test_a_pool_of_weighted_and_plain_reports_adds_information_up() -> None:
     other = cf.tally(strong.privatize([2, 3, 7, 8] * 200, rng=2))
     pool = cf.estimate_pool([(cf.tally(reports, weights=weights), AGES), (other, strong)], cf.MLE())
     parts = pool._inference.parts
+    assert Evidence.pool(parts).variances is not None
     assert Evidence.pool(parts).spread.sum() == pytest.approx(sum(one.total for one in parts))
     assert pool.design_effect == pytest.approx(2800 / sum(one.total for one in parts))
 
@@ -252,3 +258,43 @@ def test_groups_are_averaged_by_their_weights_and_compared_as_weighted() -> None
 def test_records_have_nothing_to_say_without_weights() -> None:
     assert weights_record([cf.tally([3])]) is None
     assert cf.tally([3]).weighting == ""
+
+
+def test_few_values_have_the_error_of_weighted_reports() -> None:
+    # All people have one of two values, so that intervals are those of two shares, with the sandwich variance.
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 19), epsilon=0.5)
+    rng = np.random.default_rng(4)
+    values = rng.choice([4, 15], 3000, p=[0.9, 0.1])
+    reports = mechanism.privatize(values, rng=2)
+    counts = cf.tally(reports, weights=np.where(values == 15, 6.0, 1.0))
+    region = cf.estimate(counts, mechanism, cf.MLE())._inference.region
+    evenly = replace(region.evidence, variances=None)  # as if weights had nothing to do with values
+    found = FewValues.of(evenly, region.best, region.highest_likelihood)
+    query = np.where(np.arange(20) >= 10, 1.0, 0.0)
+    share, assumed = 6 * (values == 15).sum() / counts.weight, evenly.total
+    few = region.few_values
+    assert few is not None
+    errors = [share - one.lowest(query, 1.0) for one in (few, found)]
+    # By hand, for true answers: sum w^2 (y - share)^2 / (sum w)^2, and share (1 - share) / effective number.
+    by_hand = np.sum(np.where(values == 15, 36 * (1 - share) ** 2, share**2)) / counts.weight**2
+    ratio = math.sqrt(by_hand / (share * (1 - share) / assumed))
+    assert ratio > 1.1
+    assert errors[0] / errors[1] == pytest.approx(ratio, rel=0.1)
+    assert errors[0] > 1.05 * errors[1]
+
+
+def test_groups_whose_weights_follow_the_values_are_fewer() -> None:
+    rng, groups = np.random.default_rng(6), dict[str, cf.Counts]()
+    for town in ("Oslo", "Rome"):
+        ages = rng.choice(10, 1500, p=[0.108] * 9 + [0.028])
+        weights = np.where(ages == 9, 8.0, 1.0)
+        groups[town] = cf.tally(AGES.privatize(ages, rng=len(groups) + 50), weights=weights)
+    found = recover_groups(groups, AGES, cf.MLE()).differences
+    plain = differences({town: [(_only_average(one), AGES)] for town, one in groups.items()})
+    assert found["Oslo"].visible > 1.05 * plain["Oslo"].visible  # type: ignore[operator]
+
+
+def _only_average(counts: cf.Counts) -> cf.Counts:
+    """Return as many reports as the average design effect leaves."""
+    thin = counts.independent
+    return add_up(thin.reports, thin.counts)

@@ -93,9 +93,15 @@ ROWS = [
         --alphabet  | s.toml          | --alphabet categories          | kind = "categories"
         --mechanism | +               | --mechanism randomized-response | ^kind = "randomized-response"
     """),
-    *table("show", "--json | ages.toml | --json | {.name"),
+    *table("show", """
+        --json    | ages.toml | --json    | {.name
+        --verbose | +         | --verbose | ^Repetition
+    """),
     *table("export", "--output | ages.toml | -o s.json | file s.json"),
-    *table("audit", "--json | ages.toml | --json | {.survey"),
+    *table("audit", """
+        --json    | ages.toml | --json    | ^{.headline
+        --verbose | +         | --verbose | ^Compared
+    """),
     *table("plan", r"""
         --people       | ages.toml | --people 77                          | people=77
         --epsilon      | +         | --epsilon 0.75                       | epsilon=0.75
@@ -106,7 +112,9 @@ ROWS = [
         --span         | endless.toml | --span 1..3                       | span=\(1, 3\)
         --shape        | +         | --shape falling                      | shape=Shape
         --output       | +         | -o p.csv                             | file p.csv
-        --json         | +         | --json                               | {.survey
+        --json         | +         | --json                               | ^{.headline
+        --verbose      | +         | --verbose                            | trade-off in numbers
+        --mechanisms   | ages.toml --people 77 | --mechanisms exponential | ^exponential is the only
     """),
     *table("privatize", r"""
         --output        | ages.toml v.csv                | -o r.csv                 | file r.csv
@@ -186,7 +194,7 @@ ROWS = [
         --shape            | ages.toml towns.parquet --json       | --shape falling  | "falling"
         --output           | ages.toml towns.parquet              | -o d.json        | file d.json
         --strict           | ages.toml oddtowns.parquet           | --strict         | code 8
-        --json             | ages.toml towns.parquet              | --json           | {.survey
+        --json             | ages.toml towns.parquet              | --json           | ^{.headline
         --different-people | permanent.toml daytowns.parquet --json | --different-people | .
     """),
     *table("diagnose", r"""
@@ -198,7 +206,7 @@ ROWS = [
         --output           | ages.toml                   | -o d.json                 | file d.json
         --different-people | permanent.toml days.parquet --json | --different-people | .
         --strict           | ages.toml unfit.csv         | --strict                  | code 8
-        --json             | ages.toml                   | --json                    | {.survey
+        --json             | ages.toml                   | --json                    | ^{.headline
     """),
     *table("unbias", r"""
         --mean    | ages.toml r.csv --query age>=2 | --mean            | age_mean

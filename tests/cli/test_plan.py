@@ -45,7 +45,7 @@ def test_what_to_expect(call: Call) -> None:
 def test_without_a_guess_the_range_over_unlike_shapes(call: Call, folder: Path) -> None:
     names = ("f.html", "f.json", "f.csv")
     outputs = [word for name in names for word in ("-o", name)]
-    ending = call("plan", "survey.toml", "--people", "2,000", *outputs)
+    ending = call("plan", "survey.toml", "--people", "2,000", "-v", *outputs)
     assert (ending.code, ending.err) == (0, "")
     record = json.loads((folder / "f.json").read_text())
     shapes = {one["shape"]: one["expected"]["mean"] for one in record["shapes"]}

@@ -39,7 +39,7 @@ def test_they_are_shown_in_words_and_on_the_page(call: Call, folder: Path) -> No
     answer = python_estimate(folder)
     for word, one in (("Mean age", answer.mean()), ("Median age", answer.quantile(0.5))):
         line = next(line for line in out.splitlines() if line.startswith(word))
-        assert line.split()[2:] == f"{one.estimate:.4g} {one.low:.4g} to {one.high:.4g}".split()
+        assert line.partition(";")[0].split()[2:] == f"{one.estimate:.4g} {one.low:.4g} to {one.high:.4g}".split()
     assert "mean, quantiles and shares: the likelihood" in out
     pytest.importorskip("matplotlib")
     reports = cf.load_survey(folder / "survey.toml").mechanism.privatize([2, 3, 3, 4] * 50, rng=1)

@@ -202,7 +202,8 @@ def test_weights_have_the_errors_of_weighted_means() -> None:
         for wave in (1, 2):
             is_yes = generator.random(PEOPLE) < np.where(generator.random(PEOPLE) < 0.4, keep, 1 - keep)
             counts[wave] = cf.tally(np.where(is_yes, "yes", "no"), weights=weights)
-        moments = Moments.of_counts([Wave({mechanism: one.independent}) for one in counts.values()], QUESTION)  # type: ignore[list-item]
+        waves: list[Any] = [Wave({mechanism: one.independent}) for one in counts.values()]
+        moments = Moments.of_counts(waves, QUESTION)
         now, error = moments.change(0, 1)
         changes.append(now)
         errors.append(error)

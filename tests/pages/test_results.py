@@ -219,7 +219,7 @@ def test_every_entry_of_small_records(tmp_path: Path) -> None:
 
     for name, distinct, total in (("Counts of texts", 3, 1000), ("Counts of cells", 3, 1235)):
         columns = {key: [row[key] for row in every_cell()[name]] for key in every_cell()[name][0]}
-        sizes: dict[str, Any] = {"reports": total, "distinct": distinct, "repeats": 1}
+        sizes: dict[str, Any] = {"reports": total, "distinct": distinct, "repeats": 1, "weights": None}
         sizes |= {"headline": f"{distinct} distinct reports"}
         sizes |= {"summary": [f"{total:,} reports", f"{distinct} distinct reports"]}
         assert saved(name) == sizes | {"origin": found[name].origin.record, "counts": columns}

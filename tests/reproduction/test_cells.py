@@ -59,7 +59,7 @@ def test_stored_and_fast_mechanisms_see_the_same_reports() -> None:
 
 
 def test_an_incompatible_method_is_a_row_that_says_why() -> None:
-    draw = Draw(Binomial(10, 0.5, people=1000), Blur("rappor", 1.0), 0)
+    draw = Draw(Binomial(10, 0.5, people=1000), Blur("square-wave", 1.0), 0)
     record = run_draw(draw, [Contender(cf.Inversion("project")), *CONTENDERS[:1]], is_kept=False)
     assert record[0].row.status == "incompatible"
     assert "no inverse" in record[0].row.note

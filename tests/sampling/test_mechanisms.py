@@ -22,6 +22,7 @@ from confide import (
     Integers,
     Lattice,
     Mechanism,
+    OneBitMean,
     PlanarGeometric,
     RandomizedResponse,
     Rappor,
@@ -51,11 +52,13 @@ def test_reports_follow_the_channel_and_no_other(right: Mechanism, wrong: Mechan
 def test_simulated_counts_follow_the_channel_and_no_other(right: Mechanism, wrong: Mechanism) -> None:
     size = right.alphabet.size
     for value in probed_values(size)[1:3]:
+        only = np.array([value])
+        if isinstance(right, OneBitMean) and abs(2 * value - (size - 1)) <= 1:
+            continue  # next to a fair coin, whatever epsilon is
         histogram = np.zeros(size, dtype=np.int64)
         histogram[value] = PEOPLE // 2
         counts = right.simulate_counts(histogram, rng=20_240_502)
         assert counts.total == PEOPLE // 2
-        only = np.array([value])
         table = spread(right, counts, only)[None, :]
         assert p_value(table, bins_of(right, only).probabilities) > 1e-3
         assert p_value(table, bins_of(wrong, only).probabilities) < 1e-6

@@ -339,7 +339,7 @@ def test_a_look_is_what_the_library_says() -> None:
     assert later["fit"] == found["fit"]
     assert later["queries"] == found["queries"]
     assert later["statistics"] == found["statistics"]
-    assert later["windows"] == {"words": "", "windows": [], "is_pending": True}
+    assert later["windows"] == {"headline": "", "words": "", "windows": [], "is_pending": True}
     told.clear()
     again = look(asked | {"queries": ["rooms >= 6"]}, tell)
     assert again["windows"] == found["windows"]

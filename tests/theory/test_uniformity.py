@@ -162,7 +162,9 @@ def test_page_terminal_and_json_say_it_first(tmp_path: Path) -> None:
     assert "cannot be distinguished from those of a uniform population" in first
     as_json = CliRunner().invoke(app, [*command, "--json"])
     record = json.loads(as_json.stdout)
-    assert next(iter(record)) == "uniformity"
+    assert next(iter(record)) == "headline"
+    assert list(record)[:2] == ["headline", "summary"]
+    assert "cannot be distinguished from those of a uniform population" in " ".join(record["summary"])
     assert record["uniformity"]["is_weak"]
     assert record["uniformity"]["people"] == pytest.approx(2.46e6, rel=0.05)
     assert "cannot be distinguished" in as_json.stderr

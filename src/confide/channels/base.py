@@ -275,7 +275,7 @@ class Channel(ABC):
         return None
 
     def gram(self, values: Indices, weights: FloatArray) -> FloatArray | None:  # noqa: ARG002 (for those that can)
-        """Return M diag(weights) M' between some values; `None` if whole rows are as quick."""
+        """Return M diag(weights) M' between some values; `None` for "take rows"."""
         return None
 
     @property
@@ -288,7 +288,7 @@ class Channel(ABC):
 
     @property
     def squares(self) -> Callable[[FloatArray], FloatArray] | None:
-        """Pull with squared entries: a weight per output to the sum of M_xz^2 w_z.
+        """Pull with squared entries: weights w to sum_z M_xz^2 w_z.
 
         It gives the curvature of the likelihood in each value. `None` without a closed form.
         """

@@ -1,4 +1,6 @@
-"""Reports that support a set of values: one channel for a family of protocols.
+"""Reports that support a set of values.
+
+One channel for a family of protocols.
 
 P(z | x) is proportional to 1 + lift [x in S(z)], with lift = e^epsilon - 1 for all but RAPPOR and its kin. So a product
 needs two sums alone: of a distribution over the set of each report, and of weights over the reports whose set has a
@@ -32,7 +34,7 @@ from confide.values.checks import settle
 
 
 class SupportChannel(Channel):
-    """Columns outside * (1 + lift [x in S(z)]), one for each output z.
+    """Columns outside * (1 + lift [x in S(z)]), one an output.
 
     A family is a frozen dataclass with `shape`, the four numbers below, `sums_over_sets`, `sums_over_reports` and
     `holds`. It overrides `_error` if its sums are not plain additions, such as those of a Fourier transform.
@@ -62,7 +64,7 @@ class SupportChannel(Channel):
 
     @abstractmethod
     def sums_over_reports(self, weights: FloatArray) -> FloatArray:
-        """Return for each value x the sum over the outputs z with x in S(z)."""
+        """Return the sum over the outputs that support each value."""
 
     @abstractmethod
     def holds(self, values: Indices, outputs: Indices | slice) -> NDArray[np.bool_]:
@@ -70,7 +72,7 @@ class SupportChannel(Channel):
 
     @abstractmethod
     def _terms(self, side: int) -> int:
-        """Return how many roundings the two sums add up at most, in units of their result."""
+        """Return how many roundings the two sums add up at most."""
 
     def push(self, distribution: FloatArray) -> FloatArray:
         self.check_length(distribution, 0)
@@ -145,6 +147,8 @@ class BitChannel(SupportChannel):
     lift
         How much likelier a set bit makes a vector under its own value. Optional. Default: that of independent bits.
 
+    Examples
+    --------
     >>> packed = np.array([[0b01], [0b11]], dtype=np.uint8)
     >>> BitChannel(2, 0.5, 0.2, packed).dense()
     array([[4., 4.],
@@ -219,7 +223,9 @@ PRIME = 2**26 - 5
 
 
 def buckets_of(values: Indices, multipliers: Indices, shifts: Indices, buckets: int) -> Indices:
-    """Return the bucket of each value number: ((multiplier * x + shift) mod PRIME) mod buckets.
+    """Return the bucket of each value number.
+
+    ((multiplier * x + shift) mod PRIME) mod buckets.
 
     Over all multipliers but 0 and all shifts, any two values land in any two different places equally often, so every
     two values share a bucket under the same number of hashes (Carter and Wegman, 1979).
@@ -232,7 +238,7 @@ def buckets_of(values: Indices, multipliers: Indices, shifts: Indices, buckets: 
 
 
 def collision_share(buckets: int) -> Fraction:
-    """Return the share of all hashes under which two values share a bucket.
+    """Return the share of hashes under which two values share a bucket.
 
     >>> float(collision_share(8)) < 1 / 8
     True
@@ -244,7 +250,9 @@ def collision_share(buckets: int) -> Fraction:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HashChannel(SupportChannel):
-    """The matrix of local hashing with a pool of seeds; output seed * buckets + bucket.
+    """The matrix of local hashing with a pool of seeds.
+
+    Output seed * buckets + bucket.
 
     Several seeds are looked up together: a value has one code for the buckets that all of them give it. So a product
     takes one addition for each value and each few seeds.
@@ -260,6 +268,8 @@ class HashChannel(SupportChannel):
     keep, lift, outside
         See :class:`SupportChannel`.
 
+    Examples
+    --------
     >>> channel = HashChannel(3, np.array([1, 2]), np.array([0, 1]), 2, Fraction(3, 4), 2.0, 0.125)
     >>> channel.dense()
     array([[0.375, 0.125, 0.125, 0.375],
@@ -292,7 +302,10 @@ class HashChannel(SupportChannel):
 
     @cached_property
     def _codes(self) -> NDArray[np.uint16]:
-        """Code of every value, one row per group of seeds: its buckets as digits, the first seed's highest."""
+        """Code of every value, one row per group of seeds.
+
+        Its buckets as digits, the first seed's highest.
+        """
         groups = -(-self.multipliers.size // self._together)
         codes = np.zeros((groups, self.size), dtype=np.uint16)
         values = np.arange(self.size)

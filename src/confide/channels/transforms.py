@@ -1,4 +1,4 @@
-"""Support sets in the rows of a Hadamard matrix and in a circulant matrix: products by fast transforms.
+"""Support sets whose products are fast transforms: Hadamard and circulant.
 
 **Hadamard.** Entry (r, z) of a Hadamard matrix is +1 or -1, by the parity of the number of bits that r and z have in
 common. The transform keeps two sums for each output, that over even parity and that over odd parity. So it adds alone:
@@ -24,7 +24,7 @@ from confide.channels.supports import SupportChannel
 
 
 def parity_sums(vectors: FloatArray) -> FloatArray:
-    """Return the sums over even and over odd parity, along a first axis.
+    """Return the sums over even and odd parity, along the first axis.
 
     Sum z is over the entries r whose number has an even (an odd) number of bits in common with z. Their difference is
     the Walsh-Hadamard transform. The length must be a power of two.
@@ -60,7 +60,7 @@ def parity(numbers: Indices) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, repr=False)
 class HadamardChannel(SupportChannel):
-    """Each value supports half of one block of outputs, by a row of a Hadamard matrix.
+    """Each value supports half of a block, by a Hadamard row.
 
     Parameters
     ----------
@@ -75,6 +75,8 @@ class HadamardChannel(SupportChannel):
     outside
         P(z | x) for x outside S(z).
 
+    Examples
+    --------
     >>> HadamardChannel(3, 1, 4, lift=2.0, outside=0.125).dense()
     array([[0.375, 0.125, 0.375, 0.125],
            [0.375, 0.375, 0.125, 0.125],
@@ -130,7 +132,7 @@ MOST_SHIFTS = 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CirculantChannel(SupportChannel):
-    """Value x supports the outputs x + d, modulo their number, for each place d.
+    """Value x supports the outputs x + d, for each place d.
 
     Parameters
     ----------
@@ -146,6 +148,8 @@ class CirculantChannel(SupportChannel):
     outside
         P(z | x) for x outside S(z).
 
+    Examples
+    --------
     >>> CirculantChannel(2, 7, np.array([0, 1, 3]), lift=1.0, outside=0.1).dense()
     array([[0.2, 0.2, 0.1, 0.2, 0.1, 0.1, 0.1],
            [0.1, 0.2, 0.2, 0.1, 0.2, 0.1, 0.1]])
@@ -204,7 +208,7 @@ class CirculantChannel(SupportChannel):
 
     @cached_property
     def _kernel(self) -> FloatArray:
-        """The indicator of the places less its mean, for all differences of output and value, laid around a circle.
+        """The indicator of the places less its mean, laid around a circle.
 
         The circle is padded to a length of small primes, so that an FFT is fast whatever the number of outputs.
         """
@@ -237,7 +241,7 @@ class CirculantChannel(SupportChannel):
 
     @cached_property
     def _norms(self) -> tuple[float, float, float]:
-        """Relative error of a transform, the kernel's norm, and the largest value of its transform."""
+        """Relative error of a transform, norm of the kernel, largest transformed value."""
         # 8 units per level (Higham, Accuracy and Stability, 2002, theorem 24.2).
         error = 8 * UNIT * math.log2(self._kernel.size)
         return error, float(np.linalg.norm(self._kernel)), float(np.abs(self._spectrum).max())

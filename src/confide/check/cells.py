@@ -485,7 +485,7 @@ class Statistics:
 
 
 def draw_again(parts: Sequence[tuple[float, FloatArray]], number: int, generator: np.random.Generator) -> FloatArray:
-    """Draw as many reports of every part as there were, several times, from the weights of its outputs."""
+    """Draw the reports of every part anew, several times."""
     drawn = [
         generator.multinomial(max(1, round(total)), weights / weights.sum(), size=number) for total, weights in parts
     ]

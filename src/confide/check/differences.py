@@ -559,9 +559,8 @@ def _layer(
             # Weighted reports are as many as the direction with the heaviest ones leaves.
             centred = (scores - reported @ scores / reported.sum()) ** 2
             alone, weighted = reported @ centred, _observe(mechanism, own.of_squares, part).counts @ centred
-            reported = reported / max(
-                1.0, float(np.divide(weighted, alone, out=np.ones_like(alone), where=alone > 0).max())
-            )
+            heaviest = float(np.divide(weighted, alone, out=np.ones_like(alone), where=alone > 0).max())
+            reported = reported / max(1.0, heaviest)
         if place not in apart:
             counts += reported
         sums[place], sizes[place] = reported @ scores, reported.sum()

@@ -126,7 +126,7 @@ class ShapeFit:
 def examine_shape(
     groups: Sequence[tuple[Counts, Mechanism]], shape: Shape, mixtures: Sequence[Mixture]
 ) -> ShapeExamination:
-    """Lay the reports of a pool out for the test of a shape, which is one of some sets of mixtures.
+    """Lay the reports of a pool out to test a shape.
 
     >>> import confide as cf
     >>> mechanism, shape = cf.TruncatedGeometric(cf.Integers(0, 19), epsilon=1.0), Shape.of("falling")
@@ -179,13 +179,13 @@ class ShapeExamination:
         return near[0][1].spread(near[0][2]), [one[1] for one in near[::step]]
 
     def falls(self, rows: FloatArray) -> FloatArray:
-        """Return by how many nats the best of the shape is below the best of all, for each row of counts."""
+        """Return how many nats the best of the shape loses."""
         shaped = np.max([_highest(in_mixture(self.parts, mixture), rows) for mixture in self._best[1]], axis=0)
         falls: FloatArray = np.maximum(_highest(self._free, rows) - shaped, 0.0)
         return falls
 
     def draw(self, theta: FloatArray, number: int, generator: np.random.Generator) -> FloatArray:
-        """Draw the reports of every part anew from a distribution, as many as there were."""
+        """Draw the reports of every part anew from a distribution."""
         weights = [(part.total, np.maximum(part.channel.push(theta), 0.0)) for part in self.parts]
         return draw_again(weights, number, generator)
 

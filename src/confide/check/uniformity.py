@@ -82,7 +82,7 @@ def _both(one: UniformityTest, other: UniformityTest) -> UniformityTest:
 
 @lru_cache(maxsize=4)
 def _waves(shape: tuple[int, ...]) -> tuple[tuple[int, ...], FloatArray]:
-    """Return how many waves each test takes, and the waves over a box."""
+    """Return each test's number of waves, and the waves over a box."""
     # Half waves along a line that are tested together: the first, the first two, and so on. In a box, three in all.
     of_line = (1, 2, 4, 8)
     most = of_line[-1] if len(shape) == 1 else 3

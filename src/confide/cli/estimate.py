@@ -121,14 +121,6 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             "all|NAME|NAME,NAME",
         ),
     ] = None,
-    over: Annotated[
-        str | None,
-        option("The column that names a week, date or wave: a line, its changes, and a test for any.", "COLUMN"),
-    ] = None,
-    person: Annotated[
-        str | None,
-        option("With --over: the column that says whose report each is, for people who answer again.", "COLUMN"),
-    ] = None,
     output: Annotated[list[Path] | None, outputs_option("a .html page, .csv, .json, or .geojson of places")] = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
@@ -148,6 +140,18 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     cell: Cell = None,
     background: Annotated[
         Path | None, option("GeoJSON lines to draw on the maps, such as a coast or streets.", "FILE", panel="Maps")
+    ] = None,
+    over: Annotated[
+        str | None,
+        option(
+            "The column of a week, date or wave: a line, its changes, and a test for any.",
+            "COLUMN",
+            panel="Over time",
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        option("The column that says whose report each is, for people who answer again.", "COLUMN", panel="Over time"),
     ] = None,
 ) -> None:
     """Recover the distribution of the true values from the reports.

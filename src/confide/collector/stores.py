@@ -105,7 +105,10 @@ class StoredToken:
 
 
 class CountRow(NamedTuple):
-    """Count of one report of one group on one day; a cell is the groups of a batch as a list in JSON, empty without."""
+    """Count of one report of one group on one day.
+
+    A cell is the groups of a batch as a list in JSON, empty without.
+    """
 
     day: int
     cell: str

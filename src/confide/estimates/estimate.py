@@ -802,7 +802,10 @@ def warn_if_uniform(answer: Estimate) -> None:
 
 
 def independent(groups: Sequence[Group]) -> dict[Mechanism, Counts]:
-    """Add up the counts of each mechanism; with permanent noise, only as many reports as are surely independent."""
+    """Add up the counts of each mechanism.
+
+    With permanent noise, only as many reports as are surely independent.
+    """
     return {mechanism: counts.independent for mechanism, counts in by_mechanism(groups).items()}
 
 

@@ -160,7 +160,7 @@ def describe_repetition(survey: Survey, files: int = 1) -> str:
 
 
 def describe_shuffled(survey: Survey, people: int) -> str:
-    """Describe the central promise if somebody mixes the reports, and whom it takes trust in.
+    """Describe the central promise of shuffled reports, and whom to trust.
 
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no", "unsure"]), epsilon=1.0)

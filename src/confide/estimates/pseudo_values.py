@@ -1,4 +1,4 @@
-"""Pseudo-values: one number a report, whose mean is the answer to a question.
+"""Pseudo-values: one number a report, whose mean answers a question.
 
 Let c be a question, one weight for each value, and M the mechanism's matrix. A g with M g = c has E[g(z) | x] = c(x):
 the noise is averaged out of it, whatever the truth. So weighted means, totals and least squares of g(z) are those of

@@ -278,7 +278,10 @@ class Shape:
         return int(np.searchsorted(values, number))
 
     def _along(self, alphabet: Alphabet, values: Indices, up: int, down: int) -> Mixture:
-        """Return mixtures that rise to `up` and fall from `down`; -1 and the number of values where they do not."""
+        """Return mixtures that rise to `up` and fall from `down`.
+
+        -1 and the number of values where they do not.
+        """
         first = int(values[0])
         blocks: list[Block] = []
         if up >= 0:

@@ -483,7 +483,7 @@ def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip
 
 
 def _count_supports(part: Part, supports: SupportSets, reports: Reports, own: int, size: int) -> Cells:
-    """Count the reports whose sets have the value, another value, both or neither.
+    """Count the reports that hold the value, another, both or neither.
 
     The other values take turns, so that all of them are looked at.
     """

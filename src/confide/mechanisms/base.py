@@ -152,7 +152,9 @@ class LatticeNoise:
 
 @dataclass(frozen=True, eq=False)
 class SupportSets:
-    """Reports that support a set of values: each has one probability from all of them, and one from all others.
+    """Reports that support a set of values.
+
+    Each has one probability from all of them, and one from all others.
 
     Attributes
     ----------
@@ -236,7 +238,7 @@ class Facts:
 
     @property
     def rates(self) -> tuple[float, float] | None:
-        """P(a report supports x | x) and P(it supports x | another value); `None` if reports support no values."""
+        """P(a report supports x), given x and given another value."""
         if self.supports is not None:
             return float(self.supports.keep), float(self.supports.flip)
         return None if self.bits is None else (float(self.bits[0]), float(self.bits[1]))
@@ -309,7 +311,7 @@ class Mechanism(Shown, ABC):
 
     @property
     def instructions(self) -> tuple[str, ...]:
-        """What a respondent reads, if the noise is made by hand."""
+        """What a respondent reads, step by step, of noise by hand."""
         return ()
 
     @property
@@ -383,6 +385,8 @@ class Mechanism(Shown, ABC):
         between
             Two values that are compared. Optional. Default: the two that are easiest to distinguish.
 
+        Examples
+        --------
         >>> from confide import Categories, RandomizedResponse
         >>> colours = RandomizedResponse(Categories([f"colour {number}" for number in range(10)]), epsilon=4.0)
         >>> print(colours.shuffled(100_000, delta=1e-6))

@@ -215,6 +215,8 @@ class BlahutArimoto(MetricMechanism):
         How often each value is preferred, as whole numbers. Optional. Default: computed from the prior. A survey states
         it, so that all devices draw alike.
 
+    Examples
+    --------
     >>> from confide import Integers
     >>> mechanism = BlahutArimoto(Integers(0, 4), epsilon=1.0)
     >>> mechanism.reported
@@ -293,7 +295,7 @@ class BlahutArimoto(MetricMechanism):
         return self._base.tables
 
     def at(self, epsilon: float) -> BlahutArimoto:
-        """Return the same with another epsilon, and with the preference that follows from it and the prior."""
+        """Return the same with another epsilon, and the preference that follows."""
         return BlahutArimoto(self.alphabet, epsilon, self.prior)
 
 
@@ -312,7 +314,7 @@ def as_weights(name: str, given: ArrayLike, size: int) -> NDArray[np.float64]:
 
 
 def fixed_point(rows: NDArray[np.float64], prior: NDArray[np.float64]) -> tuple[int, ...]:
-    """Return how often each value is reported by the mechanism that prefers just that, as whole numbers.
+    """Return each value's reports under the mechanism that prefers just it.
 
     The iteration of Blahut and Arimoto is EM for these shares. With g the gain of a report, the mutual information is
     at most log(max g) above the least. Only operations that are alike on every machine are used.

@@ -148,6 +148,8 @@ def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
     ratio
         How much likelier a report is from a point of its hyperplane: e^epsilon, or just below it.
 
+    Examples
+    --------
     >>> best_geometry(22_000, Fraction(739, 100)), best_geometry(22_000, Fraction(546, 10))
     ((7, 7), (53, 4))
     """
@@ -155,7 +157,7 @@ def best_geometry(size: int, ratio: Fraction) -> tuple[int, int]:
 
 
 def _geometries(size: int) -> Iterator[tuple[int, int]]:
-    """Yield those with enough points, not too many, and no dimension too many."""
+    """Yield those with enough points and not too many dimensions."""
     beyond = MOST_POINTS + 1  # orders from here on have enough points with a dimension less
     for dimensions in range(2, MOST_POINTS.bit_length() + 1):
         least = _least_order(size, dimensions)
@@ -167,7 +169,7 @@ def _geometries(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _least_order(size: int, dimensions: int) -> int:
-    """Return the smallest whole number of at least 2 whose geometry has that many points."""
+    """Return the smallest order whose geometry has that many points."""
     orders = range(2, size + 2)
     return orders[bisect_left(orders, size, key=lambda order: points_of(order, dimensions))]
 

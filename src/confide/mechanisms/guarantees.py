@@ -196,6 +196,8 @@ class MetricPrivacy(EpsilonGuarantee):
         widest
             The largest distance of any two values: far values hide each other's reports less.
 
+        Examples
+        --------
         >>> ages = MetricPrivacy(0.05)
         >>> ages.shuffled(100_000, 1e-6, distance=1, widest=99).upper < 0.02
         True

@@ -1,4 +1,4 @@
-"""Hadamard response: half of a block of reports supports each value, by a row of a Hadamard matrix."""
+"""Hadamard response: half of a block of reports supports each value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_VALUES = 2**28
 
 @dataclass(frozen=True, repr=False)
 class HadamardResponse(NearOrFar):
-    """Report a number that agrees with the value's row of a Hadamard matrix.
+    """Report a number that agrees with the value's Hadamard row.
 
     Reports are whole numbers in `blocks` of equal width. Each value has a row in one block. A report of that block with
     an even number of bits in common with the row is e^epsilon times as likely as any other report (Acharya, Sun and
@@ -38,6 +38,8 @@ class HadamardResponse(NearOrFar):
         Number of blocks, a power of two. Optional. Default: the largest below both e^epsilon and twice the number of
         values, as its authors have it.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = HadamardResponse(Categories(["red", "green", "blue"]), epsilon=1.0)
     >>> mechanism.blocks, mechanism.report_alphabet, mechanism.guarantee
@@ -80,7 +82,10 @@ class HadamardResponse(NearOrFar):
 
     @property
     def _width(self) -> int:
-        """Reports in a block: the smallest power of two whose rows, without the first, suffice."""
+        """Reports in a block.
+
+        The smallest power of two whose rows, without the first, suffice.
+        """
         per_block = -(-self.alphabet.size // self._blocks)
         return 1 << per_block.bit_length()
 
@@ -106,7 +111,10 @@ class HadamardResponse(NearOrFar):
 
     @property
     def _supports(self) -> SupportSets:
-        """What values have in common in one block; in several, it depends on whether they share one."""
+        """What values have in common in one block.
+
+        In several, it depends on whether they share one.
+        """
 
         def holds(reports: NDArray[np.int64], values: Indices) -> NDArray[np.bool_]:
             return ~parity((values + 1) & reports)
@@ -120,7 +128,7 @@ class HadamardResponse(NearOrFar):
         return HadamardChannel(self.alphabet.size, self._blocks, self._width, lift, outside)
 
     def at(self, epsilon: float) -> HadamardResponse:
-        """Return the mechanism with another epsilon, and its own blocks unless some were chosen."""
+        """Return the mechanism with another epsilon and, unless chosen, other blocks."""
         return HadamardResponse(self.alphabet, epsilon, None if self.blocks == self._usual_blocks else self.blocks)
 
     def _outputs(self, indices: Indices, numbers: Indices) -> Indices:

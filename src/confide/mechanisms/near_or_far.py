@@ -1,4 +1,6 @@
-"""Mechanisms with two probabilities: that of reports near the value, and that of all others.
+"""Mechanisms with two probabilities.
+
+That of reports near the value, and that of all others.
 
 Near reports are a window of the square wave, or the outputs whose set of values has the true one.
 """
@@ -30,7 +32,10 @@ class NearOrFar(LocalMechanism):
 
     @abstractmethod
     def _outputs(self, indices: Indices, numbers: Indices) -> Indices:
-        """Return outputs by their numbers seen from a value: first those near it, then all others."""
+        """Return outputs by their numbers seen from a value.
+
+        First those near it, then all others.
+        """
 
     def weights(self, index: int) -> list[int]:
         self.report_alphabet.require_listable()
@@ -52,7 +57,7 @@ class NearOrFar(LocalMechanism):
 
     @property
     def _total(self) -> Fraction:
-        """Sum of a row, if each report that is not near counts 1."""
+        """Sum of a row, if each far report counts 1."""
         return self._reach * self._ratio + self._others
 
     @property
@@ -64,7 +69,7 @@ class NearOrFar(LocalMechanism):
         return WeightRows.of([[self._reach * self._ratio.numerator, self._others * self._ratio.denominator]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from the near reports or from the others, with the same weights as rows.
+        """Draw from the near reports or from the others.
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """

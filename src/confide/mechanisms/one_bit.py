@@ -1,4 +1,7 @@
-"""One bit for a mean: the smallest report there is, and what it can say."""
+"""One bit for a mean.
+
+The smallest report there is, and what it can say.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,10 @@ class OneBitMean(LocalMechanism):
 
     @cached_property
     def _shares(self) -> list[Fraction] | None:
-        """Where each value lies between the ends, 0 to 1; `None` if they are evenly spaced."""
+        """Where each value lies between the ends, 0 to 1.
+
+        `None` if they are evenly spaced.
+        """
         positions = self.alphabet.positions
         if positions is None:
             return None
@@ -103,7 +109,7 @@ class OneBitMean(LocalMechanism):
 
     @property
     def _steps(self) -> int:
-        """Steps from the lowest value to the highest, on the coarsest lattice that has all values."""
+        """Steps from the lowest to the highest value on the coarsest lattice."""
         return self.alphabet.size - 1 if self._shares is None else math.lcm(*(one.denominator for one in self._shares))
 
     def _places(self, indices: Indices) -> Indices:
@@ -117,7 +123,7 @@ class OneBitMean(LocalMechanism):
         return WeightRows.of([[self._ratio.denominator, self._ratio.numerator]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Round each value to an end at random, then report that end by randomized response.
+        """Round each value to an end, then report that end randomly.
 
         Rounding leaves the mean as it is. Together both have exactly the weights above.
         """

@@ -1,4 +1,7 @@
-"""Projective geometry response: values are points, reports are hyperplanes, likelier through the value's point."""
+"""Projective geometry response.
+
+Values are points, reports are hyperplanes, likelier through the value's point.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,8 @@ class ProjectiveGeometryResponse(NearOrFar):
     recurrence
         Numbers modulo q that define the difference set; docs/device.md says how. Optional. Default: the first that do.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = ProjectiveGeometryResponse(Categories(["red", "green", "blue", "grey", "pink"]), epsilon=0.5)
     >>> mechanism.order, mechanism.recurrence, mechanism.report_alphabet
@@ -152,7 +157,7 @@ class ProjectiveGeometryResponse(NearOrFar):
         return np.concatenate([inside, np.setdiff1d(np.arange(self.report_alphabet.size), inside)])
 
     def at(self, epsilon: float) -> ProjectiveGeometryResponse:
-        """Return the mechanism with another epsilon, and its own geometry unless one was chosen."""
+        """Return the mechanism with another epsilon and, unless chosen, another geometry."""
         usual = ProjectiveGeometryResponse(self.alphabet, self.epsilon)
         chosen = (None, None) if self == usual else (self.order, self.recurrence)
         return ProjectiveGeometryResponse(self.alphabet, epsilon, *chosen)

@@ -1,4 +1,6 @@
-"""Designs done by hand: chance is a die, a card or another question.
+"""Designs done by hand.
+
+Chance is a die, a card or an unrelated question, and reports are spoken or ticked.
 
 Each design is a small matrix of exact fractions, so its reports are drawn, audited and estimated like those of any
 mechanism. Two things that questionnaires do not know can be part of what a person may have, and so of the estimate:
@@ -97,7 +99,7 @@ class Questionnaire(Mechanism):
     @property
     @abstractmethod
     def _design(self) -> list[Row]:
-        """Chances of reports of people who follow the rules, by answer."""
+        """Chances of what rule followers say, a row for each answer."""
 
     @property
     @abstractmethod
@@ -142,7 +144,10 @@ class Questionnaire(Mechanism):
 
     @property
     def guarantee(self) -> LocalDP:
-        """The smallest epsilon of the chances, which may be infinite."""
+        """The smallest epsilon that the chances keep.
+
+        Infinite if a report rules some value out.
+        """
         return LocalDP(epsilon_of(self._matrix))
 
     @property
@@ -196,7 +201,9 @@ def as_chance(name: str, given: object) -> Fraction:
 
 
 def settled(chance: Fraction) -> Chance:
-    """Return a probability as a survey states it: decimal, or a fraction.
+    """Return a probability as a survey states it.
+
+    A decimal number if it is one, else a fraction.
 
     >>> settled(Fraction(1, 4)), settled(Fraction(1, 6))
     (0.25, '1/6')
@@ -234,6 +241,8 @@ class ForcedResponse(Questionnaire):
     forced
         The chance that each answer is commanded, in their order. With `honest` they add up to 1.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> design = ForcedResponse(Categories(["yes", "no"]), honest="2/3", forced=["1/6", "1/6"])
     >>> print(design.guarantee.terms, design.channel.dense().round(3).tolist())
@@ -293,7 +302,9 @@ def _listed(given: object) -> list[Any]:
 
 @dataclass(frozen=True, repr=False)
 class Dice(ForcedResponse):
-    """Forced response by dice: some sums command an answer.
+    """Forced response by dice.
+
+    Some sums command an answer, all others a truthful one.
 
     Parameters
     ----------
@@ -304,6 +315,8 @@ class Dice(ForcedResponse):
     dice, sides
         How many dice are rolled and added up, and the sides of each.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> design = Dice(Categories(["yes", "no"]), [[2, 3, 4], [11, 12]], dice=2)
     >>> design.honest, design.forced, design.guarantee.terms
@@ -375,7 +388,7 @@ commands = [[2, 3, 4], [11, 12]]   # for each answer the sums that command it; a
 
 @dataclass(frozen=True, repr=False)
 class Crosswise(Questionnaire):
-    """Say whether two statements are alike: both true or both false.
+    """Say whether two statements are alike, both true or both false.
 
     One is the sensitive statement. The other is unrelated, and true of a known share of people, such as a mother's
     birthday in January to March. The first value of the alphabet says that the sensitive one is true. Warner's mirrored
@@ -390,6 +403,8 @@ class Crosswise(Questionnaire):
     statement
         The unrelated statement, for the questionnaire.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> design = Crosswise(Categories(["yes", "no"]), share=0.25)
     >>> print(design.guarantee.terms, design.report_alphabet.labels(), design.channel.dense().tolist())
@@ -459,6 +474,8 @@ class UnrelatedQuestion(Questionnaire):
     statement
         The unrelated question, for the questionnaire.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> design = UnrelatedQuestion(Categories(["yes", "no"]), honest=0.5, share=0.25)
     >>> print(design.guarantee.terms, design.channel.dense().tolist())
@@ -530,7 +547,7 @@ statement = "Was your mother born in January, February or March?"
 
 @dataclass(frozen=True, repr=False)
 class KukCards(Questionnaire):
-    """Say the colour of a card from the deck of your answer.
+    """Draw a card from your answer's deck, and say its colour.
 
     Each answer has a deck with its own share of red cards (Kuk, Biometrika 1990). The report is how often the card was
     red. Each draw costs the epsilon of one.
@@ -544,6 +561,8 @@ class KukCards(Questionnaire):
     draws
         How often people draw, each time from the full deck.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> design = KukCards(Categories(["yes", "no"]), red=[0.8, 0.2], draws=2)
     >>> print(design.guarantee.terms, design.channel.dense().round(2).tolist())

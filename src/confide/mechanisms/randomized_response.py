@@ -174,7 +174,7 @@ BY_ITS_BIT = "The bit of a value is set with probability {}: each probability ca
 
 
 class BitReports(LocalMechanism):
-    """Reports of one bit per value, in which the value's own bit is likelier to be set.
+    """Reports of one bit per value; the value's own is likelier set.
 
     P(bits | x) depends on x only through bit x. Reports are packed into words of 63 bits.
     """
@@ -229,7 +229,7 @@ class BitReports(LocalMechanism):
 
     @abstractmethod
     def _log_rest(self, ones: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return log P(vector | a value whose own bit is 0), by the number of its set bits."""
+        """Return log P(vector | own bit is 0), by its set bits."""
 
     def _slices(self, count: int) -> list[slice]:
         """Cut vectors into slices of bounded memory."""

@@ -1,4 +1,6 @@
-"""Central privacy of shuffled reports: what a curator may promise if nobody knows which report is whose.
+"""Central privacy of shuffled reports.
+
+What a curator may promise if nobody knows which report is whose.
 
 The shuffler must be somebody whom people trust: it sees every report with its sender. The bounds are on the central
 epsilon of one person among `people` who send one report each, with a failure probability `delta`.
@@ -38,6 +40,8 @@ class Shuffled:
     delta
         Failure probability of the central promise.
 
+    Examples
+    --------
     >>> from confide import LocalDP
     >>> print(LocalDP(4.0).shuffled(100_000, delta=1e-6))
     central epsilon 0.1698 (delta 1e-06) among 100,000 shuffled reports
@@ -129,7 +133,7 @@ def _check(people: int, delta: float) -> None:
 
 
 def _smallest(delta_at: Callable[[float], float], delta: float, own: float, *, up: bool = True) -> float:
-    """Return where a falling delta reaches its target, rounded up or down by one part in a million."""
+    """Return where a falling delta reaches its target."""
     from scipy.optimize import brentq  # scipy is loaded when something is bounded, not by every device
 
     delta_at = cache(delta_at)
@@ -147,7 +151,7 @@ def _smallest(delta_at: Callable[[float], float], delta: float, own: float, *, u
 
 
 def _delta_of_copies(epsilon: float, people: int, own: float, share: float) -> float:
-    """Return delta if each other report is a copy of one of the two values' with probability `share`.
+    """Return delta if others' reports copy one of the two values'.
 
     Of C ~ Bin(people - 1, share) copies, A ~ Bin(C, 1/2) are of the first value. This person's report is of the own
     value with probability e^own / (e^own + 1). The likelihood ratio grows with the reports of the first value, so the
@@ -177,7 +181,7 @@ def _delta_of_copies(epsilon: float, people: int, own: float, share: float) -> f
 
 
 def _delta_of_blanket(epsilon: float, people: int, left: FloatArray, right: FloatArray, blanket: FloatArray) -> float:
-    """Return delta if all reports but those from the blanket are given away.
+    """Return delta if all reports outside the blanket are given away.
 
     It is E[max(S, 0)] / people. S is a sum over all people of (left - e^epsilon right) / blanket at a report from the
     blanket, and of 0 for a report that is given away.
@@ -194,7 +198,7 @@ def _delta_of_blanket(epsilon: float, people: int, left: FloatArray, right: Floa
 
 
 def _delta_of_attack(epsilon: float, people: int, left: FloatArray, right: FloatArray, others: FloatArray) -> float:
-    """Return the delta of a test that compares a sum over the reports with a threshold.
+    """Return the delta of a threshold test on a sum over reports.
 
     All others have one value.
     """
@@ -215,7 +219,7 @@ def _delta_of_attack(epsilon: float, people: int, left: FloatArray, right: Float
 
 
 def _lattice(gains: FloatArray, weights: FloatArray, people: int) -> tuple[float, int]:
-    """Return a step and a number of points on which a sum of many gains fits.
+    """Return a step and a size on which a sum fits.
 
     Rounding adds at most a quarter of a squared step to the variance of each gain: the step is so small that this is a
     250th of it or less. By Bernstein's inequality the sum leaves the points with a probability below e^-70.
@@ -230,7 +234,7 @@ def _lattice(gains: FloatArray, weights: FloatArray, people: int) -> tuple[float
 def _sum_of_many(
     points: FloatArray, weights: FloatArray, people: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the possible sums of `people` draws from lattice points, and their probabilities, on `size` points."""
+    """Return the possible sums of `people` draws, and their probabilities."""
     from scipy.fft import irfft, rfft
 
     own, inverse = np.unique(points, return_inverse=True)

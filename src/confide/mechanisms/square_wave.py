@@ -1,4 +1,6 @@
-"""The square wave: local differential privacy for values in order, and for cells of a plane.
+"""The square wave.
+
+Local differential privacy for values in order, and for cells of a plane.
 
 Near values get near reports, as with metric noise, but the promise is one epsilon for every two values.
 """
@@ -170,7 +172,7 @@ def _widest(size: int, epsilon: float, *, is_ring: bool) -> int:
 
 
 def _half_share(epsilon: float) -> Fraction:
-    """Return the b of Li et al., which maximizes a bound on the mutual information of value and report.
+    """Return the half-width of Li et al., by a bound on information.
 
     It is half of a window's length on a line of length 1.
     """
@@ -201,6 +203,8 @@ class PlanarSquareWave(LocalMechanism):
         Distance that counts as near, in cell widths. Optional. Default: the largest multiple of a half whose disc has
         no larger share of the cells than the window of Li et al. has of a line.
 
+    Examples
+    --------
     >>> from confide import Grid
     >>> mechanism = PlanarSquareWave(Grid(10, 10, unit="km"), epsilon=2.0)
     >>> mechanism.radius, mechanism.report_alphabet
@@ -245,7 +249,7 @@ class PlanarSquareWave(LocalMechanism):
 
     @cached_property
     def _halves(self) -> list[int]:
-        """Cells to each side in the disc's rows, from its middle row outwards."""
+        """Cells to each side in the disc's rows, from the middle."""
         return _halves(self.radius or 0.0)  # settled: never None once the mechanism is made
 
     @property
@@ -289,7 +293,7 @@ class PlanarSquareWave(LocalMechanism):
         return row
 
     def at(self, epsilon: float) -> PlanarSquareWave:
-        """Return the same with another epsilon, and with its own radius unless one was chosen."""
+        """Return the same with another epsilon and, unless chosen, another radius."""
         is_default = self.radius == _default_radius(self.alphabet.shape, self.epsilon)
         return PlanarSquareWave(self.alphabet, epsilon, None if is_default else self.radius)
 
@@ -305,7 +309,7 @@ class PlanarSquareWave(LocalMechanism):
 
     @cached_property
     def _disc(self) -> Indices:
-        """Places of the disc's cells among the reports, from the corner of the square around it."""
+        """Places of the disc's cells among the reports."""
         halves, reach = self._halves, len(self._halves) - 1
         places = [
             (row + reach) * self.report_alphabet.columns + column + reach
@@ -326,7 +330,9 @@ class PlanarSquareWave(LocalMechanism):
         return WeightRows.of([[self._disc.size * (near - far), self.report_alphabet.size * far]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
-        """Draw from the disc, or from all reports: together they have the same weights as rows.
+        """Draw from the disc, or from all reports.
+
+        Together they have the same weights as rows.
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """
@@ -338,7 +344,7 @@ class PlanarSquareWave(LocalMechanism):
 
 
 def _halves(radius: float) -> list[int]:
-    """Return how far a disc reaches to each side in its rows, from the middle one outwards.
+    """Return how far a disc reaches to each side in its rows.
 
     A cell is inside if the square of its distance is at most the double radius * radius.
 
@@ -350,7 +356,7 @@ def _halves(radius: float) -> list[int]:
 
 
 def _default_radius(shape: tuple[int, int], epsilon: float) -> float:
-    """Return the largest multiple of a half whose disc covers as large a share of the plane as Li's window of a line.
+    """Return the default radius, as large a share as Li's window.
 
     >>> [_default_radius((50, 50), epsilon) for epsilon in (0.5, 1.0, 2.0, 4.0)]
     [23.5, 20.0, 14.0, 7.0]

@@ -27,7 +27,7 @@ from confide.values.checks import check_count, settle
 
 @dataclass(frozen=True, repr=False)
 class SubsetSelection(BitReports):
-    """Report a random set of values, with the true one in it more often than not.
+    """Report a random set that holds the true value more often.
 
     Of all sets with `members` values, each with the true value is e^epsilon times as likely as each without it (Ye and
     Barg, IEEE Transactions on Information Theory 2018; Wang et al. 2016). A report has one bit per value, as RAPPOR's.
@@ -41,6 +41,8 @@ class SubsetSelection(BitReports):
     members
         Values in a set. Optional. Default: the whole number near k / (e^epsilon + 1) with the smallest variance.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = SubsetSelection(Categories(["red", "green", "blue", "grey", "pink"]), epsilon=1.0)
     >>> mechanism.members, mechanism.guarantee
@@ -144,7 +146,7 @@ class SubsetSelection(BitReports):
         ]
 
     def at(self, epsilon: float) -> SubsetSelection:
-        """Return the mechanism with another epsilon, and its own set size unless one was chosen."""
+        """Return the mechanism with another epsilon and, unless chosen, another size."""
         return SubsetSelection(self.alphabet, epsilon, None if self.members == self._best else self.members)
 
     @cached_property
@@ -157,7 +159,9 @@ class SubsetSelection(BitReports):
         return np.concatenate([self._sets(indices[rows], bits) for rows in self._slices(indices.size)])
 
     def _sets(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
-        """Draw a set of other values for everyone; those who report their own replace one member by it.
+        """Draw a set of other values for everyone.
+
+        Those who report their own replace one member by it.
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """
@@ -190,7 +194,7 @@ MOST_BUCKETS = 1024
 
 @dataclass(frozen=True, repr=False)
 class LocalHashing(LocalMechanism):
-    """Report a random hash function, and the bucket that it puts the value into, or another bucket.
+    """Report a random hash function, and a bucket, often the value's.
 
     A seed numbers the hash; see docs/device.md. The value's own bucket is e^epsilon times as likely as each other (Wang
     et al., USENIX Security 2017, OLH). A report is a seed and a bucket, a few bytes whatever the number of values.
@@ -207,6 +211,8 @@ class LocalHashing(LocalMechanism):
         Number of different hashes that people draw from. Optional. Default: about 2^52, so that hardly two people share
         one. A pool of, say, 1,000 makes estimates quick whatever the number of people.
 
+    Examples
+    --------
     >>> from confide import Categories
     >>> mechanism = LocalHashing(Categories([f"city {number}" for number in range(1000)]), epsilon=1.0, seeds=500)
     >>> mechanism.report_alphabet
@@ -258,7 +264,7 @@ class LocalHashing(LocalMechanism):
         return self.buckets or 2  # settled: never None once the mechanism is made
 
     def _chances(self, buckets: int) -> tuple[Fraction, Fraction]:
-        """Return P(x in the set | x) and P(x in the set | another value), over all hashes."""
+        """Return P(x in the set), given x and given another value."""
         keep, shared = self._ratio / (self._ratio + buckets - 1), collision_share(buckets)
         return keep, shared * keep + (1 - shared) * (1 - keep) / (buckets - 1)
 
@@ -373,7 +379,7 @@ class LocalHashing(LocalMechanism):
         return row
 
     def at(self, epsilon: float) -> LocalHashing:
-        """Return the mechanism with another epsilon, and its own number of buckets unless one was chosen."""
+        """Return the mechanism with another epsilon and, unless chosen, other buckets."""
         return LocalHashing(self.alphabet, epsilon, None if self.buckets == self._best else self.buckets, self.seeds)
 
     @cached_property
@@ -393,7 +399,9 @@ class LocalHashing(LocalMechanism):
 
 
 def hash_numbers(count: int) -> NDArray[np.int64]:
-    """Return the number of the hash of each seed of a pool: those of SplitMix64 from state 0, modulo `MOST_SEEDS`.
+    """Return the number of the hash of each seed of a pool.
+
+    Those of SplitMix64 from state 0, modulo `MOST_SEEDS`.
 
     Steele, Lea and Flood, 2014.
 
@@ -412,7 +420,7 @@ def _log(number: Fraction) -> float:
 
 
 def _chances(size: int, members: int, ratio: Fraction) -> tuple[Fraction, Fraction]:
-    """Return P(x in the set | x) and P(x in the set | another value).
+    """Return P(x in the set), given x and given another value.
 
     >>> _chances(3, 1, Fraction(2))
     (Fraction(1, 2), Fraction(1, 4))

@@ -218,7 +218,10 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
 
 
 def family_of(mechanism: Mechanism, declared: Shape | None = None) -> tuple[Guess, ...]:
-    """Return guesses of different shapes, for a plan without a guess; see :func:`family`."""
+    """Return guesses of different shapes, for a plan without a guess.
+
+    See :func:`family`.
+    """
     alphabet = _listable(mechanism)
     return tuple(Guess(name, alphabet, shares) for name, shares in family(alphabet, declared).items())
 

@@ -1,4 +1,7 @@
-"""Levels of privacy to choose from: what each promises, and what a survey would then show."""
+"""Levels of privacy to choose from.
+
+What each promises, and what a survey would then show.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ PEOPLE = 10_000
 
 @dataclass(frozen=True)
 class EpsilonLevel:
-    """One choice of epsilon, in what it promises and what a survey would show.
+    """One choice of epsilon: its promise, and what a survey would show.
 
     Attributes
     ----------
@@ -65,7 +68,7 @@ class EpsilonLevel:
 def levels(
     mechanism: Mechanism, people: int | None = PEOPLE, truth: FloatArray | None = None, shape: Shape | None = None
 ) -> list[EpsilonLevel]:
-    """Return a strong, a balanced and a light choice of epsilon, and the mechanism's own.
+    """Return three choices of epsilon, and the mechanism's own.
 
     Without `people` no survey is simulated. A mechanism without one epsilon has its own level alone.
 
@@ -100,7 +103,9 @@ def levels(
 
 
 def usual_epsilon(mechanism: Mechanism) -> float:
-    """Return the balanced epsilon: 1 for any two values, else 5 over the whole range, and 10 on a plane.
+    """Return the balanced epsilon.
+
+    1 for any two values, else 5 over the whole range, and 10 on a plane.
 
     >>> from confide import Integers, TruncatedGeometric
     >>> usual_epsilon(TruncatedGeometric(Integers(0, 99), 0.3))
@@ -116,7 +121,7 @@ def usual_epsilon(mechanism: Mechanism) -> float:
 
 
 def _rounded(amount: float, step: int = 0) -> float:
-    """Return the nearest of 1, 2, 5, 10, ... and 0.5, 0.2, ... by ratio, or one so many steps away.
+    """Return the nearest round number, or one so many steps away.
 
     >>> _rounded(0.0505), _rounded(1.26), _rounded(7), _rounded(0.05, 1), _rounded(1.0, -1)
     (0.05, 1.0, 5.0, 0.1, 0.5)
@@ -128,7 +133,7 @@ def _rounded(amount: float, step: int = 0) -> float:
 
 
 def _bound(mechanism: Mechanism) -> tuple[float, float | None]:
-    """Return the largest log-ratio between two values, and how far apart these are if that matters."""
+    """Return the largest log-ratio between two values, and their distance."""
     alphabet, guarantee = mechanism.alphabet, mechanism.guarantee
     pairs = pairs_of(alphabet)
     ends = alphabet.decode(list(pairs[min(1, len(pairs) - 1)])).tolist()
@@ -139,7 +144,7 @@ def _bound(mechanism: Mechanism) -> tuple[float, float | None]:
 
 @lru_cache(64)
 def _one_report(mechanism: Mechanism) -> tuple[float | None, float | None]:
-    """Return how far one report of the middle value is off on average, or how often it is that value."""
+    """Return how far off or how often true a report is."""
     alphabet, outputs = mechanism.alphabet, mechanism.report_alphabet
     has_distance = not isinstance(alphabet.geometry, UnorderedGeometry | ProductGeometry)
     middle = alphabet.size // 2 if alphabet.is_finite else 0
@@ -165,7 +170,7 @@ def _one_report(mechanism: Mechanism) -> tuple[float | None, float | None]:
 def look_ahead(
     mechanism: Mechanism, people: int, truth: FloatArray | None = None, shape: Shape | None = None
 ) -> tuple[int | None, float | None]:
-    """Return how many ranges one simulated survey resolves, and how far off a share is at most (95%).
+    """Return how many ranges a simulated survey resolves and their error.
 
     Both are None where a simulation takes more than a second: for many values or several attributes.
     """

@@ -129,7 +129,7 @@ class Curve:
         return fit_slope(self.points, place)
 
     def halve(self, place: float) -> Halving | Obstacle:
-        """Return the factor that halves the error at a place, or why there is none.
+        """Return the factor that halves the error, or why there is none.
 
         It is found between two points. Beyond them the slope of the last two is extrapolated, which may lie below the
         place.
@@ -171,7 +171,7 @@ class Curve:
 
 
 def fit_slope(points: dict[float, Prediction], place: float | None = None) -> Slope | None:
-    """Fit log error = constant + exponent log x, around a place if one is given.
+    """Fit log error = constant + exponent log x, around a place.
 
     Points are weighed by their inverse relative variances. None if there are fewer than two with an error.
 

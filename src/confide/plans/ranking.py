@@ -1,4 +1,4 @@
-"""Which mechanism? All that suit the values, at the same promise, by their expected error."""
+"""Which mechanism? All that suit the values, by their expected error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from confide.plans.guesses import Guess, as_guess, family_of
 from confide.plans.simulations import QueryWidth, Simulation, choose_measure, has_matrix, promise, suiting
 from confide.solve.methods import Stacked
 from confide.values import Alphabet, LineGeometry, RingGeometry, UnorderedGeometry
-from confide.values.checks import check_choice, check_count
+from confide.values.checks import check_choice, check_count, require_kinds
 from confide.values.queries import Query
 from confide.values.wording import Shown, counted, with_unit
 
@@ -153,10 +153,13 @@ def rank(
     query
         A question to rank by. Optional. Default: the whole distribution.
 
+    Examples
+    --------
     >>> import confide as cf
     >>> print(cf.rank(cf.Categories([f"city {number}" for number in range(100)]), 1.0, people=20_000).reason)
     projective-geometry is as accurate as subset-selection; a report takes 7 bits, not 100.
     """
+    require_kinds(rank, locals())
     check_choice("promise", promise, ("local", "metric"))
     check_count("people", people, 1)
     kind = LocalDP if promise == "local" else MetricPrivacy
@@ -193,7 +196,7 @@ def rank_like(
     guess: str | None = None,
     query: Query | None = None,
 ) -> Ranking:
-    """Rank the mechanisms that may take the place of one, at its promise or at another epsilon.
+    """Rank the mechanisms that may take the place of one.
 
     `only` names those that are wanted, separated by commas; ``"all"`` ranks all that suit.
     """
@@ -220,7 +223,7 @@ def rank_like(
 
 
 def share_error(mechanism: Mechanism, people: int) -> float | None:
-    """Return 1.96 standard errors of an unbiased share, if all values have the same share.
+    """Return 1.96 standard errors of an unbiased share, at equal shares.
 
     A report supports a value with probability p if it is the true one, and with q if not. So it does with q + (p - q) /
     k here, and the share is estimated from how many reports do (Wang et al., USENIX Security 2017). Other mechanisms
@@ -247,7 +250,7 @@ def share_error(mechanism: Mechanism, people: int) -> float | None:
 
 
 def _chances(mechanism: Mechanism) -> tuple[float, float] | None:
-    """Return P(a report supports the value) for its own value and for another."""
+    """Return how often a report supports the own and another value."""
     facts = mechanism.facts
     if facts.bits is not None:
         return float(facts.bits[0]), float(facts.bits[1])
@@ -291,7 +294,9 @@ def _by_error(left: list[Ranked]) -> Iterator[Ranked]:
 
 
 def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
-    """Return the default mechanism for an alphabet: metric noise where there is a distance, else the best ranked.
+    """Return the default mechanism for an alphabet.
+
+    Metric noise where there is a distance, else the best ranked.
 
     >>> from confide import Integers
     >>> usual_mechanism(Integers(0, 9), 0.5)

@@ -371,7 +371,10 @@ class Simulation:
         return self.measure.summarise(self.errors(mechanism, people))
 
     def errors(self, mechanism: Mechanism, people: int) -> FloatArray:
-        """Return the error of each repeat: known, from the cache, or simulated and stored."""
+        """Return the error of each repeat.
+
+        Known, from the cache, or simulated and stored.
+        """
         key = self._key(mechanism, people)
         if key not in self.known:
             kept = None if self.cache is None else self.cache.get(key)
@@ -533,7 +536,7 @@ class Cache:
 
 
 def usual_cache(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Cache:
-    """Return the cache in the user's cache folder, or in the one that CONFIDE_CACHE names.
+    """Return the cache: the user's, or the one that CONFIDE_CACHE names.
 
     >>> usual_cache({"CONFIDE_CACHE": "there"}).folder.as_posix()
     'there/plans'

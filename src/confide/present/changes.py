@@ -56,7 +56,7 @@ def say_change(series: Series) -> str:
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=3.0)
     >>> weeks = {week: cf.tally(["yes", "no"], [yes, 5000 - yes]) for week, yes in (("W1", 2500), ("W2", 2950))}
     >>> print(say_change(cf.estimate_groups(weeks, mechanism).series("answer == yes")))
-    About 50% have answer yes in W1, 60% in W2: a change (p < 0.001).
+    About 50.0% have answer yes in W1, 59.9% in W2: a change (p < 0.001).
     """
     (first, start), *_, (last, end) = series.answers.items()
     asked, chance = series.question, series.test.shown

@@ -114,7 +114,7 @@ def _page_sections(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]
 
 
 def _over_time(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
-    """Return the main answer as a line with its band, where groups follow each other; else nothing."""
+    """Return the main answer as a line over time, if any."""
     if answers.main is None or not has_order(groups):
         return []
     found = {label_group(key): answers.questions[answers.main][key] for key in natural_order(groups)}

@@ -168,7 +168,10 @@ def _cautions(answer: Regression) -> list[Caution]:
 
 
 def _covariates(answer: Regression) -> list[Section]:
-    """Return that covariates are not blurred; a caution says it where they are rare."""
+    """Return that covariates are not blurred.
+
+    A caution says it where they are rare.
+    """
     words = (
         "Covariates are sent unblurred: the promise covers the private value alone. Here at least five people share "
         "each combination of them."

@@ -100,7 +100,7 @@ def page_of(answer: object) -> str:
 
 
 def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901, PLR0911 - one for each kind of result
-    """Return the one summary of a result, which its page, its card and its record open with."""
+    """Return the summary that page, card and record open with."""
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
@@ -155,7 +155,7 @@ def plot(answer: object, ax: Axes | None = None) -> Axes:
 
 
 def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], object]]:
-    """Return the inches that a result takes, and what draws it into axes."""
+    """Return what draws a result into axes, and the inches it takes."""
     match answer:
         case Interval():
             return (style.PANEL, 1.4), lambda axes: _draw_intervals(axes, {answer.question: answer})
@@ -233,7 +233,10 @@ def _name(key: object) -> str:
 
 
 def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
-    """Draw intervals below each other, the first on top; over time where they follow each other."""
+    """Draw intervals below each other, the first on top.
+
+    Over time where they follow each other.
+    """
     if has_order([(name,) for name in answers]):
         draw_series(axes, {name: answers[name] for (name,) in natural_order([(name,) for name in answers])})
         return
@@ -294,10 +297,8 @@ def _count_columns(answer: Counts) -> Columns:
     parts_of = as_lists(answer.reports)
     names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
     rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
-    rows["count"] = answer.counts.tolist()
-    if answer.weights is not None and answer.squares is not None:
-        rows |= {"weights": answer.weights.tolist(), "squares": answer.squares.tolist()}
-    return rows
+    sums = {"count": answer.counts, "weights": answer.weights, "squares": answer.squares}
+    return rows | {name: one.tolist() for name, one in sums.items() if one is not None}
 
 
 def _plan_columns(answer: Plan) -> Columns:
@@ -389,7 +390,7 @@ def save(answer: object, path: str | Path) -> None:
 
 
 def content_of(answer: object, ending: str) -> str:
-    """Return a result as the text of a .csv, .html or .json file."""
+    """Return a result as a text: CSV, HTML or JSON."""
     if ending == ".csv":
         columns = columns_of(answer)
         rows = zip(*columns.values(), strict=True)

@@ -63,6 +63,7 @@ def summarise_survey(survey: Survey) -> Summary:
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
         ("Blurred by", f"{describe_mechanism(survey)}, into {again}"),
         *([("Consider", mechanism.advice)] if mechanism.advice else []),
+        *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
     ]
     examples = explain_guarantee(survey)
     lines = [
@@ -71,7 +72,6 @@ def summarise_survey(survey: Survey) -> Summary:
         *(("" if place else "Fine print", one) for place, one in enumerate(mechanism.fine_print)),
         *([] if mechanism.lasting is None else [("Any number of them", str(mechanism.lasting))]),
         ("Repetition", describe_repetition(survey)),
-        *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
     ]
     if shape is not None:
         taken = f"Answers and intervals will assume that {shape.condition}; reports hardly object if not."
@@ -262,7 +262,6 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     meaning = words_of.width_meaning(plan)
     known = [*([meaning] if meaning else []), *words_of.remarks(plan)]
     shuffled = describe_shuffled(replace(survey, mechanism=plan.mechanism), plan.people) if survey.shuffler else ""
-    known += [f"If shuffled: {shuffled}"] if shuffled else []
     known += [] if account is None else [f"The guess was read from {account.description}."]
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
@@ -275,6 +274,7 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     heading = "How close the curve comes" if story else "How close the answer comes"
     return Summary(
         title=f"What to expect: {survey.title}",
+        facts=[("If shuffled", shuffled)] if shuffled else [],
         about=[counted(plan.people, "person"), say.about_reports(planned, 0, Origin())[1], guess],
         headline=ahead or words_of.headline(plan),
         answers=[
@@ -310,7 +310,10 @@ def summarise_ranking(survey: Survey, ranking: Ranking) -> Summary:
 
 
 def look_ahead_in_words(survey: Survey, people: int, truth: FloatArray) -> str:
-    """Return how well the shares of ranges will be known; empty where that takes long to simulate."""
+    """Return how well the shares of ranges will be known.
+
+    Empty where that takes long to simulate.
+    """
     ranges, error = look_ahead(survey.mechanism, people, truth, survey.shape)
     if ranges is None or error is None:
         return ""
@@ -318,7 +321,7 @@ def look_ahead_in_words(survey: Survey, people: int, truth: FloatArray) -> str:
 
 
 def state_ranges(survey: Survey, people: int, ranges: int, error: float) -> str:
-    """Return how well so many people's shares of ranges are known in a simulated survey."""
+    """Return how well the shares of ranges are known."""
     asked = f"With {counted(people, 'person')} at {promise(survey.mechanism)}"
     nouns = "districts" if survey.alphabet.grid is not None else f"ranges of {survey.name}"
     if ranges == 1:

@@ -101,7 +101,10 @@ class Predictor:
         return found
 
     def _contrasts(self, name: str) -> list[tuple[str, Any, Any, float]]:
-        """Return what a covariate is changed from and to: words, both ends, and the distance between them."""
+        """Return what a covariate is changed from and to.
+
+        Words, both ends, and the distance between them.
+        """
         column = self.frame[name]
         is_class = re.search(rf"\bC\(\s*`?{re.escape(name)}`?\s*[,)]", self.formula.terms) is not None
         levels = sorted(column.unique().tolist(), key=lambda one: (str(type(one)), one))
@@ -118,7 +121,7 @@ class Predictor:
 
 
 def _all(column: Any, level: Any) -> Any:
-    """Return a column of the same kind in which everybody has one level."""
+    """Return a column of the same kind with one level for everybody."""
     return column.where(column == level, level)
 
 
@@ -228,7 +231,7 @@ class Regression(Shown):
 
     @property
     def privacy(self) -> FloatArray:
-        """The part of each standard error that is due to the noise, from 0 to 1; NaN where it is not known."""
+        """The part of each standard error that is due to noise."""
         if self.exact is None:
             return np.full(len(self.names), math.nan)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -236,7 +239,7 @@ class Regression(Shown):
         return np.where(np.isfinite(self.standard_errors), found, math.nan)
 
     def conf_int(self, level: float | None = None) -> Any:
-        """Return confidence intervals, a data frame of pandas with the columns `low` and `high`."""
+        """Return confidence intervals as a data frame: `low` and `high`."""
         low, high = self.ends(level)
         return require("pandas").DataFrame({"low": low, "high": high}, index=list(self.names))
 
@@ -327,7 +330,10 @@ class Regression(Shown):
         ]
 
     def _around(self, now: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of intervals; those of shares stay within 0 and 1."""
+        """Return the ends of intervals.
+
+        Those of shares stay within 0 and 1.
+        """
         times = quantile(self.level)
         if not self._predictor().is_share:
             return now - times * errors, now + times * errors

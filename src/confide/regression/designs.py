@@ -1,4 +1,6 @@
-"""Formulas and data: which people count, their covariates, and equal rows merged into cells.
+"""Formulas and data.
+
+Which people count, their covariates, and equal rows merged into cells.
 
 Everything that depends on formulaic and pandas stands here. A :class:`Sample` has the rows that can be used. Its
 :class:`MergedRows` merge people with the same covariates and the same report, which is all that an estimate needs.
@@ -27,7 +29,7 @@ FEW = 5
 
 
 def require(module: str) -> Any:
-    """Import a package that regression needs, or raise with how to install it."""
+    """Import a package that regression needs, or say how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -133,7 +135,9 @@ def _first_line(error: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The people who can be used: one row each, or one for several who are alike.
+    """The people who can be used.
+
+    One row each, or one for several who are alike.
 
     Attributes
     ----------
@@ -174,7 +178,7 @@ def take_sample(
     clusters: str | ArrayLike | None = None,
     columns: Sequence[str] = (),
 ) -> Sample:
-    """Return the rows of a table that have all that a regression needs."""
+    """Return the rows of a table that a regression can use."""
     pandas = require("pandas")
     table = as_table(data)
     header = list(map(str, table.columns))
@@ -217,7 +221,10 @@ def take_sample(
 
 
 def as_table(data: Any) -> Any:
-    """Return data as a table of pandas: a data frame, or columns by name."""
+    """Return data as a table of pandas.
+
+    A data frame, or columns by name.
+    """
     pandas = require("pandas")
     if isinstance(data, pandas.DataFrame):
         return data
@@ -234,7 +241,10 @@ def as_table(data: Any) -> Any:
 
 
 def _column(table: Any, given: str | ArrayLike | None, name: str) -> Any:
-    """Return weights or clusters as a column: named, or one entry for each row."""
+    """Return weights or clusters as a column.
+
+    Named, or one entry for each row.
+    """
     pandas = require("pandas")
     if given is None:
         return None
@@ -350,7 +360,7 @@ def _sums(numbers: Indices, amounts: FloatArray, size: int) -> FloatArray:
 
 
 def distinct_rows(matrix: FloatArray) -> tuple[Indices, Indices]:
-    """Return the number of the distinct row that each row is, and the first place of each.
+    """Return each row's distinct row, and the first place of each.
 
     >>> first, second, third = distinct_rows(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]))[0].tolist()
     >>> first == third != second
@@ -403,7 +413,7 @@ coefficients are not identified. Leave one of them out.
 
 
 def describe_rows(sample: Sample, unread: int = 0) -> str:
-    """Describe the rows that were left out, some of them while a file was read; empty if none were."""
+    """Describe the rows that were left out; empty if none were."""
     parts = [f"{counted(sample.missing + unread, 'row')} with gaps"] * bool(sample.missing + unread)
     parts += [f"{counted(sample.weightless, 'row')} of weight 0"] * bool(sample.weightless)
     return listed(parts) if parts else ""

@@ -184,7 +184,10 @@ class Case:
 
 
 def _question(formula: Formula, survey: Survey, columns: Sequence[str]) -> FloatArray | None:
-    """Return the weights of the share that an outcome asks for; None if it is the value itself."""
+    """Return the weights of the share that an outcome asks for.
+
+    None if it is the value itself.
+    """
     own = (survey.name, "report", *columns)
     if formula.outcome in own:
         private = [one for one in formula.variables if one in own]
@@ -258,7 +261,7 @@ def _by_moments(case: Case, question: FloatArray | None) -> Regression:
 def _exact_part(
     case: Case, own: FloatArray, fitted: FloatArray, values: FloatArray, bread: FloatArray
 ) -> FloatArray | float:
-    """Return the part of each standard error that would be left if true values had been sent.
+    """Return the part of each standard error without the noise.
 
     Their squared residuals have an unbiased estimate, as everything has that is a function of the value.
     """
@@ -293,7 +296,7 @@ def sandwich(bread: FloatArray, scores: FloatArray, cells: MergedRows, sample: S
 
 
 def _naive_amounts(mechanism: Mechanism, distinct: Values, question: FloatArray | None) -> FloatArray | None:
-    """Return the number that a report would stand for if it were the true value."""
+    """Return the number that a report says, taken at its word."""
     alphabet = mechanism.alphabet
     if mechanism.report_alphabet.attributes is None and distinct.ndim == 1 and mechanism.facts.bits is None:
         try:
@@ -394,7 +397,10 @@ def _names(model: str, design: Design, labels: Sequence[str], base: int) -> tupl
 
 
 def _naive_fit(problem: ReportLikelihood, mechanism: Mechanism, distinct: Values) -> FloatArray | None:
-    """Return the fit that takes reports for true values; None where reports are no values."""
+    """Return the fit that takes reports for true values.
+
+    None where reports are no values.
+    """
     alphabet = mechanism.alphabet
     try:
         is_value = distinct.ndim == 1 and mechanism.facts.bits is None and bool(alphabet.contains(distinct).all())
@@ -411,7 +417,7 @@ def _naive_fit(problem: ReportLikelihood, mechanism: Mechanism, distinct: Values
 def _best_of_starts(
     problem: ReportLikelihood, naive: FloatArray | None, rng: np.random.Generator
 ) -> tuple[Climb, int, int]:
-    """Return the highest maximum that the starts reached, how many reached it, and how many there were."""
+    """Return the highest maximum, how many starts reached it, and their number."""
     found = [
         climb(problem, one) for one in starting_points(problem, naive, rng, STARTS) if problem.value(one) > -math.inf
     ]
@@ -423,7 +429,10 @@ def _best_of_starts(
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    """Return an inverse, whatever the scales of columns are; rows of zeros stay zero."""
+    """Return an inverse, whatever the scales of columns are.
+
+    Rows of zeros stay zero.
+    """
     scale = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
     scaled = matrix / scale / scale[:, None]
     return np.asarray(np.linalg.pinv(scaled, rcond=1e-14, hermitian=True) / scale / scale[:, None])
@@ -439,7 +448,7 @@ def _covariance(
 
 
 def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scale: float) -> Regression:
-    """Return coefficients in people's units, from mean / variance and 1 / variance."""
+    """Return coefficients in people's units from natural ones."""
     amounts = answer.survey.alphabet.amounts
     slopes, precision = answer.estimates[:-1], float(answer.estimates[-1])
     constant = np.flatnonzero(np.ptp(problem.cells.design, axis=0) == 0)

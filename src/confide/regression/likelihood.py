@@ -1,4 +1,6 @@
-"""The likelihood of a private outcome: P(report | x) = sum over values y of P(y | x) P(report | y).
+"""The likelihood of a private outcome.
+
+P(report | x) = sum over values y of P(y | x) P(report | y).
 
 A family says how P(y | x) depends on linear predictors u, one or several for each person. With L = sum of P(y | u) m_y,
 and m the column of M that a report picks, Newton's method needs the gradient and the curvature of log L in u:
@@ -138,7 +140,7 @@ class ExponentialFamily(OutcomeModel):
 
     @classmethod
     def normal(cls, amounts: FloatArray) -> ExponentialFamily:
-        """Return a normal distribution on the grid, with u = mean / variance and 1 / variance."""
+        """Return a normal distribution on the grid from its natural parameters."""
         return cls(np.stack([amounts, -(amounts**2) / 2], axis=1), (True, False), positive=1)
 
     def shares(self, predictors: FloatArray) -> FloatArray:
@@ -382,7 +384,7 @@ def climb(problem: ReportLikelihood, parameters: FloatArray) -> Climb:
 def _settle(
     problem: ReportLikelihood, parameters: FloatArray, value: float, information: FloatArray, *, is_done: bool = True
 ) -> Climb:
-    """Return where a search ended, and whether the likelihood goes on growing from there without end.
+    """Return where a search ended, and whether it grows on without end.
 
     It does if a step of five log-odds in one of its flattest directions costs nothing.
     """
@@ -419,7 +421,7 @@ def _direction(gradient: FloatArray, information: FloatArray, scores: FloatArray
 
 
 def outcome_shares(cells: MergedRows, columns: FloatArray) -> FloatArray:
-    """Return the shares of all values without covariates, by a few steps of EM.
+    """Return the shares of all values without covariates, by some EM.
 
     They are a start for a search, not an answer.
     """
@@ -435,7 +437,7 @@ def outcome_shares(cells: MergedRows, columns: FloatArray) -> FloatArray:
 def starting_points(
     problem: ReportLikelihood, naive: FloatArray | None, rng: np.random.Generator, count: int
 ) -> list[FloatArray]:
-    """Return starts: no effects, the naive fit, and random effects of both signs."""
+    """Return starts: no effects, the naive fit, random effects."""
     first = np.zeros(sum(problem.sizes))
     own = problem.family.start(outcome_shares(problem.cells, problem.columns))
     starts = np.cumsum([0, *problem.sizes[:-1]])

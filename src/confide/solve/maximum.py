@@ -91,7 +91,7 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
 
 
 def _is_sharp(evidence: Evidence) -> bool:
-    """Whether no value is a near copy of others, so that conjugate gradients get far."""
+    """Whether no value is nearly a copy of others."""
     channel = evidence.channel
     if channel.squares is None:
         return overlap(channel) < LITTLE_OVERLAP

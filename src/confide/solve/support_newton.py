@@ -245,7 +245,10 @@ Diagonal = Callable[[FloatArray], FloatArray]
 
 
 def diagonal_of(channel: Channel) -> Diagonal | None:
-    """Return the diagonal of H as a function; `None` unless conjugate gradients suit the channel."""
+    """Return the diagonal of H as a function.
+
+    `None` unless conjugate gradients suit the channel.
+    """
     if channel.squares is not None:
         return channel.squares
     plane = StationaryPlane.of(channel)
@@ -257,7 +260,7 @@ LOOSEST, TIGHTEST = 0.1, 1e-4
 
 
 def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
-    """Climb from theta to the maximum, or to where the clock or the precision of float64 ends it."""
+    """Climb from theta to the maximum, or to float64's limit."""
     diagonal = diagonal_of(evidence.channel)
     if diagonal is None:
         raise TypeError(f"newton_cg needs a plane, or sets of values; got {evidence.channel!r}.")
@@ -310,7 +313,7 @@ class _Programme:
     def of(
         cls, evidence: Evidence, diagonal: Diagonal, theta: FloatArray, outputs: FloatArray, gain: FloatArray
     ) -> _Programme:
-        """Set it up on the values that have weight and those that promise to deserve some."""
+        """Set it up on the values that have or deserve weight."""
         curvature, support = curvature_of(evidence, outputs), theta > 0
         found = peaks(gain, evidence.channel.layout)
         support[found[gain[found] > 1]] = True

@@ -181,7 +181,7 @@ def expect(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def _levels(draft: Draft) -> dict[str, Any] | None:
-    """Return the choices of epsilon as `confide show` has them, with the number that each stands for."""
+    """Return the choices of epsilon, each with its number."""
     shown = describe_levels(draft.survey, draft.people, draft.truth.vector).parts
     chosen = levels(draft.survey.mechanism, None)
     match shown:
@@ -248,7 +248,7 @@ def window_records(windows: Windows) -> list[dict[str, Any]]:
 
 
 def answer_record(answer: Interval, name: str) -> dict[str, Any]:
-    """Return an answer with its interval, in numbers and in the words of the summary."""
+    """Return an answer with its interval, in numbers and words."""
     now, low, high = answer.labels or (answer.estimate, answer.low, answer.high)
     ((title, said, ends),) = state_all([answer], name, None)
     record = {"query": answer.question, "estimate": now, "low": low, "high": high, "level": answer.level}

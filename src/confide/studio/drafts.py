@@ -379,7 +379,7 @@ def _reports(draft: Draft, value: object) -> dict[str, Any]:
 
 
 def _chances(mechanism: Mechanism, place: int) -> NDArray[np.float64]:
-    """Return the probability of each report, or that a report supports each value."""
+    """Return how often each report comes, or supports each value."""
     if mechanism.facts.rates is not None:
         keep, flip = mechanism.facts.rates
         supported = np.full(mechanism.alphabet.size, flip)
@@ -401,13 +401,22 @@ def _report_words(survey: Survey, chances: NDArray[np.float64], place: int, labe
             f"A report has one bit for each value, each flipped at random: the bit of {label} is set in "
             f"{chances[place]:.0%} of reports, each other bit in {float(np.delete(chances, place).mean()):.0%}."
         )
+    if chances.size != survey.alphabet.size:  # a report is not one of the values: it may lie beyond them, or be a code
+        many = f"There are {chances.size:,} possible reports; half of such people send one of"
+        bit = f"A report is one bit. It is 1 in {_share(chances[1])} of the reports of {label}."
+        return bit if chances.size == 2 else f"{many} {_holding_half(chances):,} of them."
     if isinstance(survey.alphabet.geometry, PlaneGeometry):
         return _place_words(survey, chances, place)
     own = f"The true {survey.name} itself, {label}, is reported by {_share(chances[place])} of such people"
     if not outputs.is_listable:
         return f"{own}; reports may lie beyond all values, and are drawn at the nearest one."
-    likely = int(np.sum(np.cumsum(np.sort(chances)[::-1]) < HALF)) + 1  # the truth itself, where that is half of them
+    likely = _holding_half(chances)  # 1: the truth itself is half of them
     return f"{own}." if likely == 1 else f"{own}; half of their reports are spread over {counted(likely, 'value')}."
+
+
+def _holding_half(chances: NDArray[np.float64]) -> int:
+    """Return how many of the likeliest reports hold half of all."""
+    return int(np.sum(np.cumsum(np.sort(chances)[::-1]) < HALF)) + 1
 
 
 def _place_words(survey: Survey, chances: NDArray[np.float64], place: int) -> str:

@@ -69,16 +69,23 @@ class Reading:
 
     @cached_property
     def windows(self) -> dict[str, Any]:
-        """The resolved windows for a page, or why there are none; then the headline names the fullest district."""
+        """The resolved windows for a page, or why there are none.
+
+        With them comes a headline of its own: it may name the fullest district.
+        """
         if self.why_not:
-            return {"words": f"Ranges are left out: {self.why_not}.", "windows": []}
+            return {"headline": "", "words": f"Ranges are left out: {self.why_not}.", "windows": []}
         windows = self.estimate.windows(name=self.survey.name)
         self.found = replace(self.found, windows=windows)
-        return {"words": windows.headline, "windows": window_records(windows)}
+        headline = first_answer(self.found)[1]
+        return {"headline": headline, "words": windows.headline, "windows": window_records(windows)}
 
     @cached_property
     def found(self) -> Findings:
-        """All that the summary is made of: the statistics, and the windows once they are known."""
+        """All that the summary is made of.
+
+        The statistics, and the windows once they are known.
+        """
         outcome = Outcome(self.estimate, (), None, None)
         return Findings(self.survey, self.counts, (outcome,), answers=tuple(self.statistics))
 
@@ -180,7 +187,7 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     found |= reading.known | _more(reading, work, sound, methods, steps)
     parts = "districts" if found["values"]["plane"] else "ranges"
     steps.next(f"Looking for {parts}", None if reading.has("windows") else found)
-    return found | {"windows": reading.windows, "headline": first_answer(reading.found)[1]}
+    return found | {"windows": reading.windows}
 
 
 def _known(reading: Reading, version: int) -> dict[str, Any]:
@@ -205,7 +212,7 @@ def _known(reading: Reading, version: int) -> dict[str, Any]:
         "statistics": [answer_record(one, survey.name) for one in reading.statistics],
         "details": _details(reading),
         "fit": {"headline": "", "words": "", "is_good": None, "cautions": [], "is_pending": True},
-        "windows": {"words": "", "windows": [], "is_pending": True},
+        "windows": {"headline": "", "words": "", "windows": [], "is_pending": True},
         "methods": [],
         "band": None,
         "groups": [],

@@ -81,7 +81,7 @@ def declaration_of(thing: Alphabet | Mechanism) -> dict[str, Any]:
 
 
 def parts_of(mechanism: Mechanism, place: str = "mechanism") -> Iterator[tuple[str, Mechanism]]:
-    """Yield a mechanism and all inner ones, each with its section of a survey."""
+    """Yield a mechanism and its inner ones, with their sections."""
     yield place, mechanism
     named = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}  # type: ignore[arg-type]
     if isinstance(mechanism, Product):

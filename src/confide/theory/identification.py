@@ -369,12 +369,13 @@ def channel_query(channel: Channel, weights: FloatArray) -> Finding:
 
 
 def _query_of_two_outputs(channel: Channel, asked: FloatArray) -> Finding:
-    """Compare a query with one of the two columns, however many values there are: both add up to 1."""
+    """Compare a query with one of the two columns."""
     column = channel.pull(np.array([0.0, 1.0]))
     column = column - float(column.mean())
     length = float(np.linalg.norm(column))
     blur = 4 * channel.rounding * math.sqrt(column.size) / max(length, 1e-300)
-    outside = float(np.linalg.norm(asked - (asked @ column) * column / max(length, 1e-150) ** 2))
+    direction = column / max(length, 1e-300)  # before it is used: the square of a short length would underflow
+    outside = float(np.linalg.norm(asked - (asked @ direction) * direction))
     numbers = {"share outside the column space": outside, "of which rounding, at most": blur}
     reason = f"A share of {outside:.3g} of it lies outside the mechanism's columns."
     # 1e-3: as much of a query may be rounding, where epsilon is so small that the column hardly varies.

@@ -236,7 +236,10 @@ class Spelled(Alphabet):
 
     @cached_property
     def spelling(self) -> Spelling:
-        """Texts that are taken for a value; whole numbers as they are written."""
+        """Texts that are taken for a value.
+
+        Whole numbers as they are written.
+        """
         return Spelling(self.words, self.fold, self.aliases, None if self.other is None else str(self.other))
 
     def remark(self, fields: Sequence[str]) -> str:

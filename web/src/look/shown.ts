@@ -192,7 +192,7 @@ export class Shown implements Listener {
     put(this.#promise, ...look.promise.map((words) => h("li", {}, words)));
     put(this.#details, ...look.details.map(({ name, words }) => h("div", {}, h("dt", {}, name), h("dd", {}, words))));
     this.#along.show(look, this.#spec(look));
-    if (!this.#isSaid && !isPending(look)) say(`${fit.headline} ${look.headline}`);
+    if (!this.#isSaid && !isPending(look)) say(`${fit.headline} ${look.windows.headline || look.headline}`);
     this.#isSaid ||= !isPending(look);
   }
 
@@ -200,7 +200,7 @@ export class Shown implements Listener {
     const estimate: Series = { name: "estimate", colour: "stacked", shares: look.distribution, band: look.band };
     return {
       title: this.#titled("What the reports tell"),
-      finding: `${look.headline} ${look.windows.words}`.trim(),
+      finding: `${look.windows.headline || look.headline} ${look.windows.words}`.trim(),
       values: look.values,
       name: look.survey.name,
       // A map stands beside that of the reports; over a line they would lie on each other.

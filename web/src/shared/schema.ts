@@ -220,6 +220,8 @@ export interface Caution {
   words: string;
 }
 export interface WindowsShown {
+  /** The headline once windows are known, which may name one of them; empty where that of the look stays. */
+  headline: string;
   words: string;
   windows: Window[];
   is_pending?: boolean;

@@ -853,7 +853,7 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
 
     def _refuse_bad_weights(self, table: str, find: Callable[[str], Sequence[Sequence[Any]]]) -> None:
-        """Raise if an accepted row has no usable weight, or none has any.
+        """Raise if an accepted row has no weight, or none has any.
 
         `find` runs SQL over the counted `table`.
         """

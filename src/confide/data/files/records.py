@@ -136,7 +136,7 @@ def questions_of(
 
 
 def shares_of(survey: Survey) -> list[Query]:
-    """Return the shares of the first few values, or of one of two."""
+    """Return the shares of a few values, or of one of two."""
     labels = survey.alphabet.labels(range(1 if survey.alphabet.size == 2 else min(survey.alphabet.size, 6)))
     return [f"{survey.name} == {one if one.isalnum() else repr(one)}" for one in labels]
 

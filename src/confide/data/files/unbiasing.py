@@ -78,7 +78,7 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
     rejects: str | Path | None = None,
     cure: str = "Nothing was written. Correct these rows.",
 ) -> UnbiasedFile:
-    """Copy a file of reports, with a column of pseudo-values for each query.
+    """Copy a file of reports, with pseudo-values for each query.
 
     Parameters
     ----------
@@ -208,7 +208,9 @@ def _write(
 def read_people(
     path: str | Path, survey: Survey, keep: Sequence[str], columns: Sequence[str] = ()
 ) -> tuple[dict[str, Any], Account, Traces]:
-    """Read reports with other columns beside them, one row a person: numbers where all entries are numbers.
+    """Read reports with other columns beside them, one row a person.
+
+    Numbers where all entries are numbers.
 
     A row without a report is left out. Any other row that cannot be used is an error.
     """
@@ -250,7 +252,7 @@ def read_people(
 
 
 def _without_blanks(column: Any) -> Any:
-    """Return a column with numbers where all entries are numbers, and None for empty texts."""
+    """Return a column with numbers where all are, and None for blanks."""
     found = typed_column(column)
     if found.dtype.kind == "O":
         found = np.array([None if isinstance(one, str) and not one.strip() else one for one in found], dtype=object)
@@ -258,7 +260,10 @@ def _without_blanks(column: Any) -> Any:
 
 
 def typed_column(column: Any) -> Any:
-    """Return a column of texts as numbers if all are; 007 stays a text."""
+    """Return a column of texts as numbers if all are.
+
+    007 stays a text.
+    """
     if column.dtype.kind != "O" or not all(one is None or isinstance(one, str) for one in column):
         return column
     numbers = [parse_real(one) if one else np.nan for one in column]

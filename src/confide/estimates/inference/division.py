@@ -248,13 +248,19 @@ class Windows:
 
     @cached_property
     def ranks(self) -> list[int]:
-        """Place of each window among all, the fullest is 1: the numbers of districts."""
+        """Place of each window among all, the fullest is 1.
+
+        The numbers of districts.
+        """
         order = np.argsort([-one.estimate for one in self.answers], kind="stable").tolist()
         return [1 + order.index(place) for place in range(len(order))]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The labels as people are told them: those of districts with their number."""
+        """The labels as people are told them.
+
+        Those of districts with their number.
+        """
         if self.alphabet.grid is None:
             return self.labels
         numbered = zip(self.ranks, self.labels, strict=True)

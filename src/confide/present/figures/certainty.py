@@ -87,7 +87,10 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
 
 
 def draw_series(axes: Axes, answers: Mapping[str, Interval]) -> None:
-    """Draw answers that follow each other as a line with a band: weeks, dates, waves."""
+    """Draw answers that follow each other as a line with a band.
+
+    Weeks, dates, waves.
+    """
     now, low, high = np.array([(one.estimate, one.low, one.high) for one in answers.values()]).T
     places = np.arange(now.size)
     axes.fill_between(places, low, high, color=style.STACKED, alpha=style.BAND_ALPHA, linewidth=0)

@@ -88,7 +88,7 @@ class MapScene:
         bar.set_label("part of the share, or of an even one")
 
     def write(self, axes: Axes, windows: Windows, words: Sequence[tuple[str, ...]], scale: float = 1.0) -> None:
-        """Write one or two words into each district, below or beside each other, where there is room."""
+        """Write a word or two into each district where there is room."""
         west, east, south, north = self._extent()
         rows, columns = self.alphabet.shape
         district = self.alphabet.picture(windows.window_of)

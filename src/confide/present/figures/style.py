@@ -1,4 +1,6 @@
-"""One look for every figure: colours by meaning, panels, and drawings as text and as files.
+"""One look for every figure.
+
+Colours by meaning, panels, and drawings as text and as files.
 
 `pages/design.css` has the same colours as custom properties. A method keeps its own from figure to figure. Those of
 methods and of the reports can be told apart by people with any common kind of colour blindness, and each stands out
@@ -309,7 +311,7 @@ def lay_bars(axes: Axes, labels: Sequence[str]) -> None:
 
 
 def shorten(labels: Sequence[str], most: int = 26) -> list[str]:
-    """Return each label in one line, cut to so many letters only where that leaves all of them different.
+    """Return each label in one line, cut where they stay different.
 
     >>> shorten(["a long label, east", "a long label, west", "short"], 12)
     ['…label, east', '…label, west', 'short']

@@ -433,7 +433,10 @@ class _Race:
         return rows
 
     def earliest(self) -> list[int]:
-        """Return the step of each row: compare each with the best one, fold by fold."""
+        """Return the step of each row.
+
+        Compare each with the best one, fold by fold.
+        """
         every, found = np.array(self.scores), []
         for row, number in enumerate(np.count_nonzero(~np.isnan(every[:, :, 0]), axis=0)):
             scores = every[:number, row]
