@@ -79,9 +79,9 @@ def test_every_output_keeps_the_order_of_weeks(call: Call, weeks: Path) -> None:
     assert in_order((weeks / "d.html").read_text().partition(">The groups<")[2]) == WEEKS
 
 
-def groups_of(file: CountsFile) -> cf.GroupedCounts:
+def groups_of(file: CountsFile) -> cf.data.files.GroupedCounts:
     """Return the counts of a file that has groups."""
-    assert isinstance(file.counted, cf.GroupedCounts)
+    assert isinstance(file.counted, cf.data.files.GroupedCounts)
     return file.counted
 
 

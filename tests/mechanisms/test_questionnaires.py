@@ -140,7 +140,7 @@ def test_intervals_of_unknowns_cover_and_have_the_right_width() -> None:
                 for design in designs
                 for drawn in [generator.multinomial(PEOPLE, np.array(truth) @ design.channel.dense())]
             ]
-            with warnings.catch_warnings(action="ignore", category=cf.NotIdentifiedWarning):
+            with warnings.catch_warnings(action="ignore", category=cf.errors.NotIdentifiedWarning):
                 found = cf.estimate_pool(pairs, cf.MLE()).query(query)
             held.append(found.contains(float(asked @ truth)))
             widths.append(found.width)

@@ -145,7 +145,8 @@ def test_people_who_all_have_one_answer_are_said_to_be_separated() -> None:
         ("vote ~", "an outcome, a tilde and covariates"),
         ("vote ~ x + ", "cannot be read"),
         ("vote ~ y", r"no column 'y'"),
-        ("vote ~ report", "on both sides"),
+        ("vote ~ report", "report has the reports, which are blurred. Write vote"),
+        ("vote ~ x + vote", "on both sides"),
         ("turnout ~ x", "neither 'vote', the private value"),
         ("vote ~ log(x - 9)", "not suit|not a finite number"),
         ("vote ~ 0", "no columns"),
@@ -239,4 +240,4 @@ def test_rare_covariates_are_warned_of(data: Any) -> None:
     table = data.assign(x=np.where(np.arange(800) < 80, np.arange(800) + 100, 1))
     found = cf.regress("vote ~ x", table, VOTES)
     assert found.rare == 80
-    assert "10% of these people share their covariates with fewer than four others" in str(found)
+    assert "10% of these people share x with fewer than four others" in str(found)

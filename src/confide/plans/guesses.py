@@ -185,8 +185,8 @@ def as_guess(guess: Any, mechanism: Mechanism, name: str = "value", rejects: str
     ----------
     guess
         ``"uniform"`` or another shape; a bundled dataset or its name, or the last word of it if unique (``"ages"``); an
-        :class:`~confide.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one probability for
-        each value.
+        :class:`~confide.estimates.Estimate`; a file that ``confide estimate -o`` wrote, or a file of values; one
+        probability for each value.
     mechanism
         The guess must be over its alphabet.
     name

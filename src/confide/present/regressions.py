@@ -104,11 +104,15 @@ def _coefficients(answer: Regression) -> Section:
 
 
 def _model(answer: Regression) -> str:
-    words = MODELS[answer.model]
+    words = _method(answer)
     words = f"{words[:1].upper()}{words[1:]}"
     if answer.base:
         return f"{words}: log-odds against {answer.base}"
     return f"{words}: log-odds of a higher answer, then the cuts" if answer.model == "ordered" else words
+
+
+def _method(answer: Regression) -> str:
+    return MODELS[answer.model] if not answer.private or answer.model != "linear" else "least squares"
 
 
 def _predictions(answer: Regression) -> list[Section]:
@@ -160,23 +164,23 @@ def _cautions(answer: Regression) -> list[Caution]:
     if answer.rare:
         share = percent(round(answer.rare / answer.nobs, 2) or round(answer.rare / answer.nobs, 4))
         words = (
-            f"{share} of these people share their covariates with fewer than four others.",
-            "Covariates are sent unblurred: who knows them can find these rows. Their answers stay blurred.",
+            f"{share} of these people share {listed(answer.public)} with fewer than four others.",
+            f"{_sent(answer)} unblurred: who knows that can find these rows. What is private stays blurred.",
         )
         found.append(Caution("Covariates", "Covariates may give people away", words))
     return found
 
 
 def _covariates(answer: Regression) -> list[Section]:
-    """Return that covariates are not blurred.
+    """Return that covariates are not blurred; a caution says it where they are rare."""
+    if answer.rare or not answer.public:
+        return []
+    words = "the promise covers the private value alone. Here at least five people share each combination."
+    return [Section("", [Note(f"{_sent(answer)} unblurred: {words}")])]
 
-    A caution says it where they are rare.
-    """
-    words = (
-        "Covariates are sent unblurred: the promise covers the private value alone. Here at least five people share "
-        "each combination of them."
-    )
-    return [] if answer.rare else [Section("", [Note(words)])]
+
+def _sent(answer: Regression) -> str:
+    return f"{listed(answer.public)} {'is' if len(answer.public) == 1 else 'are'} sent"
 
 
 def _verdict(answer: Regression) -> str:
@@ -189,7 +193,10 @@ def _verdict(answer: Regression) -> str:
 
 
 def _details(answer: Regression) -> list[Line]:
-    lines = [("Formula", answer.formula), ("Model", MODELS[answer.model])]
+    lines = [("Formula", answer.formula), ("Model", _method(answer))]
+    if answer.private:
+        words = "nothing is assumed of their distribution"
+        lines.append(("Private", f"{listed(list(answer.private))}, by corrected scores: {words}"))
     if answer.llf is not None:
         lines.append(("Log-likelihood", f"{answer.llf:,.5f}"))
         words = f"{answer.agreeing} of {counted(answer.starts, 'start')} reached this maximum"

@@ -177,6 +177,8 @@ class Regression(Shown):
         The confidence level.
     origin
         What is known of the noise of the reports.
+    private, public
+        The private covariates, and the columns that are not blurred.
     """
 
     formula: str
@@ -202,6 +204,8 @@ class Regression(Shown):
     facts: Mapping[str, float] = field(default_factory=dict)
     level: float = 0.95
     origin: Origin = field(default_factory=Origin)
+    private: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
 
     @property
     def params(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,20 @@ from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray, Indices
 from confide.data.files import read_people
-from confide.errors import InvalidParameterError, NotInvertibleError
+from confide.errors import InvalidParameterError, NotInvertibleError, SolverError
 from confide.estimates.inference import check_level
 from confide.estimates.pseudo_values import PseudoValues
 from confide.evidence.counts import Origin, tally
 from confide.mechanisms.base import Mechanism
 from confide.regression.answers import MODELS, Predictor, Regression
+from confide.regression.covariates import (
+    CorrectedScores,
+    distinct_people,
+    needed_functions,
+    possible_design,
+    private_columns,
+    signed_weights,
+)
 from confide.regression.designs import (
     Design,
     Formula,
@@ -41,9 +50,9 @@ from confide.regression.likelihood import (
 )
 from confide.surveys.survey import Survey
 from confide.values import Scale, UnorderedGeometry, Values
-from confide.values.checks import check_choice
+from confide.values.checks import check_choice, is_number
 from confide.values.queries import as_weights
-from confide.values.wording import name_some, suggestion
+from confide.values.wording import counted, listed, name_some, suggestion
 
 STARTS = 5
 """Starts of the search for the maximum of the likelihood."""
@@ -69,13 +78,14 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     level: float = 0.95,
     seed: int = 0,
 ) -> Regression:
-    """Explain a private value by public covariates.
+    """Explain a private value by covariates, or something else by a private value.
 
     Parameters
     ----------
     formula
         Such as ``"answer ~ age + female + C(city)"``. The outcome is the survey's value, or a share of it, such as
-        ``"age >= 65"``. Terms are those of formulaic, as in R and statsmodels.
+        ``"age >= 65"``. The value may also be a covariate of a public outcome, and attributes may be on both sides.
+        Terms are those of formulaic, as in R and statsmodels.
     data
         A data frame of pandas or polars, a dictionary of columns, or a CSV or Parquet file: reports and covariates, one
         row a person.
@@ -109,46 +119,64 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     """
     check_level("level", level)
     read = Formula.read(formula)
-    contract = survey if isinstance(survey, Survey) else Survey(survey, read.outcome)
+    whole = survey if isinstance(survey, Survey) else Survey(survey, read.outcome)
+    contract, columns = _asked(read, whole, columns)
     if errors is not None:
         check_choice("errors", errors, ERRORS)
     if model is not None:
         check_choice("model", model, tuple(MODELS))
-    question, origin, unread = _question(read, contract, columns), Origin(), 0
+    private = [one for one in read.variables if one in _names_of(contract)]
+    public = [one for one in read.variables if one not in private]
+    question, origin, unread = _question(read, contract, columns, has_private=bool(private)), Origin(), 0
+    public += [read.outcome] * isinstance(question, str)
     if isinstance(data, str | Path):
         beside = [one for one in (weights, clusters) if isinstance(one, str)]
-        keep = list(dict.fromkeys([*read.variables, *beside]))
-        data, account, traces = read_people(data, contract, keep, columns)
+        keep = list(dict.fromkeys([*public, *beside]))
+        data, account, traces = read_people(data, contract, keep, columns, whole)
         origin = traces.origin(account.people, account.columns)
         columns, unread = account.columns, account.total_rejected
-    sample = take_sample(data, contract, read.variables, weights=weights, clusters=clusters, columns=columns)
-    chosen = model or _suitable_model(contract, question)
-    design, matrix = Design.of(read, sample.frame, has_intercept=chosen != "ordered")
-    require_full_rank(matrix, design.names)
-    distinct, numbers = _distinct(sample.reports)
-    contract.mechanism.refuse_strays(tally(distinct))
-    cells = MergedRows.of(sample, matrix, numbers)
+    sample = take_sample(data, contract, public, weights=weights, clusters=clusters, columns=columns)
     known = Regression(
         str(read),
         contract,
-        chosen,
+        model or "",
         (),
         np.zeros(0),
         np.zeros((0, 0)),
-        errors or ("information" if weights is None and clusters is None and chosen != "linear" else "sandwich"),
+        errors or "",
         sample.people,
         left_out=describe_rows(sample, unread),
-        rare=cells.rare,
-        facts={"cells": float(cells.report.size)}
-        | ({} if weights is None else {"design effect": cells.design_effect})
-        | ({} if sample.clusters is None else {"clusters": float(sample.clusters.max() + 1)}),
+        public=tuple(public),
         level=level,
         origin=origin,
+    )
+    contract.mechanism.refuse_strays(tally(sample.reports))
+    if private:
+        return _with_private_covariates(known, read, sample, question, base)
+    distinct, numbers = _distinct(contract.mechanism, sample.reports)
+    assert not isinstance(question, str)  # noqa: S101 (for the type checker: a public outcome has private covariates)
+    chosen = model or _suitable_model(contract, question)
+    design, matrix = Design.of(read, sample.frame, has_intercept=chosen != "ordered")
+    require_full_rank(matrix, design.names)
+    cells = MergedRows.of(sample, matrix, numbers)
+    known = replace(
+        known,
+        model=chosen,
+        errors=errors or ("information" if weights is None and clusters is None and chosen != "linear" else "sandwich"),
+        rare=cells.rare,
+        facts=_facts(sample, cells),
     )
     case = Case(known, read, design, sample, cells, distinct)
     if chosen == "linear":
         return _by_moments(case, question)
     return _by_likelihood(case, base, np.random.default_rng(seed))
+
+
+def _facts(sample: Sample, cells: MergedRows) -> dict[str, float]:
+    """Return what else there is to know of the people."""
+    found = {"cells": float(cells.report.size)}
+    found |= {} if sample.weights is None else {"design effect": cells.design_effect}
+    return found | ({} if sample.clusters is None else {"clusters": float(sample.clusters.max() + 1)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,23 +211,59 @@ class Case:
         return Predictor(self.formula, self.design, frame, self.cells.masses, parameters, covariance, **settings)
 
 
-def _question(formula: Formula, survey: Survey, columns: Sequence[str]) -> FloatArray | None:
+def _names_of(survey: Survey) -> tuple[str, ...]:
+    """Return the names of the private values."""
+    attributes = survey.alphabet.attributes
+    return (survey.name,) if attributes is None else attributes.names
+
+
+def _asked(formula: Formula, survey: Survey, columns: Sequence[str]) -> tuple[Survey, tuple[str, ...]]:
+    """Return the survey of the attributes that a formula names, and the columns of their reports."""
+    attributes = survey.alphabet.attributes
+    if attributes is None:
+        return survey, tuple(columns)
+    words = set(re.findall(r"\w+", formula.outcome)) | set(formula.variables)
+    named = [one for one in attributes.names if one in words]
+    if not named:
+        raise InvalidParameterError(
+            f"'{formula}' names none of the private values of this survey: {listed(list(attributes.names))}."
+        )
+    part = survey.mechanism.part(*named)
+    if part is None:
+        raise InvalidParameterError(
+            f"A report of {listed(named)} depends on the other attributes of this survey, so it cannot stand in a "
+            f"regression by itself. confide estimate answers questions about all of them together."
+        )
+    own = dict(zip(attributes.names, columns or attributes.names, strict=True))
+    name = named[0] if len(named) == 1 else survey.name
+    return Survey(part, name, survey.title), tuple(own[one] for one in named)
+
+
+def _question(
+    formula: Formula, survey: Survey, columns: Sequence[str], *, has_private: bool
+) -> FloatArray | str | None:
     """Return the weights of the share that an outcome asks for.
 
-    None if it is the value itself.
+    None if it is the private value itself, and its name if it is a public column, which private covariates explain.
     """
-    own = (survey.name, "report", *columns)
-    if formula.outcome in own:
-        private = [one for one in formula.variables if one in own]
-        if private:
-            raise InvalidParameterError(f"{private[0]} stands on both sides of '{formula}'. It is the private outcome.")
+    names = _names_of(survey)
+    if formula.outcome in formula.variables:
+        raise InvalidParameterError(f"{formula.outcome} stands on both sides of '{formula}'.")
+    noisy = [one for one in formula.variables if one in ("report", *columns) and one not in names]
+    if noisy:
+        raise InvalidParameterError(
+            f"{noisy[0]} has the reports, which are blurred. Write {listed(list(names))} for the private value itself."
+        )
+    if formula.outcome in (*names, "report", *columns):
         return None
     try:
         return as_weights(formula.outcome, survey.alphabet, survey.name)
     except InvalidParameterError:
+        if has_private:
+            return formula.outcome
         raise InvalidParameterError(
             f"The outcome {formula.outcome!r} is neither {survey.name!r}, the private value of this survey, nor a "
-            f"share of it{suggestion(formula.outcome, own)}."
+            f"share of it{suggestion(formula.outcome, names)}."
         ) from None
 
 
@@ -220,10 +284,13 @@ def _suitable_model(survey: Survey, question: FloatArray | None) -> str:
     )
 
 
-def _distinct(reports: Values) -> tuple[Values, Indices]:
+def _distinct(mechanism: Mechanism, reports: Values) -> tuple[Values, Indices]:
     """Return the distinct reports, and which of them each row has."""
-    axis = 0 if reports.ndim > 1 else None
-    distinct, numbers = np.unique(reports, axis=axis, return_inverse=True)
+    outputs = mechanism.report_alphabet
+    if outputs.is_listable:  # by number: several attributes may be words and numbers
+        seen, numbers = np.unique(outputs.locate(reports), return_inverse=True)
+        return outputs.decode(seen), numbers.reshape(-1).astype(np.int64)
+    distinct, numbers = np.unique(reports, axis=0 if reports.ndim > 1 else None, return_inverse=True)
     return distinct, numbers.reshape(-1).astype(np.int64)
 
 
@@ -478,3 +545,121 @@ def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scal
             is_share=False,
         ),
     )
+
+
+def _with_private_covariates(
+    known: Regression, formula: Formula, sample: Sample, question: FloatArray | str | None, base: str | None
+) -> Regression:
+    """Fit by corrected scores: least squares or a logit over every value that a person may have."""
+    mechanism, survey = known.survey.mechanism, known.survey
+    survey.alphabet.require_listable()
+    distinct, numbers = _distinct(mechanism, sample.reports)
+    outcome, labels, is_logit = _outcome(known, sample, question, formula.outcome, base)
+    public = [one for one in sample.frame if one in formula.variables]
+    combination, frame = distinct_people(sample.frame[public], sample.counts.size)
+    design, blocks, every = possible_design(formula, frame, survey)
+    is_public = isinstance(question, str)
+    cells = MergedRows.of(sample, np.stack([combination, outcome if is_public else combination], axis=1), numbers)
+    outcome = cells.design[:, 1:] if is_public else outcome[None, :]
+    basis = np.eye(survey.alphabet.size) if is_logit else needed_functions(blocks, outcome, 2)
+    places = cells.design[:, 0].astype(np.int64)
+    equations = CorrectedScores(blocks, cells, places, outcome, is_logit, signed_weights(mechanism, distinct, basis))
+    fitted = equations.solve()
+    bread = _inverse(equations.information(fitted))
+    covariance = sandwich(bread, equations.scores(fitted), cells, sample, fitted.size)
+    return replace(
+        known,
+        model="logit" if is_logit else "linear",
+        names=design.names,
+        estimates=fitted,
+        covariance=covariance,
+        errors="sandwich",
+        naive=_naive_solution(equations, mechanism, distinct),
+        exact=_exact_errors(equations, mechanism, distinct, fitted, covariance),
+        predictor=Predictor(
+            formula,
+            design,
+            every,
+            equations.masses.reshape(-1),
+            fitted,
+            covariance,
+            _logit_shares if is_logit else lambda parameters, matrix: (matrix @ parameters)[:, None],
+            labels if is_logit else ("",),
+            is_logit,
+        ),
+        outcomes=labels,
+        base=labels[0] if is_logit else "",
+        rare=cells.rare,
+        facts=_facts(sample, cells),
+        private=tuple(one for one in _names_of(survey) if one in formula.variables),
+    )
+
+
+def _logit_shares(parameters: FloatArray, matrix: FloatArray) -> FloatArray:
+    share = 1 / (1 + np.exp(-np.clip(matrix @ parameters, -700, 700)))
+    return np.stack([1 - share, share], axis=1)
+
+
+def _outcome(
+    known: Regression, sample: Sample, question: FloatArray | str | None, name: str, base: str | None
+) -> tuple[FloatArray, tuple[str, ...], bool]:
+    """Return the outcome of each row, or of each value if it is private.
+
+    And its labels, and whether a logit explains it.
+    """
+    if known.model not in ("", "linear", "logit"):
+        raise InvalidParameterError(
+            f"Private covariates go with model='linear' or model='logit'; got {known.model!r}. Ask for a share of the "
+            f"outcome, or for a number."
+        )
+    if isinstance(question, np.ndarray):
+        column: Any = question
+    elif isinstance(question, str):
+        column = sample.frame[question].to_numpy()
+    else:
+        column = private_columns(known.survey.alphabet, _names_of(known.survey))[name]
+    levels = sorted(set(column.tolist()), key=str)
+    words = [f"{one:g}" if is_number(one) and not isinstance(one, bool) else str(one) for one in levels]
+    is_two = len(levels) == 2 and (column.dtype.kind not in "iuf" or set(levels) == {0, 1} or known.model == "logit")
+    if known.model == "logit" and not is_two:
+        raise InvalidParameterError(f"A logit has two answers; {name} has {counted(len(levels), 'value')}.")
+    if is_two and known.model != "linear" and not isinstance(question, np.ndarray):
+        place = _base_place(words, base)
+        labels = (words[place], words[1 - place])
+        return (column == levels[1 - place]).astype(np.float64), labels, True
+    if column.dtype.kind not in "iufb":
+        raise InvalidParameterError(
+            f"{name} has {counted(len(levels), 'value')} such as {name_some(words[:2])}, which are no numbers. With "
+            f"private covariates an outcome is a number, or has two answers."
+        )
+    return column.astype(np.float64), (name,), False
+
+
+def _naive_solution(equations: CorrectedScores, mechanism: Mechanism, distinct: Values) -> FloatArray | None:
+    """Return the fit that takes reports for true values; None where they are none."""
+    alphabet = mechanism.alphabet
+    try:
+        reports = alphabet.as_array(distinct)
+        if mechanism.facts.bits is not None or not alphabet.contains(reports).all():
+            return None
+        return replace(equations, weights=np.eye(alphabet.size)[alphabet.encode(reports)]).solve()
+    except (InvalidParameterError, SolverError, TypeError, ValueError):
+        return None
+
+
+def _exact_errors(
+    equations: CorrectedScores, mechanism: Mechanism, distinct: Values, fitted: FloatArray, covariance: FloatArray
+) -> FloatArray | None:
+    """Return standard errors if true values had been sent; None where these cannot be known.
+
+    The squared scores of true values are functions of these, which have unbiased values.
+    """
+    size = mechanism.alphabet.size
+    try:
+        basis = np.eye(size) if equations.is_logit else needed_functions(equations.design, equations.outcome, 4)
+        weights = signed_weights(mechanism, distinct, basis)
+    except (NotInvertibleError, InvalidParameterError):
+        return None
+    true = replace(equations, weights=weights)
+    bread = _inverse(equations.information(fitted))
+    return np.asarray(np.sqrt(np.clip(np.diag(bread @ true.true_meat(fitted) @ bread), 0.0, np.diag(covariance))))
