@@ -70,8 +70,6 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 
-CARDS = (Interval, Fit, Counts, Mechanism, Survey)
-"""Small results: a notebook shows them as a card rather than as a page."""
 
 MOST_ROWS = 8
 """Rows that a card lists."""
@@ -85,12 +83,14 @@ def show_in_notebook(answer: object) -> str | None:
     >>> show_in_notebook(cf.diagnose(None, mechanism))[:15]
     '<iframe srcdoc='
     """
+    # Small results: a notebook shows them as a card rather than as a page.
+    cards = (Interval, Fit, Counts, Mechanism, Survey)
     try:
         page = page_of(answer)
     except ConfideError:  # matplotlib is missing, or no survey file can name a mechanism of one's own
         return None
     # A frame keeps the page's style and the notebook's apart, and drawings are chosen by its width.
-    look = f"width:100%;height:{'20rem' if isinstance(answer, CARDS) else '40rem'};border:0"
+    look = f"width:100%;height:{'20rem' if isinstance(answer, cards) else '40rem'};border:0"
     return f'<iframe srcdoc="{text(page)}" title="confide" style="{look}"></iframe>'
 
 
