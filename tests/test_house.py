@@ -23,23 +23,13 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-<<<<<<< HEAD
     "values": 4_408,
     "data": 4_392,
-    "mechanisms": 5_305,
-    "estimates": 3_698,
-    "present": 4_298,
-    "cli": 2_866,
-    "solve": 2_847,
-=======
-    "values": 4_364,
-    "data": 4_275,
     "mechanisms": 5_303,
-    "estimates": 3_468,
-    "present": 4_159,
-    "cli": 2_811,
+    "estimates": 3_698,
+    "present": 4_295,
+    "cli": 2_862,
     "solve": 2_846,
->>>>>>> main
     "collector": 2_643,
     "check": 1_828,
     "channels": 1_909,
@@ -57,25 +47,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-<<<<<<< HEAD
-    "code lines": 41_773,
+    "code lines": 41_758,
     "files": 172,
-    "entries at the top": 21,
+    "entries at the top": 20,
     "functions": 4_228,
-    "functions of one statement": 1_236,
-    "constants": 375,
+    "functions of one statement": 1_235,
+    "constants": 353,
     "options": 113,
     "public names": 91,
-=======
-    "code lines": 41_177,
-    "files": 168,
-    "entries at the top": 20,
-    "functions": 4_172,
-    "functions of one statement": 1_225,
-    "constants": 351,
-    "options": 111,
-    "public names": 90,
->>>>>>> main
 }
 """What the whole house may have."""
 
