@@ -59,8 +59,6 @@ from confide.values.wording import counted, listed, name_some, suggestion
 STARTS = 5
 """Starts of the search for the maximum of the likelihood."""
 
-NO_ANSWERS = ("no", "none", "false", "0", "never", "n")
-"""Answers that odds are against where a question has two answers."""
 
 MOST_CLASSES = 6
 """Numbers that the joint likelihood takes for classes; more of them have a normal distribution."""
@@ -440,13 +438,15 @@ def _by_likelihood(case: Case, base: str | None, rng: np.random.Generator) -> Re
 
 def _base_place(labels: Sequence[str], base: str | None) -> int:
     """Return the place of the answer that odds are against."""
+    # Answers that odds are against where a question has two answers.
+    no_answers = ("no", "none", "false", "0", "never", "n")
     if base is not None:
         if base not in labels:
             raise InvalidParameterError(f"base is one of {name_some(labels)}; got {base!r}{suggestion(base, labels)}.")
         return labels.index(base)
     if len(labels) > 2:
         return 0
-    return next((at for at, one in enumerate(labels) if one.strip().lower() in NO_ANSWERS), 0)
+    return next((at for at, one in enumerate(labels) if one.strip().lower() in no_answers), 0)
 
 
 def _family(known: Regression, base: int) -> tuple[OutcomeModel, float, float]:

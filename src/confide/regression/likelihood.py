@@ -40,9 +40,6 @@ FARTHEST = 25.0
 FLAT = 5.0
 """Log-odds past which a maximum is looked at: it may be none."""
 
-MOST_STEPS = 200
-"""Newton steps of a start."""
-
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -390,8 +387,10 @@ class Searched(Protocol):
 
 def climb(problem: Searched, parameters: FloatArray) -> Climb:
     """Climb the likelihood by Newton's method from a start."""
+    # Newton steps of a start.
+    most_steps = 200
     value = problem.value(parameters)
-    for _ in range(MOST_STEPS):
+    for _ in range(most_steps):
         gradient, information, scores = problem.derivatives(parameters)
         step = _direction(gradient, information, scores, problem.cells.weights)
         gain = float(gradient @ step)
