@@ -128,7 +128,6 @@ def _predictions(answer: Regression) -> list[Section]:
     tail = "from", "to"
     is_share = answer.predictor.is_share
     shown: Callable[[float], str] = (lambda number: f"{100 * number:.1f}%") if is_share else _number
-    points: Callable[[float], str] = (lambda number: f"{100 * number:+.1f}") if is_share else _number
     shares: list[Row] = [
         [
             str(one.get("outcome", answer.outcomes[0])),
@@ -137,17 +136,13 @@ def _predictions(answer: Regression) -> list[Section]:
         ]
         for one in answer.predicted
     ]
-    effects: list[Row] = [
-        [
-            one["covariate"],
-            *([one["outcome"]] if is_share else []),
-            *(points(one[name]) for name in ("effect", "low", "high")),
-        ]
-        for one in answer.effects
-    ]
     title = "Predicted shares" if is_share else "Predicted mean"
     found = [Section(title, [Listing(["", "estimate", *tail], shares)])]
-    if effects and is_share:
+    effects: list[Row] = [
+        [one["covariate"], one["outcome"], *(f"{100 * one[name]:+.1f}" for name in ("effect", "low", "high"))]
+        for one in (answer.effects if is_share else [])  # of a straight line they are its coefficients
+    ]
+    if effects:
         headings = ["covariate", "outcome", "points", *tail]
         note = Note(
             "In percentage points: for one more of a number, or against the first class; averaged over all people."
