@@ -23,12 +23,12 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_364,
-    "data": 4_275,
+    "values": 4_408,
+    "data": 4_389,
     "mechanisms": 5_303,
-    "estimates": 3_468,
-    "present": 4_159,
-    "cli": 2_811,
+    "estimates": 3_698,
+    "present": 4_301,
+    "cli": 2_862,
     "solve": 2_846,
     "collector": 2_643,
     "check": 1_828,
@@ -37,9 +37,9 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 820,
-    "regression": 1_416,
+    "regression": 1_667,
     "surveys": 561,
-    "api.py": 206,
+    "api.py": 209,
     "errors.py": 50,
     "__init__.py": 39,
     "__main__.py": 7,
@@ -47,14 +47,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 41_176,
-    "files": 168,
+    "code lines": 42_011,
+    "files": 173,
     "entries at the top": 20,
-    "functions": 4_172,
-    "functions of one statement": 1_225,
-    "constants": 349,
-    "options": 111,
-    "public names": 90,
+    "functions": 4_257,
+    "functions of one statement": 1_239,
+    "constants": 353,
+    "options": 113,
+    "public names": 91,
 }
 """What the whole house may have."""
 

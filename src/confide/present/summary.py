@@ -175,6 +175,13 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
+class Spark:
+    """Numbers as a line of marks on a terminal."""
+
+    numbers: Sequence[float]
+
+
+@dataclass(frozen=True, eq=False)
 class Section:
     """Heading and its content; without content nothing is shown.
 
@@ -187,7 +194,7 @@ class Section:
     kind: str = ""
 
 
-Part = str | Note | Bullets | Lines | Legend | Download | Source | Picture | Cards | Chart | Listing | Section
+Part = str | Note | Bullets | Lines | Legend | Download | Source | Picture | Cards | Chart | Listing | Section | Spark
 
 
 @dataclass(frozen=True, eq=False)
