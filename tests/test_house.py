@@ -27,7 +27,7 @@ ROOMS = {
     "data": 4_392,
     "mechanisms": 5_303,
     "estimates": 3_698,
-    "present": 4_302,
+    "present": 4_303,
     "cli": 2_862,
     "solve": 2_846,
     "collector": 2_643,
@@ -47,7 +47,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_016,
+    "code lines": 42_017,
     "files": 173,
     "entries at the top": 20,
     "functions": 4_257,
