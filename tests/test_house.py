@@ -27,7 +27,7 @@ ROOMS = {
     "data": 4_389,
     "mechanisms": 5_303,
     "estimates": 3_698,
-    "present": 4_301,
+    "present": 4_302,
     "cli": 2_862,
     "solve": 2_846,
     "collector": 2_643,
@@ -47,7 +47,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_011,
+    "code lines": 42_012,
     "files": 173,
     "entries at the top": 20,
     "functions": 4_257,
