@@ -25,9 +25,9 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_408,
     "data": 4_389,
-    "mechanisms": 5_303,
-    "estimates": 3_698,
-    "present": 4_302,
+    "mechanisms": 5_306,
+    "estimates": 3_697,
+    "present": 4_301,
     "cli": 2_862,
     "solve": 2_846,
     "collector": 2_643,
@@ -37,9 +37,9 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 820,
-    "regression": 1_667,
+    "regression": 1_664,
     "surveys": 561,
-    "api.py": 209,
+    "api.py": 206,
     "errors.py": 50,
     "__init__.py": 39,
     "__main__.py": 7,
@@ -47,14 +47,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_012,
+    "code lines": 42_007,
     "files": 173,
     "entries at the top": 20,
     "functions": 4_257,
     "functions of one statement": 1_239,
-    "constants": 353,
+    "constants": 348,
     "options": 113,
-    "public names": 91,
+    "public names": 89,
 }
 """What the whole house may have."""
 
