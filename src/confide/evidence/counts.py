@@ -393,9 +393,7 @@ class Counts(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        if self._sums != other._sums or not np.array_equal(self.reports, other.reports):
-            return False
-        if (self.blocks is None) != (other.blocks is None):
+        if self._sums != other._sums or self.blocks != other.blocks or not np.array_equal(self.reports, other.reports):
             return False
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._sums)
 

@@ -108,6 +108,22 @@ class Blocks:
         sums = [np.bincount(entry, one).astype(np.float64) for one in (self.counts, self.weights, self.squares)]
         return Blocks(self.names, self.has_clusters, keys // width, keys % width, *sums)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Blocks):
+            return NotImplemented
+        return self._by_name == other._by_name
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _by_name(self) -> dict[tuple[tuple[str, str], int], tuple[float, ...]]:
+        """The sums of each block's reports."""
+        keys = [
+            (self.names[block], place) for block, place in zip(self.block.tolist(), self.place.tolist(), strict=True)
+        ]
+        sums = (self.counts.tolist(), self.weights.tolist(), self.squares.tolist())
+        return dict(zip(keys, zip(*sums, strict=True), strict=True))
+
     def moved(self, places: Places) -> Blocks:
         """Return the same of reports that stand elsewhere; several may stand at one place."""
         return replace(self, place=places[self.place])._summed()
