@@ -25,7 +25,7 @@ def survey(seed: int, clusters: int = 40, people: int = 25) -> tuple[NDArray[Any
     rng = np.random.default_rng(seed)
     strata = np.arange(clusters) % 4
     shares = rng.beta(4 * LEVELS[strata], 4 * (1 - LEVELS[strata]))
-    own = np.repeat(np.arange(clusters), people)
+    own = np.repeat(np.arange(clusters), rng.integers(people // 2, 2 * people - people // 2, clusters))
     values = np.where(rng.random(own.size) < shares[own], "yes", "no")
     return YES_NO.privatize(values, rng=10**6 + seed), WEIGHTS[strata[own]], strata[own], own
 
@@ -109,7 +109,10 @@ def test_blocks_add_up_as_if_all_were_counted_at_once() -> None:
     assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
     assert whole.blocks is not None
     assert whole.blocks.sizes == (4, 40)
-    assert "1,000 reports in 4 strata and 40 clusters are worth" in whole.weighting
+    assert f"{reports.size:,} reports in 4 strata and 40 clusters are worth" in whole.weighting
+    parts = cf.tally([1, 2], clusters=["a", "b"]) + cf.tally([0, 2], clusters=["a", "b"])
+    assert parts == cf.tally([1, 2, 0, 2], clusters=["a", "b", "a", "b"])
+    assert parts != cf.tally([1, 2, 0, 2], clusters=["a", "b", "b", "a"])
 
 
 def test_clusters_of_one_name_in_two_strata_are_two() -> None:
