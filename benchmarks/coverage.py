@@ -64,7 +64,7 @@ TYPICAL_TIMES, MOST_TIMES, MOST_MORE = 10.0, 30.0, 0.1
 
 
 @dataclass(frozen=True)
-class Doubled(cf.Likelihood):
+class Doubled(cf.estimates.Likelihood):
     """Ends as they were until 0.2: the fall of chi-squared, and twice the bias of the best explanation."""
 
     def ends(
@@ -87,7 +87,7 @@ class Doubled(cf.Likelihood):
         return np.stack(ends, axis=1)
 
 
-BASES: dict[str, Basis] = {"likelihood": cf.Likelihood(), "doubled": Doubled()}
+BASES: dict[str, Basis] = {"likelihood": cf.estimates.Likelihood(), "doubled": Doubled()}
 
 
 def mechanisms() -> dict[str, tuple[cf.Mechanism, float]]:
@@ -234,7 +234,7 @@ def values(repeats: int) -> Iterator[list[str]]:
         held, widths = [], []
         for _ in range(max(1, repeats // 20)):
             counts = mechanism.simulate_counts(generator.multinomial(PEOPLE, truth), rng=generator)
-            band = cf.estimate(counts, mechanism).interval(LEVEL, basis=cf.Bootstrap(200))
+            band = cf.estimate(counts, mechanism).interval(LEVEL, basis=cf.estimates.Bootstrap(200))
             held.append((band.low - 1e-9 <= truth) & (truth <= band.high + 1e-9))
             widths.append(band.width.mean())
         most = np.argsort(-truth, kind="stable")[: SIZE // 10]
@@ -253,7 +253,7 @@ def times() -> Iterator[list[str]]:
     far = cf.TruncatedGeometric(cf.Integers(0, 99_999), 0.05)
     people = np.clip(np.random.default_rng(1).normal(50_000, 12_500, 48_842), 0, 99_999).astype(np.int64)
     long_counts = far.simulate_counts(np.bincount(people, minlength=100_000), rng=1)
-    works: Sequence[tuple[str, float, cf.Estimate, Callable[[cf.Estimate], object]]] = (
+    works: Sequence[tuple[str, float, cf.estimates.Estimate, Callable[[cf.estimates.Estimate], object]]] = (
         ("a query on the ages", 0.3, cf.estimate(counts, mechanism), lambda one: one.query("age >= 65")),
         ("the band over the ages", 1.0, cf.estimate(counts, mechanism), lambda one: one.interval()),
         (

@@ -207,7 +207,7 @@ def accuracy(*, quick: bool, large: bool) -> None:  # noqa: ARG001 (one signatur
     print_table(title, ["mechanism, epsilon", *methods], rows)
 
 
-def _error(answer: cf.Estimate, dataset: cf.datasets.Dataset) -> float:
+def _error(answer: cf.estimates.Estimate, dataset: cf.datasets.Dataset) -> float:
     return cf.emd(answer.distribution, dataset.distribution, dataset.alphabet)
 
 

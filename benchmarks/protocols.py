@@ -292,7 +292,7 @@ def epsilon_of(mechanism: cf.Mechanism) -> float:
     return float(mechanism.guarantee.bound(1, 2))
 
 
-def push_in_transforms(channel: cf.Channel) -> float:
+def push_in_transforms(channel: cf.channels.Channel) -> float:
     """Return the processor time of a push over that of an FFT of as many outputs, a length of small primes."""
     values, outputs = np.full(channel.shape[0], 1 / channel.shape[0]), np.ones(next_fast_len(channel.shape[1]))
     runs: tuple[Callable[[], object], ...] = (partial(channel.push, values), partial(np.fft.fft, outputs))

@@ -60,12 +60,14 @@ def spikes() -> FloatArray:
 def rows() -> Iterator[Row]:
     """Return all rows: shapes that are true, that are broken a little, and that are plainly wrong."""
     for words in ("falling from 50", "smooth = 3", "one peak at 37", "nobody below 17"):
-        yield Row("ages, brought to it", bring(AGES.distribution, cf.Shape.of(words), YEARS), words, is_true=True)
+        yield Row(
+            "ages, brought to it", bring(AGES.distribution, cf.evidence.Shape.of(words), YEARS), words, is_true=True
+        )
     for words in ("falling from 50", "smooth = 3", "one peak at 37"):
         yield Row("ages as they are", AGES.distribution, words, is_true=False)
     for words in ("falling from 50", "smooth = 3"):
         yield Row("six spikes", spikes(), words, is_true=False)
-        true, response = bring(AGES.distribution, cf.Shape.of(words), YEARS), cf.RandomizedResponse(YEARS, 3.0)
+        true, response = bring(AGES.distribution, cf.evidence.Shape.of(words), YEARS), cf.RandomizedResponse(YEARS, 3.0)
         yield Row("k-RR 3, brought to it", true, words, is_true=True, mechanism=response)
         yield Row("k-RR 3, ages as they are", AGES.distribution, words, is_true=False, mechanism=response)
 
@@ -120,7 +122,7 @@ def heaps(surveys: int) -> Iterator[list[str]]:
     Take the null distribution that is nearest to the truth. By Neyman and Pearson no test of the shape at 5 % rejects
     more often than the likelihood ratio of just these two, even if it is told the place and the size of the heap.
     """
-    shape = cf.Shape.of("falling from 50")
+    shape = cf.evidence.Shape.of("falling from 50")
     (mixture,) = shape.mixtures(YEARS)
     base = bring(AGES.distribution, shape, YEARS)
     for epsilon, place in HEAPS:

@@ -129,6 +129,20 @@ SECTIONS = {
 """Sections of the API reference by the room that defines a name; the rest are estimates and checks."""
 
 
+BESIDE = {
+    "Methods": ["solve.methods.BitInversion"],
+    "Estimates and checks": [
+        *("estimates.Estimate", "estimates.Likelihood", "estimates.Bootstrap", "check.fit_groups", "check.fit_pool"),
+        *("evidence.Accumulator", "evidence.Shape"),
+    ],
+    "Errors and warnings": [
+        *("errors.LimitError", "errors.NotIdentifiedWarning", "errors.PoorFitWarning"),
+        *("errors.SimulatedReportsWarning", "errors.UniformReportsWarning"),
+    ],
+}
+"""What else has a page there: names of a room, which are reached through it."""
+
+
 def write_reference() -> None:
     """Write the index of the API reference: every public name, in the section of its room."""
     from confide import api
@@ -145,7 +159,13 @@ def write_reference() -> None:
     lines = ["Python", "======", "", "``import confide as cf`` reaches every name on this page.", ""]
     for section in dict.fromkeys([*SECTIONS.values(), "Estimates and checks", "Modules", "Errors and warnings"]):
         lines += [section, "-" * len(section), "", ".. currentmodule:: confide", "", ".. autosummary::"]
-        lines += ["   :toctree: generated", "   :nosignatures:", "", *(f"   {name}" for name in sections[section]), ""]
+        lines += [
+            "   :toctree: generated",
+            "   :nosignatures:",
+            "",
+            *(f"   {name}" for name in [*sections[section], *BESIDE.get(section, [])]),
+            "",
+        ]
     (DOCS / "api").mkdir(exist_ok=True)
     (DOCS / "api" / "index.rst").write_text("\n".join(lines), encoding="utf-8")
 

@@ -17,7 +17,7 @@ ages = cf.Integers(0, 99, unit="year")
 people = cf.datasets.adult_ages().histogram
 mechanism = cf.OneBitMean(ages, epsilon=1.0)
 counts = mechanism.simulate_counts(people, rng=1)
-with warnings.catch_warnings(action="ignore", category=cf.NotIdentifiedWarning):
+with warnings.catch_warnings(action="ignore", category=cf.errors.NotIdentifiedWarning):
     estimate = cf.estimate(counts, mechanism)
 mean, older = estimate.mean(), estimate.query("age >= 65")
 true_mean, true_share = people @ np.arange(100) / people.sum(), people[65:].sum() / people.sum()

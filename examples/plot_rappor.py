@@ -19,7 +19,7 @@ counts = cf.tally(mechanism.privatize(np.array(names.labels())[people], rng=1))
 
 figure, axes = plt.subplots(figsize=(7, 3))
 axes.bar(range(20), truth, color="0.85", label="truth")
-for method in (cf.BitInversion("project"), cf.Stacked()):
+for method in (cf.solve.methods.BitInversion("project"), cf.Stacked()):
     answer = cf.estimate(counts, mechanism, method)
     error = cf.total_variation(answer.distribution, truth)
     axes.plot(answer.distribution, marker="o", markersize=3, label=f"{method.name}, total variation {error:.3f}")

@@ -10,18 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide import (
-    Accumulator,
-    Categories,
-    Counts,
-    Integers,
-    Product,
-    RandomizedResponse,
-    TruncatedGeometric,
-    merge,
-    tally,
-)
+from confide import Categories, Counts, Integers, Product, RandomizedResponse, TruncatedGeometric, merge, tally
 from confide.errors import InvalidCountsError
+from confide.evidence import Accumulator
 from confide.evidence import counts as module
 
 reports = st.lists(st.integers(-5, 5), max_size=30)

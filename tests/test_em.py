@@ -118,7 +118,8 @@ def test_its_bands_are_those_of_replicates_solved_one_by_one() -> None:
         solve_many = cf.Method.solve_many
 
     quick, slow = (
-        cf.estimate(drawn(2), MECHANISM, method).interval(basis=cf.Bootstrap(40)) for method in (EMS(), OneByOne())
+        cf.estimate(drawn(2), MECHANISM, method).interval(basis=cf.estimates.Bootstrap(40))
+        for method in (EMS(), OneByOne())
     )
     np.testing.assert_allclose(quick.low, slow.low, atol=1e-12)
     np.testing.assert_allclose(quick.high, slow.high, atol=1e-12)

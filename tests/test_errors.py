@@ -142,7 +142,12 @@ def test_every_error_has_the_same_root() -> None:
     assert len(kinds) >= 12
     assert all(issubclass(kind, errors.ConfideError) for kind in kinds if not issubclass(kind, Warning))
     warned = {kind for kind in kinds if issubclass(kind, Warning)}
-    assert warned == {cf.NotIdentifiedWarning, cf.PoorFitWarning, cf.SimulatedReportsWarning, cf.UniformReportsWarning}
+    assert warned == {
+        cf.errors.NotIdentifiedWarning,
+        cf.errors.PoorFitWarning,
+        cf.errors.SimulatedReportsWarning,
+        cf.errors.UniformReportsWarning,
+    }
 
 
 def test_errors_are_what_python_programmers_expect() -> None:

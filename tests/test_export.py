@@ -145,7 +145,7 @@ def another(one: Any) -> Any:
 
 SURVEYS = {f"{place} {one.kind}": cf.parse_survey(text) for place, (text, one) in enumerate(EXAMPLES)}
 SURVEYS |= {name: cf.Survey(one, most_reports=3) for name, one in TABLED.items()}
-SURVEYS["a shape"] = cf.Survey(cf.Geometric(cf.Integers(0, 9), 1.0), shape=cf.Shape.of(["falling"]))
+SURVEYS["a shape"] = cf.Survey(cf.Geometric(cf.Integers(0, 9), 1.0), shape=cf.evidence.Shape.of(["falling"]))
 
 
 @pytest.mark.parametrize("name", SURVEYS)

@@ -30,7 +30,7 @@ def random_matrix(size: int, seed: int = 0) -> np.ndarray[tuple[int, int], np.dt
 
 
 def test_the_default_says_so() -> None:
-    with pytest.warns(cf.NotIdentifiedWarning, match="3 values and only 2 outputs"):
+    with pytest.warns(cf.errors.NotIdentifiedWarning, match="3 values and only 2 outputs"):
         answer = cf.estimate(COUNTS, FEW)
     assert answer.identification.verdict is Verdict.NO
     assert "one of many" in answer.explanation
@@ -40,11 +40,11 @@ def test_so_do_assess_and_groups_once() -> None:
     with warnings.catch_warnings(record=True, action="always") as caught:
         cf.assess(COUNTS, FEW, cf.IBU())
         found = cf.estimate_groups({"a": COUNTS, "b": COUNTS, "c": COUNTS}, FEW, cf.IBU())
-    assert [(one.category, one.filename) for one in caught] == [(cf.NotIdentifiedWarning, __file__)] * 2
+    assert [(one.category, one.filename) for one in caught] == [(cf.errors.NotIdentifiedWarning, __file__)] * 2
     assert all(one.identification.is_no for one in found.values())
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 def test_nobody_is_warned_of_what_others_will_show() -> None:
     """The command line, plans and experiments say it in their own way, or simulate thousands of answers."""
     assert recover([(COUNTS, FEW)], cf.IBU()).identification.is_no
@@ -53,15 +53,15 @@ def test_nobody_is_warned_of_what_others_will_show() -> None:
     cf.plan(FEW, people=100, guess="uniform", repeats=4, method=cf.IBU(), cache=False)
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 def test_intervals_and_diagnoses_are_quiet() -> None:
     answer = recover([(COUNTS, FEW)], cf.IBU())
     assert answer.query("value == 1").undetermined is not None
-    answer.interval(basis=cf.Bootstrap(replicates=40))
+    answer.interval(basis=cf.estimates.Bootstrap(replicates=40))
     cf.diagnose(COUNTS, FEW)
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 @pytest.mark.parametrize("order", [1, -1])
 def test_one_telling_mechanism_is_enough_for_a_pool(order: int) -> None:
     answer = cf.estimate_pool([(COUNTS, FEW), (TOLD, TELLING)][::order], cf.IBU())
@@ -70,20 +70,20 @@ def test_one_telling_mechanism_is_enough_for_a_pool(order: int) -> None:
     assert answer.explanation.endswith(answer.ending)
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 def test_two_halves_may_tell_what_neither_does() -> None:
     assert cf.estimate_pool([(COUNTS, FEW), (COUNTS, OTHER)], cf.IBU()).identification.is_yes
 
 
 def test_two_of_a_kind_do_not() -> None:
-    with pytest.warns(cf.NotIdentifiedWarning, match="All 2 mechanisms taken together"):
+    with pytest.warns(cf.errors.NotIdentifiedWarning, match="All 2 mechanisms taken together"):
         answer = cf.estimate_pool([(COUNTS, FEW), (COUNTS, LIKE_FEW)], cf.IBU())
     assert answer.identification.is_no
-    with pytest.warns(cf.NotIdentifiedWarning, match="only 2 outputs"):
+    with pytest.warns(cf.errors.NotIdentifiedWarning, match="only 2 outputs"):
         cf.estimate_pool([(COUNTS, FEW), (COUNTS, FEW)], cf.IBU())
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 @pytest.mark.parametrize(
     "mechanism",
     [cf.Geometric(cf.Integers(), 1.0), cf.Laplace(cf.Integers(), 1.0), cf.PlanarLaplace(cf.Lattice(), 1.0)],
@@ -96,7 +96,7 @@ def test_unbounded_values(mechanism: cf.Mechanism) -> None:
     assert cf.estimate_groups({"a": counts}, mechanism, cf.MLE())["a"].identification.is_yes
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 def test_a_likely_subset_is_of_the_same_mechanism() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 9999), 0.5)
     answer = cf.estimate(cf.tally(mechanism.privatize([30, 35] * 50, rng=1)), mechanism, cf.MLE())
@@ -104,7 +104,7 @@ def test_a_likely_subset_is_of_the_same_mechanism() -> None:
     assert answer.identification.source == "lemma TLinearGeometricLinIndependence"
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 def test_doubt_is_a_remark_and_no_warning() -> None:
     nearly = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.375, 0.375 - 1e-13, 0.25 + 1e-13]])
     answer = cf.estimate(TOLD, cf.FromMatrix(VALUES, nearly), cf.IBU())
@@ -113,7 +113,7 @@ def test_doubt_is_a_remark_and_no_warning() -> None:
     assert "is too close to call" in answer.explanation
 
 
-@pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+@pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 def test_what_is_too_large_is_not_checked_and_says_so() -> None:
     matrix = 0.5 * np.eye(700) + 0.5 * random_matrix(700)
     counts = cf.tally(np.arange(1, 701))

@@ -99,7 +99,7 @@ def classes_asked_for(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("layer", LAYERS_WITHOUT_CLASSES)
 def test_theory_and_methods_ask_for_facts_and_never_for_the_class_of_a_mechanism_or_channel(layer: str) -> None:
-    kinds = (subclasses(confide.Mechanism) - {"Mechanism"}) | (subclasses(confide.Channel) - {"Channel"})
+    kinds = (subclasses(confide.Mechanism) - {"Mechanism"}) | (subclasses(confide.channels.Channel) - {"Channel"})
     assert {"Rappor", "TruncatedPlanarLaplace", "Kronecker", "TwoSidedExponential"} <= kinds
     for file in sorted((Path(confide.__file__).parent / layer).rglob("*.py")):
         asked = list(classes_asked_for(ast.parse(file.read_text(encoding="utf-8"))))

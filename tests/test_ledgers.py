@@ -39,7 +39,7 @@ def test_reports_are_limited_by_number_across_restarts(ledger: cf.Ledger) -> Non
     survey = cf.Survey(YES, most_reports=3)
     for _ in range(3):
         assert cf.Ledger(ledger.path).privatize(survey, "yes") in ("yes", "no")
-    with pytest.raises(cf.LimitError, match="3 reports of one person, and this ledger has as many"):
+    with pytest.raises(cf.errors.LimitError, match="3 reports of one person, and this ledger has as many"):
         ledger.privatize(survey, "no")
     assert ledger.page(survey).reports == 3
     ledger.privatize(cf.Survey(YES, most_reports=2), "yes")  # another survey has a page of its own
@@ -54,9 +54,9 @@ def test_a_survey_that_is_issued_again_counts_against_one_limit_of_all(tmp_path:
         for _ in range(2):  # the same value again is the same report
             cf.Ledger(path, most_reports=3).privatize(survey, 40, rng=SECRET)
     before = path.read_text()
-    with pytest.raises(cf.LimitError, match="allows 3 reports of all surveys together, and has as many"):
+    with pytest.raises(cf.errors.LimitError, match="allows 3 reports of all surveys together, and has as many"):
         cf.Ledger(path, most_reports=3).privatize(issued[3], 40, rng=SECRET)
-    with pytest.raises(cf.LimitError):
+    with pytest.raises(cf.errors.LimitError):
         cf.Ledger(path, most_reports=3).privatize(cf.Survey(YES), "yes")
     assert path.read_text() == before
     cf.Ledger(path, most_reports=3).privatize(issued[0], 40, rng=SECRET)
@@ -72,7 +72,7 @@ def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:
         cf.Ledger(path).privatize(survey, "yes")
     assert link.is_symlink()
     for path in (link, tmp_path / "ledger.json"):
-        with pytest.raises(cf.LimitError):
+        with pytest.raises(cf.errors.LimitError):
             cf.Ledger(path).privatize(survey, "yes")
 
 
@@ -82,7 +82,7 @@ def test_a_total_epsilon_allows_just_as_many_as_its_decimals_say(ledger: cf.Ledg
     assert survey.cost == Fraction(1, 20)
     for _ in range(30):
         ledger.privatize(survey, 40)
-    with pytest.raises(cf.LimitError, match=r"total epsilon of 1.5 .* makes it 1.55"):
+    with pytest.raises(cf.errors.LimitError, match=r"total epsilon of 1.5 .* makes it 1.55"):
         ledger.privatize(survey, 40)
 
 
@@ -90,7 +90,7 @@ def test_a_value_with_permanent_noise_costs_once(ledger: cf.Ledger) -> None:
     survey = cf.Survey(AGES, most_reports=2, is_permanent=True)
     assert len({ledger.privatize(survey, 40, rng=SECRET) for _ in range(10)}) == 1
     ledger.privatize(survey, 41, rng=SECRET)
-    with pytest.raises(cf.LimitError):
+    with pytest.raises(cf.errors.LimitError):
         ledger.privatize(survey, 42, rng=SECRET)
     ledger.privatize(survey, 41, rng=SECRET)
     text = Path(ledger.path).read_text(encoding="utf-8")
@@ -121,7 +121,7 @@ def test_two_rounds_cost_what_they_last_from_the_first_report_on(ledger: cf.Ledg
     strict = cf.Survey(cf.TwoRounds(YES, YES), most_epsilon=1.0)
     ledger.privatize(strict, "yes", rng=SECRET)
     ledger.privatize(strict, "yes", rng=SECRET)
-    with pytest.raises(cf.LimitError):
+    with pytest.raises(cf.errors.LimitError):
         ledger.privatize(strict, "no", rng=SECRET)
     with pytest.raises(InvalidParameterError, match=r"0\.9 does not allow one report, which takes 1"):
         cf.Survey(cf.TwoRounds(YES, YES), most_epsilon=0.9)
@@ -215,7 +215,7 @@ def test_what_is_refused_is_not_counted(ledger: cf.Ledger, value: Any, rng: Any)
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2, "pages": {}}', '{"version": 1}'])
 def test_a_damaged_ledger_lets_nothing_out(ledger: cf.Ledger, content: str) -> None:
     Path(ledger.path).write_text(content)
-    with pytest.raises(cf.LimitError, match="nothing is"):
+    with pytest.raises(cf.errors.LimitError, match="nothing is"):
         ledger.privatize(cf.Survey(YES), "yes")
 
 
@@ -241,7 +241,7 @@ def test_a_damaged_ledger_lets_nothing_out(ledger: cf.Ledger, content: str) -> N
 def test_what_is_no_ledger_is_never_an_empty_one(ledger: cf.Ledger, content: Any, words: str) -> None:
     Path(ledger.path).write_text(json.dumps(content))
     for act in (ledger.page, lambda survey: ledger.privatize(survey, "yes")):
-        with pytest.raises(cf.LimitError, match=words):
+        with pytest.raises(cf.errors.LimitError, match=words):
             act(cf.Survey(YES))
     assert json.loads(Path(ledger.path).read_text()) == content
 
@@ -253,7 +253,7 @@ def test_a_ledger_is_its_owners_alone(ledger: cf.Ledger) -> None:
 
 
 def test_a_ledger_that_cannot_be_written_lets_nothing_out(tmp_path: Path) -> None:
-    with pytest.raises(cf.LimitError, match="cannot be opened"):
+    with pytest.raises(cf.errors.LimitError, match="cannot be opened"):
         cf.Ledger(tmp_path / "none" / "ledger.json").privatize(cf.Survey(YES), "yes")
 
 
@@ -293,7 +293,7 @@ survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), mos
 while True:
     try:
         cf.Ledger(sys.argv[1]).privatize(survey, "yes")
-    except cf.LimitError:
+    except cf.errors.LimitError:
         break
     print("report", flush=True)
 """
@@ -355,7 +355,7 @@ def test_limits_stand_in_the_survey_and_its_fingerprint() -> None:
 def test_a_ledger_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     path.mkdir()  # a folder cannot be replaced by a file
-    with pytest.raises(cf.LimitError, match="cannot be"):
+    with pytest.raises(cf.errors.LimitError, match="cannot be"):
         cf.Ledger(path)._write({})
     assert [one.name for one in tmp_path.iterdir()] == ["ledger.json"]
 

@@ -83,7 +83,7 @@ def test_origins_add_as_counts_do() -> None:
     secure, simulated, typed = cf.tally(drawn()), cf.tally(drawn(1)), cf.tally([3, 4])
     assert (secure + simulated + typed).origin == cf.evidence.Origin(100, 100, 2)
     assert cf.merge([secure, cf.tally([])]).origin == cf.evidence.Origin(secure=100)
-    running = cf.Accumulator()
+    running = cf.evidence.Accumulator()
     for batch in (drawn(), drawn(1), [5]):
         running.add(batch)
     running.add(typed)

@@ -64,7 +64,7 @@ def stops(request: pytest.FixtureRequest) -> Stops:
 
 
 @pytest.fixture(scope="module")
-def estimate(stops: Stops) -> cf.Estimate:
+def estimate(stops: Stops) -> cf.estimates.Estimate:
     mechanism = cf.TruncatedGeometric(stops, epsilon=1.0)
     return cf.estimate(mechanism.simulate_counts(EVERY_STOP, rng=1), mechanism)
 
@@ -98,7 +98,7 @@ def test_unbounded_and_continuous_noise() -> None:
     assert cf.Laplace(stops, 1.0).privatize("Park", rng=1) == pytest.approx(3, abs=40)
 
 
-def test_estimates_windows_and_questions(estimate: cf.Estimate) -> None:
+def test_estimates_windows_and_questions(estimate: cf.estimates.Estimate) -> None:
     truth = EVERY_STOP / EVERY_STOP.sum()
     assert estimate.distribution.sum() == pytest.approx(1)
     assert cf.emd(estimate.distribution, truth, estimate.alphabet) < 1
@@ -115,7 +115,7 @@ def test_a_smooth_prior_knows_that_stops_are_neighbours(stops: Stops) -> None:
     assert np.abs(np.diff(smooth, 2)).sum() < np.abs(np.diff(rough, 2)).sum()
 
 
-def test_a_page_shows_every_window(estimate: cf.Estimate) -> None:
+def test_a_page_shows_every_window(estimate: cf.estimates.Estimate) -> None:
     (mechanism, counts), method = next(iter(estimate.groups.items())), cf.Stacked()
     survey = cf.Survey(mechanism, "stop", "Where do you get off?")
     outcome = cf.assess(counts, mechanism, method)

@@ -29,21 +29,21 @@ def survey(epsilon: float = 0.05, people: int = 20_000, seed: int = 1) -> cf.Cou
     return cf.TruncatedGeometric(YEARS, epsilon).simulate_counts(rng.multinomial(people, AGES.distribution), rng=rng)
 
 
-pytestmark = pytest.mark.filterwarnings("error::confide.PoorFitWarning")
+pytestmark = pytest.mark.filterwarnings("error::confide.errors.PoorFitWarning")
 
 
 # ---- Python --------------------------------------------------------------------------------------------------------
 
 
 def test_five_thousand_reports_that_all_say_50_warn() -> None:
-    with pytest.warns(cf.PoorFitWarning, match="50 was reported 4,875 times too often") as caught:
+    with pytest.warns(cf.errors.PoorFitWarning, match="50 was reported 4,875 times too often") as caught:
         answer = cf.estimate(ALL_FIFTY, LINE, cf.IBU())
     assert caught[0].filename == __file__
     assert answer.fit.verdict is cf.check.FitVerdict.DOES_NOT_FIT
 
 
 def test_reports_made_at_one_epsilon_and_read_at_another_warn() -> None:
-    with pytest.warns(cf.PoorFitWarning, match="fit about 0.(18|19|2|21), not 0.05"):
+    with pytest.warns(cf.errors.PoorFitWarning, match="fit about 0.(18|19|2|21), not 0.05"):
         cf.estimate(survey(0.2), LINE, cf.IBU())
 
 
@@ -58,7 +58,7 @@ def test_a_file_that_was_uploaded_twice_warns_wherever_the_fit_sees_it() -> None
     for seed in range(6):
         rng = np.random.default_rng(seed)
         once = response.simulate_counts(rng.multinomial(20_000, zipf / zipf.sum()), rng=rng)
-        with pytest.warns(cf.PoorFitWarning, match="repeated upload"):
+        with pytest.warns(cf.errors.PoorFitWarning, match="repeated upload"):
             answer = cf.estimate(once + once, response, cf.IBU())
         assert answer.fit.is_bad
         assert not cf.estimate(once, response, cf.IBU()).fit.is_bad
@@ -70,7 +70,7 @@ def test_a_file_that_was_uploaded_twice_warns_where_cells_are_merged() -> None:
     zipf = np.arange(1, 81.0) ** -1.1
     rng = np.random.default_rng(1)
     once = response.simulate_counts(rng.multinomial(2000, zipf / zipf.sum()), rng=rng)
-    with pytest.warns(cf.PoorFitWarning, match="repeated upload"):
+    with pytest.warns(cf.errors.PoorFitWarning, match="repeated upload"):
         answer = cf.estimate(once + once, response, cf.IBU())
     assert answer.fit.is_bad
     assert not cf.estimate(once, response, cf.IBU()).fit.is_bad
@@ -80,22 +80,24 @@ def test_a_file_that_was_uploaded_twice_warns_where_cells_are_merged() -> None:
 def test_one_group_of_many_that_was_uploaded_twice_is_named() -> None:
     groups = {number: survey(people=2000, seed=number) for number in range(10)}
     groups[4] = groups[4] + groups[4]
-    with pytest.warns(cf.PoorFitWarning, match="The reports of 4 do not come from this mechanism.*repeated upload"):
+    with pytest.warns(
+        cf.errors.PoorFitWarning, match="The reports of 4 do not come from this mechanism.*repeated upload"
+    ):
         cf.estimate_groups(groups, LINE, cf.IBU())
 
 
 @pytest.mark.slow
 def test_pools_groups_and_assessments_warn_too() -> None:
     other = cf.TruncatedGeometric(YEARS, 0.1)
-    with pytest.warns(cf.PoorFitWarning, match="do not come from") as caught:
+    with pytest.warns(cf.errors.PoorFitWarning, match="do not come from") as caught:
         cf.estimate_pool([(survey(), LINE), (survey(0.2), other)], cf.IBU())
     assert caught[0].filename == __file__
-    with pytest.warns(cf.PoorFitWarning, match="The reports of Rome do not come from") as caught:
+    with pytest.warns(cf.errors.PoorFitWarning, match="The reports of Rome do not come from") as caught:
         groups = cf.estimate_groups({"Oslo": survey(), "Rome": survey(0.2, 500)}, LINE, cf.IBU())
     assert caught[0].filename == __file__
     assert groups["Rome"].fit.is_bad
     assert not groups["Oslo"].fit.is_bad
-    with pytest.warns(cf.PoorFitWarning, match="too often") as caught:
+    with pytest.warns(cf.errors.PoorFitWarning, match="too often") as caught:
         cf.assess(ALL_FIFTY, LINE, cf.IBU())
     assert caught[0].filename == __file__
 
@@ -109,7 +111,7 @@ def test_screening_finds_whatever_the_test_would_and_asks_for_no_replicates_of_a
         rng = np.random.default_rng(seed)
         histogram = rng.multinomial(50_000, AGES.distribution)
         counts = cf.Exponential(YEARS, 0.06).simulate_counts(histogram, rng=rng)
-        with pytest.warns(cf.PoorFitWarning):
+        with pytest.warns(cf.errors.PoorFitWarning):
             cf.estimate(counts, exponential, cf.IBU())
 
 

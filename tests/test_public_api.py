@@ -16,6 +16,8 @@ from enum import Enum
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 import confide
 from confide import api
 
@@ -100,6 +102,13 @@ def test_submodules_stay_importable_and_what_is_missing_is_named() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "confide.surveys.survey confide.theory\n"
     assert "AttributeError: module 'confide' has no attribute 'frobnicate'" in done.stderr
+
+
+def test_a_name_that_moved_is_found_by_its_error() -> None:
+    with pytest.raises(AttributeError, match=r"'PoorFitWarning'; it is confide\.errors\.PoorFitWarning$"):
+        _ = confide.PoorFitWarning  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"no attribute 'estimat'$"):
+        _ = confide.estimat  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

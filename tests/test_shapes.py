@@ -343,7 +343,7 @@ def test_many_shapes_in_one_have_no_windows() -> None:
 def test_bands_under_a_shape_are_of_values() -> None:
     mechanism = cf.TruncatedGeometric(SMALL, epsilon=1.0)
     counts = mechanism.simulate_counts([900, 700, 500, 300, 200, 100, 100, 100, 50, 50], rng=1)
-    for basis in (cf.Likelihood(40), cf.Bootstrap(40)):
+    for basis in (cf.estimates.Likelihood(40), cf.estimates.Bootstrap(40)):
         band = recover([(counts, mechanism)], cf.IBU(), shape="falling").interval(basis=basis)
         assert band.low.shape == (10,)
         assert (band.low <= band.estimate).all()
@@ -400,7 +400,7 @@ def test_a_survey_with_a_shape_that_means_nothing_is_refused(line: str, message:
 
 def test_a_wrong_shape_is_a_warning_and_a_right_one_is_none() -> None:
     wrong, right = counts_of(FALLING[::-1], 20_000), counts_of(FALLING, 20_000)
-    with pytest.warns(cf.PoorFitWarning, match="falling from 10: it is wrong"):
+    with pytest.warns(cf.errors.PoorFitWarning, match="falling from 10: it is wrong"):
         answer = cf.estimate(wrong, MECHANISM, cf.MLE(), shape="falling from 10")
     assert answer.shape_fit is not None
     assert answer.shape_fit.is_bad

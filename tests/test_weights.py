@@ -85,7 +85,7 @@ def test_sums_of_weights_need_sums_of_squares() -> None:
         Counts(np.array([3]), np.array([2.0]), weights=np.array([1.0]))
 
 
-@pytest.mark.filterwarnings("ignore::confide.UniformReportsWarning")
+@pytest.mark.filterwarnings("ignore::confide.errors.UniformReportsWarning")
 def test_equal_weights_of_any_size_change_nothing() -> None:
     reports, _ = sample()
     plain, weighted = (
@@ -203,7 +203,9 @@ def test_one_report_with_all_the_weight_gets_a_caution() -> None:
     with warnings.catch_warnings(action="ignore"):
         answer = cf.estimate(cf.tally(reports, weights=weights), AGES)
         page = answer._repr_html_()
-        answer.mean(basis=cf.Bootstrap(40))  # replicates in which it is not drawn at all do not break anything
+        answer.mean(
+            basis=cf.estimates.Bootstrap(40)
+        )  # replicates in which it is not drawn at all do not break anything
     assert "A few reports carry most of the weight" in str(page)
 
 
@@ -211,7 +213,7 @@ def test_bootstrap_and_windows_are_wider_for_weights() -> None:
     reports, _ = sample()
     uneven = np.where(np.arange(2000) % 5 == 0, 6.0, 1.0)  # a design effect of 2, whatever the value
     plain, heavy = (cf.estimate(one, AGES, cf.MLE()) for one in (cf.tally(reports), cf.tally(reports, weights=uneven)))
-    widths = [one.query("age >= 3", basis=cf.Bootstrap(400)).width for one in (plain, heavy)]
+    widths = [one.query("age >= 3", basis=cf.estimates.Bootstrap(400)).width for one in (plain, heavy)]
     assert widths[1] / widths[0] == pytest.approx(math.sqrt(heavy.design_effect), rel=0.15)
     assert len(heavy.windows()) <= len(plain.windows())
 

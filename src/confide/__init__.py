@@ -21,7 +21,7 @@ TYPE_CHECKING = False  # the name that type checkers know; `typing` itself would
 # Names are loaded when the first one is asked for, so that the command line can guard itself against an interruption
 # before anything slow is imported (see __main__), and so that completion shows public names alone.
 if TYPE_CHECKING:
-    from confide import channels, check, estimates, evidence, mechanisms, plans, solve, theory, values  # noqa: F401
+    from confide import channels, check, data, errors, estimates, evidence, mechanisms, plans, solve, theory, values  # noqa: F401
     from confide.api import *  # noqa: F403
 else:
 
@@ -38,7 +38,24 @@ else:
             except ModuleNotFoundError as error:
                 if error.name != f"confide.{name}":
                     raise
-        raise AttributeError(f"module 'confide' has no attribute {name!r}")
+        moved = "" if name.startswith("_") else _room_of(name)
+        raise AttributeError(f"module 'confide' has no attribute {name!r}{moved}")
+
+    def _room_of(name: str) -> str:
+        """Return where a name stands that is not public here, as some were in version 0.2."""
+        rooms = (
+            "errors",
+            "estimates",
+            "check",
+            "evidence",
+            "mechanisms",
+            "channels",
+            "solve.methods",
+            "theory",
+            "values",
+        )
+        found = (room for room in rooms if hasattr(importlib.import_module(f"confide.{room}"), name))
+        return next((f"; it is confide.{room}.{name}" for room in found), "")
 
     def __dir__() -> list[str]:
         public = importlib.import_module("confide.api").__all__

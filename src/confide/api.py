@@ -6,22 +6,14 @@ Each is loaded when it is first used.
 import importlib
 import typing
 
-from confide.channels import Channel, Dense
-from confide.check.fit import fit, fit_groups, fit_pool
+from confide.check.fit import fit
 from confide.data import datasets
 from confide.errors import (
     ConfideError,
-    LimitError,
-    NotIdentifiedWarning,
-    PoorFitWarning,
-    SimulatedReportsWarning,
-    UniformReportsWarning,
 )
-from confide.estimates.estimate import Estimate, assess, estimate, estimate_pool
+from confide.estimates.estimate import assess, estimate, estimate_pool
 from confide.estimates.groups import estimate_groups
-from confide.estimates.inference import Bootstrap, Likelihood
-from confide.evidence.counts import Accumulator, Counts, merge, tally
-from confide.evidence.shapes import Shape
+from confide.evidence.counts import Counts, merge, tally
 from confide.mechanisms import (
     BlahutArimoto,
     Crosswise,
@@ -63,7 +55,6 @@ from confide.mechanisms.sampling import Permanent
 from confide.solve.methods import (
     IBU,
     MLE,
-    BitInversion,
     Inversion,
     Method,
     Smooth,
@@ -88,7 +79,6 @@ from confide.values import (
     Places,
     Scale,
     Weekdays,
-    metrics,
 )
 from confide.values.base import register
 from confide.values.distances import emd, total_variation
@@ -97,13 +87,13 @@ from confide.values.geojson import read_areas
 if typing.TYPE_CHECKING:
     from confide.data.counting import count, read_reports
     from confide.data.files import (
-        GroupedCounts,
         load_counts,
         read_metadata,
         save_counts,
         shuffle,
         write_reports,
     )
+    from confide.estimates.changes import estimate_over
     from confide.estimates.diagnosis import diagnose
     from confide.estimates.pseudo_values import unbias
     from confide.mechanisms.audits import audit
@@ -113,30 +103,23 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "IBU",
     "MLE",
-    "Accumulator",
     "Alphabet",
     "Attributes",
     "Bins",
-    "BitInversion",
     "BlahutArimoto",
-    "Bootstrap",
     "Categories",
-    "Channel",
     "Circle",
     "ConfideError",
     "Coordinates",
     "Counts",
     "Crosswise",
     "Dates",
-    "Dense",
     "Dice",
-    "Estimate",
     "Exponential",
     "ForcedResponse",
     "FromMatrix",
     "Geometric",
     "Grid",
-    "GroupedCounts",
     "HadamardResponse",
     "Hours",
     "Integers",
@@ -145,14 +128,11 @@ __all__ = [
     "Laplace",
     "Lattice",
     "Ledger",
-    "Likelihood",
-    "LimitError",
     "LocalDP",
     "LocalHashing",
     "Mechanism",
     "Method",
     "MetricPrivacy",
-    "NotIdentifiedWarning",
     "OneBitMean",
     "OptimizedUnary",
     "Permanent",
@@ -160,15 +140,12 @@ __all__ = [
     "PlanarGeometric",
     "PlanarLaplace",
     "PlanarSquareWave",
-    "PoorFitWarning",
     "Product",
     "ProjectiveGeometryResponse",
     "RandomizedResponse",
     "Rappor",
     "Remapped",
     "Scale",
-    "Shape",
-    "SimulatedReportsWarning",
     "Smooth",
     "Solution",
     "SquareWave",
@@ -184,7 +161,6 @@ __all__ = [
     "TruncatedTaxicab",
     "TwoRounds",
     "Unary",
-    "UniformReportsWarning",
     "UnrelatedQuestion",
     "Weekdays",
     "WrappedGeometric",
@@ -196,14 +172,12 @@ __all__ = [
     "emd",
     "estimate",
     "estimate_groups",
+    "estimate_over",
     "estimate_pool",
     "fit",
-    "fit_groups",
-    "fit_pool",
     "load_counts",
     "load_survey",
     "merge",
-    "metrics",
     "parse_survey",
     "plan",
     "rank",
@@ -221,10 +195,10 @@ __all__ = [
 ]
 
 _LATER = {
-    "GroupedCounts": "data.files",
     "audit": "mechanisms.audits",
     "count": "data.counting",
     "diagnose": "estimates.diagnosis",
+    "estimate_over": "estimates.changes",
     "load_counts": "data.files",
     "plan": "plans",
     "rank": "plans",

@@ -81,7 +81,7 @@ def alone(kind: str) -> dict[str, Row]:
             answers = {"mean": one.mean(0.9), "median": one.quantile(0.5, 0.9)} | answers
         reports = sum(counts.total for counts, _ in pool)
         found[town] = {"reports": reports, "estimate": one, "answers": answers, "difference": judged[town,]}
-        found[town] |= {"fit": cf.fit_pool(pool)}
+        found[town] |= {"fit": cf.check.fit_pool(pool)}
     return found
 
 
@@ -152,8 +152,8 @@ def numbers_of(kind: str, town: str) -> list[float]:
 @pytest.mark.parametrize("kind", ALPHABETS)
 def test_every_cell_of_csv_is_that_of_the_group_alone(kind: str) -> None:
     groups, answers = asked(kind)
-    band = groups["Oslo",].interval(0.9, basis=cf.Likelihood())
-    bands = {key: one.interval(0.9, basis=cf.Likelihood()) for key, one in groups.items()}
+    band = groups["Oslo",].interval(0.9, basis=cf.estimates.Likelihood())
+    bands = {key: one.interval(0.9, basis=cf.estimates.Likelihood()) for key, one in groups.items()}
     header, *rows = csv.reader(io.StringIO(groups_csv(groups, GroupAnswers(answers.questions, bands))))
     questions = list(alone(kind)["Oslo"]["answers"])
     ends = [column for name in questions for column in (name, f"{name} low", f"{name} high")]
@@ -257,7 +257,7 @@ def test_every_cell_of_the_terminal_is_that_of_the_group_alone(
         parts = {key: {own: part for part, own in pool}.get(survey.mechanism) for key, pool in pools("words").items()}
         groups = {key: part for key, part in parts.items() if part is not None}
         people = int(sum(one.total for one in groups.values()))
-        with pytest.warns(cf.SimulatedReportsWarning):
+        with pytest.warns(cf.errors.SimulatedReportsWarning):
             save_counts(folder / f"c{number}.parquet", GroupedCounts(("town",), groups, Account(people)), survey)
     assert call("merge", "c0.parquet", "c1.parquet", "--pool", "-o", "c.parquet").code == 0
     query = QUERIES["words"][0]

@@ -65,7 +65,7 @@ def test_groups_are_answered_together_as_if_they_were_alone(name: str) -> None:
 def test_other_bases_and_bands_are_those_of_each_group_too() -> None:
     groups = towns(AGES, {"a": 120, "b": 60})
     found, done = cf.estimate_groups(groups, AGES, cf.IBU()), list[int]()
-    basis = cf.Bootstrap(40)
+    basis = cf.estimates.Bootstrap(40)
     bands, query = found.interval(0.9, basis=basis, progress=done.append), found.query("age >= 9", basis=basis)
     assert done == [1, 2]
     for town, answer in found.items():
@@ -162,7 +162,7 @@ def counted(tmp_path: Path) -> tuple[str, str]:
     found = towns(AGES, {"Oslo": 500, "Rome": 400, "Ulm": 3}, shift=7)
     groups: dict[tuple[str, ...], cf.Counts] = {(name, "1"): counts for name, counts in found.items()}
     (tmp_path / "survey.toml").write_text(SURVEY.text())
-    with pytest.warns(cf.SimulatedReportsWarning):
+    with pytest.warns(cf.errors.SimulatedReportsWarning):
         save_counts(tmp_path / "c.parquet", GroupedCounts(("town", "week"), groups, Account(903)), SURVEY)
     return str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet")
 
@@ -221,7 +221,7 @@ def test_a_group_that_does_not_fit_is_named_and_ends_strictly(call: Call, tmp_pa
     groups: dict[tuple[str, ...], cf.Counts] = {(name,): one for name, one in found.items()}
     groups["bots",] = cf.tally([7], counts=[400])
     (tmp_path / "survey.toml").write_text(SURVEY.text())
-    with pytest.warns(cf.SimulatedReportsWarning):
+    with pytest.warns(cf.errors.SimulatedReportsWarning):
         save_counts(tmp_path / "c.parquet", GroupedCounts(("town",), groups, Account(1300)), SURVEY)
     for command in (["diagnose"], ["estimate", "--method", "ibu"]):
         result = call(command[0], str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet"), "--strict", *command[1:])
@@ -231,9 +231,11 @@ def test_a_group_that_does_not_fit_is_named_and_ends_strictly(call: Call, tmp_pa
 
 def test_groups_that_cannot_be_told_from_a_uniform_population_are_named() -> None:
     sizes = {"Oslo": 2000, "Rome": 8, "Bern": 9}
-    with pytest.warns(cf.UniformReportsWarning, match="2 of 3 groups cannot be told from those of a uniform") as caught:
+    with pytest.warns(
+        cf.errors.UniformReportsWarning, match="2 of 3 groups cannot be told from those of a uniform"
+    ) as caught:
         found = cf.estimate_groups(towns(AGES, sizes), AGES, cf.IBU())
-    assert len([one for one in caught if one.category is cf.UniformReportsWarning]) == 1
+    assert len([one for one in caught if one.category is cf.errors.UniformReportsWarning]) == 1
     assert found.untold == ["Bern", "Rome"]
     bern = found["Bern"].uniformity
     assert bern is not None
@@ -270,7 +272,7 @@ def test_the_command_says_first_which_groups_are_like_uniform_ones(call: Call, t
     (tmp_path / "survey.toml").write_text(SURVEY.text())
     found = towns(AGES, {"Oslo": 2000, "Rome": 12})
     groups: dict[tuple[str, ...], cf.Counts] = {(name,): counts for name, counts in found.items()}
-    with pytest.warns(cf.SimulatedReportsWarning):
+    with pytest.warns(cf.errors.SimulatedReportsWarning):
         save_counts(tmp_path / "c.parquet", GroupedCounts(("town",), groups, Account(2012)), SURVEY)
     files = str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet")
     result = call("estimate", *files, "--method", "ibu")

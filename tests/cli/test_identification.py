@@ -14,7 +14,7 @@ from confide.present.summary import Caution, Summary
 from confide.present.terminal import show_summary
 from confide.solve.methods import METHODS
 
-pytestmark = pytest.mark.filterwarnings("error::confide.NotIdentifiedWarning")
+pytestmark = pytest.mark.filterwarnings("error::confide.errors.NotIdentifiedWarning")
 
 SAID = "These reports cannot identify the distribution"
 

@@ -122,7 +122,7 @@ def test_a_seed_gives_one_order_and_the_same_noise_in_any(tmp_path: Path, monkey
     (tmp_path / "v.csv").write_text("age\n" + "50\n" * 400)
 
     def blur(seed: int, **choices: bool) -> list[str]:
-        with pytest.warns(cf.SimulatedReportsWarning):
+        with pytest.warns(cf.errors.SimulatedReportsWarning):
             privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", AGES, seed=seed, **choices)  # type: ignore[arg-type]
         return (tmp_path / "r.csv").read_text().split()
 

@@ -63,7 +63,7 @@ def test_adding_up_pooling_and_diagnosing_take_it_along() -> None:
     assert cf.fit(both, COLOURS.mechanism).p_value == cf.fit(day(), COLOURS.mechanism).p_value
     groups = cf.estimate_groups({"a": both, "b": day()}, COLOURS.mechanism, cf.MLE())
     np.testing.assert_allclose(groups["a"].distribution, groups["b"].distribution, atol=1e-6)
-    running = cf.Accumulator()
+    running = cf.evidence.Accumulator()
     for _ in range(3):
         running.add(day())  # batches of one source
     assert running.counts.repeats == 1

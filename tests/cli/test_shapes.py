@@ -90,12 +90,12 @@ def test_a_shape_that_is_none_is_refused(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_page_says_what_is_taken_for_granted_and_where_that_is_in_doubt() -> None:
-    survey = cf.Survey(MECHANISM, "age", "Ages", shape=cf.Shape.of("falling from 3"))
+    survey = cf.Survey(MECHANISM, "age", "Ages", shape=cf.evidence.Shape.of("falling from 3"))
     page = estimate_page(survey, COUNTS, [cf.assess(COUNTS, MECHANISM, cf.MLE(), shape=survey.shape)])
     assert "Answer and intervals assume that" in page
     assert "as the survey declared before any report was seen" in page
     assert "The shape is in doubt" not in page
-    with pytest.warns(cf.PoorFitWarning):
+    with pytest.warns(cf.errors.PoorFitWarning):
         wrong = cf.assess(COUNTS, MECHANISM, cf.MLE(), shape="rising")
     assert "The shape is in doubt" in estimate_page(survey, COUNTS, [wrong])
 

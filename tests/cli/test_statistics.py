@@ -14,7 +14,7 @@ from confide.estimates.explanations import CERTIFICATE_MEANING
 ESTIMATE = ("estimate", "survey.toml", "reports.csv")
 
 
-def python_estimate(folder: Path) -> cf.Estimate:
+def python_estimate(folder: Path) -> cf.estimates.Estimate:
     survey = cf.load_survey(folder / "survey.toml")
     return cf.estimate(cf.read_reports(folder / "reports.csv", survey).counts, survey.mechanism)
 

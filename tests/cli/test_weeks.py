@@ -14,7 +14,7 @@ from tests.cli.conftest import Call
 
 import confide as cf
 from confide.data.files import Account, CountsFile, Heading, read_counts, save_counts, shown_order
-from confide.data.files.counts_files import natural_order
+from confide.values.order import natural_order
 
 SURVEY = """name = "answer"
 [alphabet]
@@ -79,9 +79,9 @@ def test_every_output_keeps_the_order_of_weeks(call: Call, weeks: Path) -> None:
     assert in_order((weeks / "d.html").read_text().partition(">The groups<")[2]) == WEEKS
 
 
-def groups_of(file: CountsFile) -> cf.GroupedCounts:
+def groups_of(file: CountsFile) -> cf.data.files.GroupedCounts:
     """Return the counts of a file that has groups."""
-    assert isinstance(file.counted, cf.GroupedCounts)
+    assert isinstance(file.counted, cf.data.files.GroupedCounts)
     return file.counted
 
 

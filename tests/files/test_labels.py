@@ -34,7 +34,7 @@ SURVEY = cf.Survey(MECHANISM, "floor")
 
 
 @pytest.fixture(scope="module")
-def estimate() -> cf.Estimate:
+def estimate() -> cf.estimates.Estimate:
     return cf.estimate(cf.tally([0, 1, 2], [50, 40, 10]), MECHANISM, cf.IBU())
 
 
@@ -61,7 +61,7 @@ def test_ranges_and_questions() -> None:
     assert cf.Integers(0, 9).question("age", 3, 3) == "age == 3"
 
 
-def test_files_have_labels_beside_values(estimate: cf.Estimate, tmp_path: Path) -> None:
+def test_files_have_labels_beside_values(estimate: cf.estimates.Estimate, tmp_path: Path) -> None:
     rows = list(csv.DictReader(estimate_csv(SURVEY, estimate).splitlines()))
     assert [(row["floor"], row["label"]) for row in rows] == [("0", "floor A"), ("1", "floor B"), ("2", "floor C")]
     renamed = cf.Survey(MECHANISM, "label")
@@ -74,7 +74,7 @@ def test_files_have_labels_beside_values(estimate: cf.Estimate, tmp_path: Path) 
     assert plain.splitlines()[0] == "floor,probability"
 
 
-def test_an_estimate_is_read_back_as_a_guess(estimate: cf.Estimate, tmp_path: Path) -> None:
+def test_an_estimate_is_read_back_as_a_guess(estimate: cf.estimates.Estimate, tmp_path: Path) -> None:
     table, document = tmp_path / "estimate.csv", tmp_path / "estimate.json"
     table.write_text(estimate_csv(SURVEY, estimate))
     record = {"alphabet": {"values": [0, 1, 2], "labels": ["floor A", "floor B", "floor C"]}}

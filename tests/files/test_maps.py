@@ -25,7 +25,7 @@ def outcome() -> cf.estimates.Outcome:
 
 
 def test_a_feature_for_each_cell(outcome: cf.estimates.Outcome) -> None:
-    band, windows = outcome.estimate.interval(basis=cf.Likelihood()), outcome.estimate.windows()
+    band, windows = outcome.estimate.interval(basis=cf.estimates.Likelihood()), outcome.estimate.windows()
     (answer,) = outcome.estimate.queries(read_areas(HALVES["features"][0]))
     content = json.loads(estimate_geojson(SURVEY, outcome, band, [answer], windows))
     assert content["type"] == "FeatureCollection"

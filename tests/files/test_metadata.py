@@ -461,19 +461,19 @@ def test_python_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
 def test_simulated_reports_that_leave_for_a_file_give_a_warning(tmp_path: Path) -> None:
     drawn, counts = AGES.mechanism.privatize(PEOPLE, rng=1), AGES.mechanism.simulate_counts([3] * 10, rng=1)
     (tmp_path / "v.csv").write_text("age\n3\n")
-    with pytest.warns(cf.SimulatedReportsWarning, match="protect nobody") as given:
+    with pytest.warns(cf.errors.SimulatedReportsWarning, match="protect nobody") as given:
         cf.write_reports(tmp_path / "r.csv", drawn, AGES)
     assert len(given) == 1
     assert given[0].filename == __file__
-    with pytest.warns(cf.SimulatedReportsWarning) as given:
+    with pytest.warns(cf.errors.SimulatedReportsWarning) as given:
         cf.save_counts(tmp_path / "c.parquet", counts, AGES)
     assert len(given) == 1
     assert given[0].filename == __file__
-    with pytest.warns(cf.SimulatedReportsWarning):
+    with pytest.warns(cf.errors.SimulatedReportsWarning):
         cf.save_counts(tmp_path / "c.csv", cf.tally(drawn), AGES)
-    with pytest.warns(cf.SimulatedReportsWarning):
+    with pytest.warns(cf.errors.SimulatedReportsWarning):
         cf.save_counts(tmp_path / "c.parquet", cf.tally(drawn) + cf.tally(AGES.mechanism.privatize(PEOPLE)), AGES)
-    with pytest.warns(cf.SimulatedReportsWarning):
+    with pytest.warns(cf.errors.SimulatedReportsWarning):
         privatize_file(tmp_path / "v.csv", tmp_path / "r.csv", AGES, seed=1)
 
 

@@ -11,7 +11,6 @@ import pytest
 from confide import (
     IBU,
     MLE,
-    Bootstrap,
     Categories,
     Counts,
     Integers,
@@ -27,6 +26,7 @@ from confide import (
 )
 from confide.channels import TwoSidedExponential
 from confide.channels.base import FloatArray
+from confide.estimates import Bootstrap
 from confide.estimates.inference.inference import Family, draw_family, is_complete
 from confide.evidence.evidence import Evidence
 from confide.solve.methods import Solution, Status

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.laws.examples import FEW_EXAMPLES, label
 
-from confide import IBU, Estimate, Integers, Mechanism, RandomizedResponse, TruncatedGeometric, estimate
+from confide import IBU, Integers, Mechanism, RandomizedResponse, TruncatedGeometric, estimate
 from confide.errors import InvalidParameterError
+from confide.estimates import Estimate
 from confide.estimates.inference.inference import is_unbiased
 
 CLOSE = 1e-4

@@ -9,11 +9,8 @@ import pytest
 
 from confide import (
     IBU,
-    Bootstrap,
-    Estimate,
     Grid,
     Integers,
-    Likelihood,
     Mechanism,
     RandomizedResponse,
     TruncatedGeometric,
@@ -22,6 +19,7 @@ from confide import (
     tally,
 )
 from confide.channels.base import FloatArray
+from confide.estimates import Bootstrap, Estimate, Likelihood
 from confide.estimates.inference import Basis, Interval
 from confide.estimates.inference.inference import allowed_fall
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from confide import (
-    Bootstrap,
     Categories,
     Counts,
     Grid,
@@ -23,6 +22,7 @@ from confide import (
 )
 from confide.channels import Dense
 from confide.channels.base import FloatArray, Layout
+from confide.estimates import Bootstrap
 from confide.evidence.evidence import Evidence
 from confide.solve import smooth_prior
 from confide.solve.methods import Method

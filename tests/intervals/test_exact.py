@@ -15,7 +15,6 @@ from confide import (
     IBU,
     MLE,
     Categories,
-    Estimate,
     FromMatrix,
     Integers,
     Mechanism,
@@ -26,6 +25,7 @@ from confide import (
     tally,
 )
 from confide.channels.base import FloatArray
+from confide.estimates import Estimate
 from confide.estimates.inference.inference import allowed_fall
 from confide.values.queries import Query, as_weights
 

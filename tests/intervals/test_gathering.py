@@ -16,7 +16,7 @@ DECAY = PLANE.facts.decay or 0.0
 PEOPLE = np.random.default_rng(2).multinomial(1000, np.random.default_rng(3).dirichlet(np.full(30, 0.3)))
 
 
-def answer() -> cf.Estimate:
+def answer() -> cf.estimates.Estimate:
     """Return the estimate from points that are all distinct."""
     values = GRID.decode(np.repeat(np.arange(30), PEOPLE))
     return cf.estimate(cf.tally(PLANE.privatize(values, rng=1)), PLANE, cf.MLE())

@@ -12,14 +12,12 @@ from tests.laws.examples import FEW_EXAMPLES, label
 from confide import (
     IBU,
     MLE,
-    Bootstrap,
     Categories,
     FromMatrix,
     Geometric,
     Grid,
     Integers,
     Inversion,
-    Likelihood,
     Mechanism,
     RandomizedResponse,
     TruncatedGeometric,
@@ -28,6 +26,7 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError
+from confide.estimates import Bootstrap, Likelihood
 from confide.estimates.inference import percent
 from confide.estimates.inference.inference import allowed_fall, bounded_shares, standard_errors
 from confide.estimates.inference.region import Region, lowest

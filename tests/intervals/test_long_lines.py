@@ -8,19 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from confide import (
-    IBU,
-    MLE,
-    Exponential,
-    Integers,
-    Likelihood,
-    Mechanism,
-    TruncatedGeometric,
-    TruncatedLaplace,
-    estimate,
-)
+from confide import IBU, MLE, Exponential, Integers, Mechanism, TruncatedGeometric, TruncatedLaplace, estimate
 from confide.channels import Dense, Rescaled, TwoSidedExponential
 from confide.channels.base import Indices
+from confide.estimates import Likelihood
 from confide.estimates.inference import inference as bases
 from confide.estimates.inference import region as module
 from confide.estimates.inference.inference import first_places

@@ -14,7 +14,6 @@ from confide import (
     IBU,
     Categories,
     Counts,
-    Estimate,
     FromMatrix,
     Geometric,
     Integers,
@@ -28,6 +27,7 @@ from confide import (
     estimate_pool,
     tally,
 )
+from confide.estimates import Estimate
 from confide.estimates.inference import Interval, Parts
 
 LINE = Integers(0, 19)

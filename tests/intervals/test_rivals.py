@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from confide import MLE, Estimate, Integers, Likelihood, TruncatedGeometric, estimate
+from confide import MLE, Integers, TruncatedGeometric, estimate
 from confide.channels.base import FloatArray
+from confide.estimates import Estimate, Likelihood
 from confide.estimates.inference import region as module
 from confide.estimates.inference.inference import Inference, Question, ask
 from confide.estimates.inference.region import PathPoints, Region, find_points

@@ -11,14 +11,11 @@ import pytest
 from confide import (
     IBU,
     MLE,
-    Bootstrap,
     Categories,
-    Estimate,
     Geometric,
     Grid,
     Integers,
     Lattice,
-    Likelihood,
     PlanarGeometric,
     PlanarLaplace,
     RandomizedResponse,
@@ -27,6 +24,7 @@ from confide import (
     tally,
 )
 from confide.errors import InvalidParameterError
+from confide.estimates import Bootstrap, Estimate, Likelihood
 from confide.estimates.inference import inference
 from confide.estimates.inference.inference import allowed_fall, surround
 from confide.values import Selection

@@ -21,7 +21,6 @@ from confide import (
     MLE,
     Attributes,
     Bins,
-    BitInversion,
     BlahutArimoto,
     Categories,
     Circle,
@@ -69,6 +68,7 @@ from confide import (
     Weekdays,
     WrappedGeometric,
 )
+from confide.solve.methods import BitInversion
 
 Array = NDArray[Any]
 

@@ -282,16 +282,18 @@ def test_the_smallest_probability_is_not_taken_from_a_hole() -> None:
 
 
 def test_sums_of_distances_are_positive_definite_if_both_are() -> None:
-    class Odd(cf.metrics.Metric):
+    class Odd(cf.values.metrics.Metric):
         def between(self, left: object, right: object) -> NDArray[np.float64]:
             raise NotImplementedError
 
-    known = SumMetric((cf.metrics.Euclidean(), cf.metrics.Discrete(), cf.metrics.Manhattan()), (1, 1, 2))
+    known = SumMetric(
+        (cf.values.metrics.Euclidean(), cf.values.metrics.Discrete(), cf.values.metrics.Manhattan()), (1, 1, 2)
+    )
     assert is_positive_definite(known)
     for unknown in (
         Odd(),
-        SumMetric((cf.metrics.Euclidean(), Odd()), (1, 1)),
-        SumMetric((Odd(), cf.metrics.Discrete()), (1, 1)),
+        SumMetric((cf.values.metrics.Euclidean(), Odd()), (1, 1)),
+        SumMetric((Odd(), cf.values.metrics.Discrete()), (1, 1)),
     ):
         assert not is_positive_definite(unknown)
 

@@ -10,8 +10,8 @@ from tests.cases import each
 from tests.laws.examples import FAMILIES, METHOD_VALUES, is_unbounded, label, mechanisms
 from tests.laws.test_methods import drawn_counts
 
-from confide import IBU, Categories, FromMatrix, Integers, Mechanism, Method, NotIdentifiedWarning, Remapped, estimate
-from confide.errors import NotInvertibleError, PoorFitWarning, UniformReportsWarning
+from confide import IBU, Categories, FromMatrix, Integers, Mechanism, Method, Remapped, estimate
+from confide.errors import NotIdentifiedWarning, NotInvertibleError, PoorFitWarning, UniformReportsWarning
 from confide.mechanisms import RandomizedResponse
 from confide.theory.identification import pool_identification
 from confide.theory.verdicts import Verdict

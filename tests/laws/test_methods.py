@@ -12,9 +12,11 @@ from tests.cases import each
 from tests.laws.exact import random_distributions
 from tests.laws.examples import FEW_EXAMPLES, METHOD_VALUES, label, mechanisms, suited_to
 
-from confide import IBU, MLE, BitInversion, Counts, Estimate, Mechanism, Method, Status, estimate, tally
+from confide import IBU, MLE, Counts, Mechanism, Method, Status, estimate, tally
 from confide.channels import SupportChannel
 from confide.errors import NotInvertibleError
+from confide.estimates import Estimate
+from confide.solve.methods import BitInversion
 from confide.values import BitVectors
 
 every_example = each("mechanism", FEW_EXAMPLES, ids=label)

@@ -114,7 +114,7 @@ def test_what_is_never_reported_is_not_identified() -> None:
     )
     with pytest.raises(cf.ConfideError, match="no value can produce it"):
         cf.estimate(cf.tally([0]), mechanism)
-    with pytest.warns(cf.NotIdentifiedWarning, match="ever reported"):
+    with pytest.warns(cf.errors.NotIdentifiedWarning, match="ever reported"):
         cf.estimate(cf.tally([50], [100]), mechanism, cf.MLE())
 
 

@@ -91,7 +91,7 @@ def test_the_mean_covers_and_is_as_narrow_as_its_variance_allows() -> None:
     truth = float(people @ np.arange(20) / people.sum())
     covered, widths, scale = 0, [], 19 * (math.e + 1) / (math.e - 1)
     for seed in range(200):
-        with pytest.warns(cf.NotIdentifiedWarning):
+        with pytest.warns(cf.errors.NotIdentifiedWarning):
             estimate = cf.estimate(mechanism.simulate_counts(people, rng=seed), mechanism, cf.MLE())
         answer = estimate.mean()
         covered += answer.low <= truth <= answer.high
@@ -106,7 +106,7 @@ def test_the_mean_covers_and_is_as_narrow_as_its_variance_allows() -> None:
 def test_a_share_is_warned_of_and_holds_all_that_the_reports_allow() -> None:
     mechanism = cf.OneBitMean(AGES, 1.0)
     counts = mechanism.simulate_counts(cf.datasets.adult_ages().histogram, rng=1)
-    with pytest.warns(cf.NotIdentifiedWarning, match="The mean alone is identifiable"):
+    with pytest.warns(cf.errors.NotIdentifiedWarning, match="The mean alone is identifiable"):
         estimate = cf.estimate(counts, mechanism)
     share, mean = estimate.query("age >= 65"), estimate.mean()
     assert share.undetermined is not None
@@ -149,7 +149,7 @@ def test_a_fresh_round_after_the_permanent_bit_still_tells_the_mean() -> None:
     assert rounds.lasting == cf.LocalDP(2.0)
     assert cf.audit(rounds).holds
     people = np.full(20, 500)
-    with pytest.warns(cf.NotIdentifiedWarning, match="The mean alone is identifiable"):
+    with pytest.warns(cf.errors.NotIdentifiedWarning, match="The mean alone is identifiable"):
         mean = cf.estimate(rounds.simulate_counts(people, rng=2), rounds, cf.MLE()).mean()
     assert mean.undetermined is None
     # Two rounds shrink the slope of a bit by tanh(epsilon / 2) each.

@@ -234,7 +234,7 @@ def test_intervals_hold_the_truth(mechanism: cf.Mechanism) -> None:
     interval = answer.query(share)
     assert interval.low < float(truth[:5].sum()) < interval.high
     assert interval.high - interval.low < 0.3
-    band = answer.interval(basis=cf.Bootstrap(replicates=120))
+    band = answer.interval(basis=cf.estimates.Bootstrap(replicates=120))
     assert np.mean((band.low <= truth) & (truth <= band.high)) > 0.8
 
 
@@ -273,13 +273,13 @@ def test_inverting_bits_knows_both_probabilities() -> None:
     truth = truth_of(mechanism)
     vectors = np.arange(1024)
     expected = cf.Counts(vectors, 1e6 * truth @ dense(mechanism))
-    raw = cf.estimate(expected, mechanism, cf.BitInversion("none")).distribution
+    raw = cf.estimate(expected, mechanism, cf.solve.methods.BitInversion("none")).distribution
     np.testing.assert_allclose(raw, truth, atol=1e-12)
     for repair in ("normalize", "project"):
-        fixed = cf.estimate(reports_of(mechanism, 40_000), mechanism, cf.BitInversion(repair))
+        fixed = cf.estimate(reports_of(mechanism, 40_000), mechanism, cf.solve.methods.BitInversion(repair))
         assert cf.total_variation(fixed.distribution, truth) < 0.05
     with pytest.raises(NotInvertibleError, match="bit vectors"):
-        cf.estimate(reports_of(OWN["square wave"]), OWN["square wave"], cf.BitInversion())
+        cf.estimate(reports_of(OWN["square wave"]), OWN["square wave"], cf.solve.methods.BitInversion())
 
 
 @pytest.mark.slow
@@ -291,7 +291,9 @@ def test_its_variance_is_the_published_one() -> None:
     people, rounds = 1000, 400
     reports = mechanism.privatize(np.repeat("a", people * rounds), rng=2)
     shares = [
-        cf.BitInversion("none").solve(mechanism.observe(cf.tally(reports[start : start + people]))).distribution[1:]
+        cf.solve.methods.BitInversion("none")
+        .solve(mechanism.observe(cf.tally(reports[start : start + people])))
+        .distribution[1:]
         for start in range(0, people * rounds, people)
     ]
     assert float(np.mean(np.square(shares))) * people == pytest.approx(3.6827, rel=0.06)
@@ -421,7 +423,7 @@ def test_reports_that_depend_on_epsilon_are_tested_at_their_own(mechanism: cf.Me
     assert cf.diagnose(counts, mechanism).uniqueness is not None
     assert cf.audit(mechanism, reports=100_000).holds
     repeated = cf.tally(np.append(np.repeat(counts.reports, counts.counts.astype(int)), [counts.reports[0]] * 3000))
-    with pytest.warns(cf.PoorFitWarning, match="bots"):
+    with pytest.warns(cf.errors.PoorFitWarning, match="bots"):
         cf.estimate(repeated, mechanism)
 
 

@@ -140,7 +140,7 @@ def test_intervals_of_unknowns_cover_and_have_the_right_width() -> None:
                 for design in designs
                 for drawn in [generator.multinomial(PEOPLE, np.array(truth) @ design.channel.dense())]
             ]
-            with warnings.catch_warnings(action="ignore", category=cf.NotIdentifiedWarning):
+            with warnings.catch_warnings(action="ignore", category=cf.errors.NotIdentifiedWarning):
                 found = cf.estimate_pool(pairs, cf.MLE()).query(query)
             held.append(found.contains(float(asked @ truth)))
             widths.append(found.width)
@@ -158,6 +158,13 @@ def test_random_answers_stay_hidden_without_an_anchor() -> None:
     # The anchor says nothing of the answer, so it costs no epsilon.
     plain = cf.Crosswise(ANSWERS, 0.25, anchor="no")
     assert plain.guarantee == cf.Crosswise(ANSWERS, 0.25).guarantee
+
+
+def test_breakers_say_one_thing_or_anything() -> None:
+    one = cf.ForcedResponse(WITH_BREAKERS, 0.6, [0.3, 0.1], breakers="no").channel.dense()
+    np.testing.assert_allclose(one, np.array([[0.9, 0.1], [0.3, 0.7], [0.0, 1.0]]))
+    anything = cf.Crosswise(WITH_BREAKERS, 0.25, breakers="random", anchor="no").channel.dense()
+    np.testing.assert_allclose(anything[2], [0.25] * 4)
 
 
 def test_an_anchor_is_answered_with_chance_of_its_own() -> None:

@@ -225,3 +225,11 @@ def test_an_estimate_undoes_both_rounds() -> None:
         assert np.abs(found.distribution - truth).max() < 0.02
         wrong = cf.estimate(counts, mechanism.permanent).distribution  # as if there were one round
         assert np.abs(wrong - truth).max() > 0.05
+
+
+def test_two_rounds_of_randomized_response_are_one_in_exact_fractions() -> None:
+    first, second = (cf.RandomizedResponse(COLOURS, epsilon) for epsilon in (1.0, 2.0))
+    whole = cf.TwoRounds(first, second)._whole
+    assert whole is not None
+    rows = [[Fraction(one, sum(part.weights(0))) for one in part.weights(0)] for part in (first, second, whole)]
+    assert rows[2][0] == rows[0][0] * rows[1][0] + 2 * rows[0][1] * rows[1][1]

@@ -18,9 +18,9 @@ FULL = {
     cf.Inversion("none"): "raw matrix inversion (INV)",
     cf.Inversion("normalize"): "normalised matrix inversion (INV-N)",
     cf.Inversion("project"): "projected matrix inversion (INV-P)",
-    cf.BitInversion("none"): "RAPPOR's raw estimator (RAP)",
-    cf.BitInversion("normalize"): "RAPPOR's normalised estimator (RAP-N)",
-    cf.BitInversion("project"): "RAPPOR's projected estimator (RAP-P)",
+    cf.solve.methods.BitInversion("none"): "RAPPOR's raw estimator (RAP)",
+    cf.solve.methods.BitInversion("normalize"): "RAPPOR's normalised estimator (RAP-N)",
+    cf.solve.methods.BitInversion("project"): "RAPPOR's projected estimator (RAP-P)",
 }
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tests.cases import each
 from tests.methods.algorithm import iterates
 
-from confide import IBU, MLE, BitInversion, Integers, Inversion, RandomizedResponse, Rappor, Status, estimate, tally
+from confide import IBU, MLE, Integers, Inversion, RandomizedResponse, Rappor, Status, estimate, tally
 from confide.errors import InvalidParameterError, NotInvertibleError
+from confide.solve.methods import BitInversion
 from confide.solve.methods.inversion import project
 
 

@@ -19,7 +19,7 @@ from confide.solve.methods.stacked import FAR_BEHIND, HEAD_START, Candidate, _ma
 AGES = cf.Integers(0, 99, unit="year")
 
 
-def share_of(answer: cf.Estimate, name: str) -> float:
+def share_of(answer: cf.estimates.Estimate, name: str) -> float:
     return next(choice.share for choice in answer.choices if choice.name == name)
 
 

@@ -296,11 +296,11 @@ COUNTS = cf.tally([2] * 40 + [3] * 90 + [4] * 200 + [7] * 120 + [11] * 60).with_
 
 
 @pytest.fixture(scope="module")
-def answer() -> cf.Estimate:
+def answer() -> cf.estimates.Estimate:
     return cf.estimate(COUNTS, AGES.mechanism, cf.MLE())
 
 
-def records_of(answer: cf.Estimate) -> Iterator[tuple[str, Mapping[str, Any], Any, int]]:
+def records_of(answer: cf.estimates.Estimate) -> Iterator[tuple[str, Mapping[str, Any], Any, int]]:
     """Return records, what each is of, and how many names they have in common at least."""
     windows = answer.windows(error=0.125, level=0.75, name="age")
     asked = answer.query("age >= 4", 0.625, name="age").among(3, 0.875)
@@ -327,7 +327,7 @@ def records_of(answer: cf.Estimate) -> Iterator[tuple[str, Mapping[str, Any], An
     yield "mechanism", whole["mechanism"], AGES.mechanism, 1
 
 
-def test_names_in_records_stand_for_what_is_called_so(answer: cf.Estimate) -> None:
+def test_names_in_records_stand_for_what_is_called_so(answer: cf.estimates.Estimate) -> None:
     for kind, record, thing, fewest in records_of(answer):
         but: tuple[str, ...] = (
             "method",
@@ -356,7 +356,7 @@ def test_the_error_of_inversion_is_told_by_itself_and_times_the_reports() -> Non
         assert told["mean_squared_error"] > 0
 
 
-def test_a_table_of_an_attribute_has_every_value_its_window_and_the_ends_of_that(answer: cf.Estimate) -> None:
+def test_a_table_of_an_attribute_has_every_value_its_window_and_the_ends_of_that(answer: cf.estimates.Estimate) -> None:
     windows = answer.windows(error=0.125, level=0.75, name="age")
     header, *rows = csv.reader(records.margin_csv("age", answer, windows).splitlines())
     assert header == ["age", "probability", "window", "share", "low", "high"]

@@ -256,7 +256,7 @@ def test_a_contract_tells_every_setting_that_reports_depend_on() -> None:
         {"most_epsilon": 4.5},
         {"most_reports": 2, "most_epsilon": 3.0},
         {"is_permanent": True},
-        {"shape": cf.Shape.of(["falling from 5"])},
+        {"shape": cf.evidence.Shape.of(["falling from 5"])},
         {"simulated": "peaked"},
     ]
     contracts = [cf.Survey(**(plain | one)).contract for one in changed]

@@ -274,7 +274,7 @@ def test_a_path_is_kept_without_a_truth() -> None:
 
 
 def test_batches_of_several_reports_of_one_person_stay_so() -> None:
-    running = cf.Accumulator()
+    running = cf.evidence.Accumulator()
     for repeats in (1, 3):
         running.add(cf.tally([3, 4]).with_repeats(repeats))
     assert running.counts.repeats == 3

@@ -253,7 +253,7 @@ def test_intervals_are_drawn_listed_and_explained(kind: str) -> None:
     survey, counts, truth = case(kind)
     outcomes = assess(survey, counts, cf.IBU(), cf.Inversion("project"))
     answer = outcomes[0].estimate
-    band, weights = answer.interval(basis=cf.Bootstrap(40)), np.arange(20) >= 10
+    band, weights = answer.interval(basis=cf.estimates.Bootstrap(40)), np.arange(20) >= 10
     page = Reader(
         estimate_page(survey, counts, outcomes, truth=truth, band=band, answers=[answer.query(weights.astype(float))])
     )
@@ -272,7 +272,7 @@ def test_means_are_no_shares() -> None:
     survey, counts, _ = case("line")
     outcomes = assess(survey, counts, cf.IBU())
     answer = outcomes[0].estimate
-    answers = [answer.mean(), answer.quantile(0.5), answer.query("answer > 15", basis=cf.Bootstrap(40))]
+    answers = [answer.mean(), answer.quantile(0.5), answer.query("answer > 15", basis=cf.estimates.Bootstrap(40))]
     page = Reader(estimate_page(survey, counts, outcomes, answers=answers))
     assert "the mean" in page.text
     assert f"{answer.mean().high:.4g}" in page.text
@@ -287,4 +287,4 @@ def test_a_band_over_other_values_is_refused() -> None:
     grid, reports, _ = case("grid")
     other = cf.estimate(reports, grid.mechanism, cf.IBU())
     with pytest.raises(InvalidParameterError, match="The band is over"):
-        estimate_page(survey, counts, outcomes, band=other.interval(basis=cf.Bootstrap(40)))
+        estimate_page(survey, counts, outcomes, band=other.interval(basis=cf.estimates.Bootstrap(40)))

@@ -36,7 +36,7 @@ def counts() -> cf.Counts:
 
 
 @pytest.fixture(scope="module")
-def estimated(counts: cf.Counts) -> cf.Estimate:
+def estimated(counts: cf.Counts) -> cf.estimates.Estimate:
     return cf.estimate(counts, SURVEY.mechanism)
 
 
@@ -53,13 +53,13 @@ def lines_of(summary: Summary, *, verbose: bool = False) -> list[str]:
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def whole(counts: cf.Counts, estimated: cf.Estimate) -> Findings:
+def whole(counts: cf.Counts, estimated: cf.estimates.Estimate) -> Findings:
     outcome = cf.assess(counts, SURVEY.mechanism, cf.Stacked())
     return complete(Findings(SURVEY, counts, (outcome,), answers=(estimated.query("age >= 65", name="age"),)))
 
 
 def test_the_first_answer_fits_on_a_screen_and_the_rest_is_behind_v(
-    counts: cf.Counts, estimated: cf.Estimate, planned: Plan
+    counts: cf.Counts, estimated: cf.estimates.Estimate, planned: Plan
 ) -> None:
     diagnosis = cf.diagnose(counts, SURVEY.mechanism, name="age")
     summaries = {
@@ -78,7 +78,7 @@ def test_the_first_answer_fits_on_a_screen_and_the_rest_is_behind_v(
 
 
 def test_records_open_with_the_sentence_that_people_read(
-    counts: cf.Counts, estimated: cf.Estimate, planned: Plan, tmp_path: Path
+    counts: cf.Counts, estimated: cf.estimates.Estimate, planned: Plan, tmp_path: Path
 ) -> None:
     results: dict[str, object] = {
         "estimate": estimated,
@@ -109,7 +109,7 @@ def result_page(result: object, path: Path) -> str:
     return path.read_text()
 
 
-def test_every_interval_shows_its_two_parts(counts: cf.Counts, estimated: cf.Estimate) -> None:
+def test_every_interval_shows_its_two_parts(counts: cf.Counts, estimated: cf.estimates.Estimate) -> None:
     found = whole(counts, estimated)
     summary = summarise_estimate(found, is_page=True)
     assert len(summary.answers) == 4
@@ -121,7 +121,9 @@ def test_every_interval_shows_its_two_parts(counts: cf.Counts, estimated: cf.Est
         assert f"{answer.estimate:.2%} {answer.low:.2%} {answer.high:.2%} {answer.parts}" in " ".join(page.split())
 
 
-def test_one_story_about_accuracy_in_the_same_words(counts: cf.Counts, estimated: cf.Estimate, planned: Plan) -> None:
+def test_one_story_about_accuracy_in_the_same_words(
+    counts: cf.Counts, estimated: cf.estimates.Estimate, planned: Plan
+) -> None:
     page = show_page(summarise_estimate(whole(counts, estimated), is_page=True))
     plan = show_page(summarise_plan(cf.Survey(planned.mechanism, "age", "Ages"), planned))
     lines = lines_of(summarise_estimate(whole(counts, estimated)), verbose=True)

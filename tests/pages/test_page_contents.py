@@ -35,7 +35,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
     return drawn
 
 
-def band_of(estimate: cf.Estimate) -> Band:
+def band_of(estimate: cf.estimates.Estimate) -> Band:
     """Return a band whose ends cannot be taken for each other."""
     shares = estimate.distribution
     return Band(estimate.alphabet, shares, 0.5 * shares, 0.5 * shares + 0.5, 0.95, "a test")
@@ -240,7 +240,7 @@ def test_a_page_of_groups_leads_with_who_differs_and_the_ends() -> None:
 TOWNS = {"Oslo": [500, 500], "Rome": [800, 200], "Lima": [200, 800]}
 
 
-@pytest.mark.filterwarnings("ignore::confide.PoorFitWarning")
+@pytest.mark.filterwarnings("ignore::confide.errors.PoorFitWarning")
 def test_what_speaks_against_an_answer_stands_before_it() -> None:
     survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 19), 0.1), "age", "Ages")
     counts = cf.tally([10], counts=[5000])

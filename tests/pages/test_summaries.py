@@ -22,7 +22,7 @@ def on_a_terminal(summary: Summary, *, everything: bool = False) -> str:
     return " ".join(out.getvalue().split())
 
 
-@pytest.mark.filterwarnings("ignore::confide.PoorFitWarning")
+@pytest.mark.filterwarnings("ignore::confide.errors.PoorFitWarning")
 def test_what_speaks_against_an_answer_is_said_everywhere_in_the_same_words() -> None:
     survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 19), 0.1), "age", "Ages")
     counts = cf.tally([10], counts=[5000])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import confide as cf
 from confide.errors import ImpossibleReportError, InvalidParameterError, MissingExtraError, NotInvertibleError
+from confide.present.surveys import summarise_survey
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("formulaic")
@@ -145,7 +147,8 @@ def test_people_who_all_have_one_answer_are_said_to_be_separated() -> None:
         ("vote ~", "an outcome, a tilde and covariates"),
         ("vote ~ x + ", "cannot be read"),
         ("vote ~ y", r"no column 'y'"),
-        ("vote ~ report", "on both sides"),
+        ("vote ~ report", "report has the reports, which are blurred. Write vote"),
+        ("vote ~ x + vote", "on both sides"),
         ("turnout ~ x", "neither 'vote', the private value"),
         ("vote ~ log(x - 9)", "not suit|not a finite number"),
         ("vote ~ 0", "no columns"),
@@ -239,4 +242,11 @@ def test_rare_covariates_are_warned_of(data: Any) -> None:
     table = data.assign(x=np.where(np.arange(800) < 80, np.arange(800) + 100, 1))
     found = cf.regress("vote ~ x", table, VOTES)
     assert found.rare == 80
-    assert "10% of these people share their covariates with fewer than four others" in str(found)
+    assert "10% of these people share x with fewer than four others" in str(found)
+
+
+def test_show_counts_what_a_survey_sends_unblurred() -> None:
+    survey = replace(VOTES, groups={"town": ("Oslo", "Bern"), "sex": ("f", "m")})
+    lines = dict(summarise_survey(survey).facts)
+    assert lines["Not blurred"].startswith("sex and town, sent beside a report: 4 combinations")
+    assert "Not blurred" not in dict(summarise_survey(VOTES).facts)

@@ -166,7 +166,7 @@ def test_scores_are_expectations_given_a_report() -> None:
     directions = Directions.over(cf.Categories(["a", "b"]), theta)
     np.testing.assert_array_equal(directions.functions, [[0.0, 1.0]])
     expected = 0.75 * matrix[1] / (theta @ matrix)
-    np.testing.assert_allclose(directions.scores(cf.Dense(matrix))[:, 0], expected)
+    np.testing.assert_allclose(directions.scores(cf.channels.Dense(matrix))[:, 0], expected)
 
 
 def test_whitening_and_the_rule() -> None:

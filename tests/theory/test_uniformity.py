@@ -86,7 +86,7 @@ def test_scaled_columns_change_nothing() -> None:
 def test_weak_reports_warn_and_their_estimate_says_so_first() -> None:
     counts = drawn(WEAK, 100_000, 1)
     with pytest.warns(
-        cf.UniformReportsWarning, match="cannot be distinguished from those of a uniform population"
+        cf.errors.UniformReportsWarning, match="cannot be distinguished from those of a uniform population"
     ) as caught:
         answer = cf.estimate(counts, WEAK, cf.IBU())
     assert caught[0].filename == __file__

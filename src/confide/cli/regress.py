@@ -35,6 +35,7 @@ EXAMPLES = (
     'confide regress survey.toml reports.csv "answer ~ age + C(city)" -o a.html',
     'confide regress survey.toml reports.csv "answer ~ age" --weights weight',
     'confide regress survey.toml reports.csv "income >= 50000 ~ age" --json',
+    'confide regress survey.toml reports.csv "voted ~ income"',
 )
 
 
@@ -61,8 +62,8 @@ def regress(  # noqa: PLR0913 - one argument an option
     """Explain a private value by covariates.
 
     Yes or no: logit. Categories: multinomial logit. Scales: ordered logit. Numbers, bins and dates: least squares of
-    unbiased values. An outcome may be a share, such as "age >= 65". Covariates are sent unblurred. It needs formulaic
-    and pandas.
+    unbiased values. An outcome may be a share, such as "age >= 65". The private value may also be a covariate.
+    Other columns are sent unblurred. It needs formulaic and pandas.
     """
     from confide.present.results import content_of, record_of  # pages and pictures: --help needs none of them
 

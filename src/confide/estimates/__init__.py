@@ -1,7 +1,18 @@
 """Estimates with confidence intervals, for one population or for groups."""
 
-from confide.estimates.estimate import Outcome
+from confide.estimates.estimate import Estimate, Outcome
 from confide.estimates.groups import GroupEstimates
-from confide.estimates.inference import Band, CrossTable, Interval, Prospect, Windows
+from confide.estimates.inference import Band, Bootstrap, CrossTable, Interval, Likelihood, Prospect, Windows
 
-__all__ = ["Band", "CrossTable", "GroupEstimates", "Interval", "Outcome", "Prospect", "Windows"]
+__all__ = [
+    "Band",
+    "Bootstrap",
+    "CrossTable",
+    "Estimate",
+    "GroupEstimates",
+    "Interval",
+    "Likelihood",
+    "Outcome",
+    "Prospect",
+    "Windows",
+]

@@ -256,7 +256,7 @@ class Diagnosis(Shown):
     def query(self, query: Query, name: str | None = None, level: float | None = None) -> QueryAnswer:
         """Return what is known about a query such as ``"age >= 65"``.
 
-        The estimate and its interval are those of :meth:`confide.Estimate.query`.
+        The estimate and its interval are those of :meth:`confide.estimates.Estimate.query`.
 
         Parameters
         ----------

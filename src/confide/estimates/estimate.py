@@ -145,7 +145,7 @@ class Estimate(Shown):
 
         >>> import confide as cf, warnings
         >>> mechanism = cf.FromMatrix(cf.Integers(1, 3), [[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]])
-        >>> with warnings.catch_warnings(action="ignore", category=cf.NotIdentifiedWarning):
+        >>> with warnings.catch_warnings(action="ignore", category=cf.errors.NotIdentifiedWarning):
         ...     answer = cf.estimate(cf.tally([0, 1], [40, 60]), mechanism, cf.IBU())
         >>> answer.identification.verdict, "cannot identify" in answer.explanation
         (<Verdict.NO: 'no'>, True)
@@ -202,7 +202,7 @@ class Estimate(Shown):
 
         >>> import confide as cf, warnings
         >>> ages = cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05)
-        >>> with warnings.catch_warnings(action="ignore", category=cf.PoorFitWarning):
+        >>> with warnings.catch_warnings(action="ignore", category=cf.errors.PoorFitWarning):
         ...     answer = cf.estimate(cf.tally([50], counts=[5000]), ages, cf.IBU())
         >>> answer.fit.verdict
         <FitVerdict.DOES_NOT_FIT: 'does not fit'>

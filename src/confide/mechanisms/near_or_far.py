@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from confide.mechanisms.randomized_response import LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, log_of, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, draw_second, log_of, uniform_below
 from confide.values import Indices
 
 
@@ -45,11 +44,6 @@ class NearOrFar(LocalMechanism):
             row[output] = self._ratio.numerator
         return row
 
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
-
     @property
     def _others(self) -> int:
         """Number of reports that are not near."""
@@ -64,16 +58,13 @@ class NearOrFar(LocalMechanism):
     def _log_smallest(self) -> float:
         return -log_of(self._total)
 
-    @cached_property
-    def _near_or_far(self) -> WeightRows:
-        return WeightRows.of([[self._reach * self._ratio.numerator, self._others * self._ratio.denominator]])
-
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw from the near reports or from the others.
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """
-        is_far = self._near_or_far.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        near_weight, far_weight = self._reach * self._ratio.numerator, self._others * self._ratio.denominator
+        is_far = draw_second(near_weight, far_weight, indices.size, bits)
         near = uniform_below(self._reach, indices.size, bits)
         far = uniform_below(self._others, indices.size, bits) + self._reach
         return self._outputs(indices, np.where(is_far, far, near))

@@ -17,7 +17,7 @@ from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
 from confide.mechanisms.base import Facts, Premise, Proof, require_alphabet, require_finite, settle_epsilon
 from confide.mechanisms.randomized_response import LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, log_of, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, draw_second, log_of, uniform_below
 from confide.values import Alphabet, Indices, Integers, LineGeometry
 from confide.values.checks import LARGEST_INTEGER
 
@@ -76,12 +76,12 @@ class OneBitMean(LocalMechanism):
             independence=both if is_pair else None,
             dependence=None if is_pair else linear,
             premise=Premise.LINE,
-            log_smallest=log_of(self._ratio / (1 + self._ratio)),
+            log_smallest=-log_of(1 + self._ratio),
         )
 
     def weights(self, index: int) -> list[int]:
         place = int(self._places(np.array([index]))[0])
-        likely, unlikely = self._ratio.denominator, self._ratio.numerator
+        likely, unlikely = self._ratio.numerator, self._ratio.denominator
         beyond = self._steps - place
         return [likely * beyond + unlikely * place, unlikely * beyond + likely * place]
 
@@ -90,11 +90,6 @@ class OneBitMean(LocalMechanism):
         self.refuse_strays(counts)
         low, high = self.alphabet.span
         return np.where(counts.reports == 1, high, low).astype(np.float64)[:, None]
-
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just above e^-epsilon."""
-        return ratio_above(Fraction(self.epsilon))
 
     @cached_property
     def _shares(self) -> list[Fraction] | None:
@@ -118,15 +113,11 @@ class OneBitMean(LocalMechanism):
             return indices
         return np.array([int(one * self._steps) for one in self._shares], dtype=np.int64)[indices]
 
-    @cached_property
-    def _keep_or_turn(self) -> WeightRows:
-        return WeightRows.of([[self._ratio.denominator, self._ratio.numerator]])
-
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Round each value to an end, then report that end randomly.
 
         Rounding leaves the mean as it is. Together both have exactly the weights above.
         """
-        turned = self._keep_or_turn.draw(np.zeros(indices.size, dtype=np.int64), bits)
+        is_turned = draw_second(self._ratio.numerator, self._ratio.denominator, indices.size, bits)
         is_high = uniform_below(self._steps, indices.size, bits) < self._places(indices)
-        return is_high ^ turned
+        return (is_high ^ is_turned).astype(np.int64)

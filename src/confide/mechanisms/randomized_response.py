@@ -31,7 +31,7 @@ from confide.mechanisms.base import (
     settle_epsilon,
 )
 from confide.mechanisms.guarantees import LocalDP, check_epsilon, epsilon_above
-from confide.mechanisms.sampling import Bits, PowerCoin, WeightRows, log_of, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, PowerCoin, draw_second, log_of, ratio_above, uniform_below
 from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry
 from confide.values.checks import check_positive
 
@@ -44,6 +44,11 @@ class LocalMechanism(Mechanism):
     @property
     def guarantee(self) -> LocalDP:
         return LocalDP(self.epsilon)
+
+    @cached_property
+    def _ratio(self) -> Fraction:
+        """A fraction just below e^epsilon."""
+        return 1 / ratio_above(Fraction(self.epsilon))
 
     @property
     def advice(self) -> str:
@@ -121,34 +126,25 @@ class RandomizedResponse(LocalMechanism):
 
     @cached_property
     def channel(self) -> RandomizedResponseChannel:
-        other = 1 / (self._inverse_ratio + self.alphabet.size - 1)
-        return RandomizedResponseChannel(self.alphabet.size, float(other * self._inverse_ratio), float(other))
+        other = 1 / (self._ratio + self.alphabet.size - 1)
+        return RandomizedResponseChannel(self.alphabet.size, float(other * self._ratio), float(other))
 
     def weights(self, index: int) -> list[int]:
         self.alphabet.require_listable()
-        row = [self._inverse_ratio.denominator] * self.alphabet.size
-        row[index] = self._inverse_ratio.numerator
+        row = [self._ratio.denominator] * self.alphabet.size
+        row[index] = self._ratio.numerator
         return row
-
-    @cached_property
-    def _inverse_ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
-
-    @cached_property
-    def _keep_or_replace(self) -> WeightRows:
-        others = (self.alphabet.size - 1) * self._inverse_ratio.denominator
-        return WeightRows.of([[self._inverse_ratio.numerator, others]])
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Replace some values by another one, with the same weights as rows.
 
         A replacement is drawn for everyone, so that timing does not reveal who was replaced.
         """
-        replaced = self._keep_or_replace.draw(np.zeros(indices.size, dtype=np.int64), bits)
+        other_weights = (self.alphabet.size - 1) * self._ratio.denominator
+        is_replaced = draw_second(self._ratio.numerator, other_weights, indices.size, bits)
         others = uniform_below(self.alphabet.size - 1, indices.size, bits)
         others += others >= indices
-        return np.where(replaced == 1, others, indices)
+        return np.where(is_replaced, others, indices)
 
 
 def krr_bound(size: int, epsilon: float) -> Bound:

@@ -240,7 +240,7 @@ class AlikeRows(RandomizedResponse):
     ratio: Fraction
 
     @property
-    def _inverse_ratio(self) -> Fraction:
+    def _ratio(self) -> Fraction:
         return self.ratio
 
 

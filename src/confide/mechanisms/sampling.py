@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -475,6 +475,22 @@ class WeightRows:
             if below == sum((bound << precision) < high for bound in cumulative):
                 return below
             u, precision = (u << 64) | bits.word(), precision + 64
+
+
+def draw_second(first: int, second: int, count: int, bits: Bits) -> NDArray[np.bool_]:
+    """Draw from two weights `count` times, and return where it was the second.
+
+    >>> draw_second(1, 0, 2, as_bits(7)).tolist()
+    [False, False]
+    """
+    rows: Indices = np.zeros(count, dtype=np.int64)
+    drawn: NDArray[np.bool_] = _two_weights(first, second).draw(rows, bits) == 1
+    return drawn
+
+
+@lru_cache(maxsize=256)
+def _two_weights(first: int, second: int) -> WeightRows:
+    return WeightRows.of([[first, second]])
 
 
 # Two-sided geometric noise over all integers, exact and with no floating point.

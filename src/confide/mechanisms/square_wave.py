@@ -26,7 +26,7 @@ from confide.mechanisms.base import Facts, Premise, Proof, require_alphabet, req
 from confide.mechanisms.near_or_far import NearOrFar
 from confide.mechanisms.planar import LARGEST_DENSE
 from confide.mechanisms.randomized_response import LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, log_of, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, draw_second, log_of, uniform_below
 from confide.values import Alphabet, Grid, Indices, LineGeometry, PlaneGeometry, RingGeometry
 from confide.values.checks import check_count, check_positive, read_only, settle
 
@@ -297,11 +297,6 @@ class PlanarSquareWave(LocalMechanism):
         is_default = self.radius == _default_radius(self.alphabet.shape, self.epsilon)
         return PlanarSquareWave(self.alphabet, epsilon, None if is_default else self.radius)
 
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
-
     @property
     def _total(self) -> Fraction:
         """Sum of a row, if each report outside the disc counts 1."""
@@ -324,11 +319,6 @@ class PlanarSquareWave(LocalMechanism):
         row, column = rows - self.alphabet.first_row, columns - self.alphabet.first_column
         return np.asarray(row * self.report_alphabet.columns + column)
 
-    @cached_property
-    def _disc_or_any(self) -> WeightRows:
-        near, far = self._ratio.numerator, self._ratio.denominator
-        return WeightRows.of([[self._disc.size * (near - far), self.report_alphabet.size * far]])
-
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw from the disc, or from all reports.
 
@@ -336,7 +326,8 @@ class PlanarSquareWave(LocalMechanism):
 
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """
-        is_any = self._disc_or_any.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        near, far = self._ratio.numerator, self._ratio.denominator
+        is_any = draw_second(self._disc.size * (near - far), self.report_alphabet.size * far, indices.size, bits)
         inside = uniform_below(self._disc.size, indices.size, bits)
         anywhere = uniform_below(self.report_alphabet.size, indices.size, bits)
         drawn: Indices = np.where(is_any, anywhere, self._starts(indices) + self._disc[inside])

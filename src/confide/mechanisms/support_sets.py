@@ -20,7 +20,7 @@ from confide.evidence.counts import Counts
 from confide.evidence.evidence import Evidence
 from confide.mechanisms.base import Facts, Proof, SupportSets, require_finite, settle_epsilon
 from confide.mechanisms.randomized_response import BY_ITS_BIT, CHUNK, BitReports, LocalMechanism
-from confide.mechanisms.sampling import Bits, WeightRows, ratio_above, uniform_below
+from confide.mechanisms.sampling import Bits, draw_second, uniform_below
 from confide.values import Alphabet, Attributes, BitVectors, Indices, Integers
 from confide.values.checks import check_count, settle
 
@@ -85,11 +85,6 @@ class SubsetSelection(BitReports):
     def _members(self) -> int:
         return self.members or 1  # settled: never None once the mechanism is made
 
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
-
     @property
     def keep(self) -> Fraction:
         return self._keep_and_flip[0]
@@ -149,12 +144,6 @@ class SubsetSelection(BitReports):
         """Return the mechanism with another epsilon and, unless chosen, another size."""
         return SubsetSelection(self.alphabet, epsilon, None if self.members == self._best else self.members)
 
-    @cached_property
-    def _with_or_without(self) -> WeightRows:
-        """Weights of all sets with the true value, and of all without."""
-        inside, outside = self._members * self._ratio.numerator, self.alphabet.size - self._members
-        return WeightRows.of([[inside, outside * self._ratio.denominator]])
-
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
         return np.concatenate([self._sets(indices[rows], bits) for rows in self._slices(indices.size)])
 
@@ -166,7 +155,9 @@ class SubsetSelection(BitReports):
         Both are drawn for everyone, so that timing does not reveal which one was reported.
         """
         rows, others = np.arange(indices.size), self.alphabet.size - 1
-        is_without = self._with_or_without.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        # Weights of all sets with the true value, and of all without.
+        inside, outside = self._members * self._ratio.numerator, self.alphabet.size - self._members
+        is_without = draw_second(inside, outside * self._ratio.denominator, indices.size, bits)
         # Floyd's sample without replacement: the number drawn, or the last one if it has been drawn already.
         chosen = np.zeros((indices.size, others), dtype=bool)
         for last in range(others - self._members, others):
@@ -185,8 +176,6 @@ class SubsetSelection(BitReports):
 MOST_SEEDS = PRIME * (PRIME - 1)
 """Number of hashes: of multipliers but 0, times shifts."""
 
-MOST_POOLED = 2**20
-"""Most seeds of a pool; with more, free seeds serve as well."""
 
 MOST_BUCKETS = 1024
 """Most buckets of a hash: with more, a seed and its bucket would not fit a 64-bit number."""
@@ -231,6 +220,8 @@ class LocalHashing(LocalMechanism):
     seeds: int | None = None
 
     def __post_init__(self) -> None:
+        # Most seeds of a pool; with more, free seeds serve as well.
+        most_pooled = 2**20
         name = type(self).__name__
         require_finite(self.alphabet, name)
         settle_epsilon(self)
@@ -246,9 +237,9 @@ class LocalHashing(LocalMechanism):
             raise InvalidParameterError(f"buckets must be at most {MOST_BUCKETS:,}; got {self.buckets:,}.")
         if self.seeds is not None:
             check_count("seeds", self.seeds, least=2)
-            if self.seeds > MOST_POOLED:
+            if self.seeds > most_pooled:
                 raise InvalidParameterError(
-                    f"A pool has at most {MOST_POOLED:,} seeds; got {self.seeds:,}. Leave seeds out for a fresh one "
+                    f"A pool has at most {most_pooled:,} seeds; got {self.seeds:,}. Leave seeds out for a fresh one "
                     f"for each person."
                 )
 
@@ -267,11 +258,6 @@ class LocalHashing(LocalMechanism):
         """Return P(x in the set), given x and given another value."""
         keep, shared = self._ratio / (self._ratio + buckets - 1), collision_share(buckets)
         return keep, shared * keep + (1 - shared) * (1 - keep) / (buckets - 1)
-
-    @cached_property
-    def _ratio(self) -> Fraction:
-        """A fraction just below e^epsilon."""
-        return 1 / ratio_above(Fraction(self.epsilon))
 
     @property
     def _total(self) -> Fraction:
@@ -382,16 +368,13 @@ class LocalHashing(LocalMechanism):
         """Return the mechanism with another epsilon and, unless chosen, other buckets."""
         return LocalHashing(self.alphabet, epsilon, None if self.buckets == self._best else self.buckets, self.seeds)
 
-    @cached_property
-    def _own_or_other(self) -> WeightRows:
-        return WeightRows.of([[self._ratio.numerator, (self._buckets - 1) * self._ratio.denominator]])
-
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw a seed, and the value's bucket or another.
 
         Another bucket is drawn for everyone, so that timing does not reveal which one was reported.
         """
-        is_other = self._own_or_other.draw(np.zeros(indices.size, dtype=np.int64), bits) == 1
+        others = (self._buckets - 1) * self._ratio.denominator
+        is_other = draw_second(self._ratio.numerator, others, indices.size, bits)
         seeds = uniform_below(self._numbers, indices.size, bits)
         steps = uniform_below(self._buckets - 1, indices.size, bits) + 1
         buckets = (self._hash(indices, seeds) + np.where(is_other, steps, 0)) % self._buckets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,20 @@ from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray, Indices
 from confide.data.files import read_people
-from confide.errors import InvalidParameterError, NotInvertibleError
+from confide.errors import InvalidParameterError, NotInvertibleError, SolverError
 from confide.estimates.inference import check_level
 from confide.estimates.pseudo_values import PseudoValues
 from confide.evidence.counts import Origin, tally
 from confide.mechanisms.base import Mechanism
 from confide.regression.answers import MODELS, Predictor, Regression
+from confide.regression.covariates import (
+    CorrectedScores,
+    distinct_people,
+    needed_functions,
+    possible_design,
+    private_columns,
+    signed_weights,
+)
 from confide.regression.designs import (
     Design,
     Formula,
@@ -29,6 +38,7 @@ from confide.regression.designs import (
     require_full_rank,
     take_sample,
 )
+from confide.regression.joint import JointLikelihood
 from confide.regression.likelihood import (
     Climb,
     Columns,
@@ -36,20 +46,22 @@ from confide.regression.likelihood import (
     Ordered,
     OutcomeModel,
     ReportLikelihood,
+    Searched,
     climb,
     starting_points,
 )
 from confide.surveys.survey import Survey
 from confide.values import Scale, UnorderedGeometry, Values
-from confide.values.checks import check_choice
+from confide.values.checks import check_choice, is_number
 from confide.values.queries import as_weights
-from confide.values.wording import name_some, suggestion
+from confide.values.wording import counted, listed, name_some, suggestion
 
 STARTS = 5
 """Starts of the search for the maximum of the likelihood."""
 
-NO_ANSWERS = ("no", "none", "false", "0", "never", "n")
-"""Answers that odds are against where a question has two answers."""
+
+MOST_CLASSES = 6
+"""Numbers that the joint likelihood takes for classes; more of them have a normal distribution."""
 
 ERRORS = ("information", "scores", "sandwich")
 """What standard errors may rest on."""
@@ -69,13 +81,14 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     level: float = 0.95,
     seed: int = 0,
 ) -> Regression:
-    """Explain a private value by public covariates.
+    """Explain a private value by covariates, or something else by a private value.
 
     Parameters
     ----------
     formula
         Such as ``"answer ~ age + female + C(city)"``. The outcome is the survey's value, or a share of it, such as
-        ``"age >= 65"``. Terms are those of formulaic, as in R and statsmodels.
+        ``"age >= 65"``. The value may also be a covariate of a public outcome, and attributes may be on both sides.
+        Terms are those of formulaic, as in R and statsmodels.
     data
         A data frame of pandas or polars, a dictionary of columns, or a CSV or Parquet file: reports and covariates, one
         row a person.
@@ -83,7 +96,9 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
         The survey of the reports.
     model
         ``"logit"`` for two answers, ``"multinomial"`` for categories, ``"ordered"`` for scales, ``"linear"`` for
-        numbers (no model of their distribution), or ``"normal"`` (by maximum likelihood). Default: what suits.
+        numbers (no model of their distribution), or ``"normal"`` (by maximum likelihood). Default: what suits. With
+        private covariates ``"linear"`` or ``"logit"``, which assume nothing of them, or ``"joint"``, which has a model
+        of them too.
     weights, clusters
         Names of columns, or one entry for each row. Standard errors then come from the sandwich.
     errors
@@ -109,46 +124,69 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     """
     check_level("level", level)
     read = Formula.read(formula)
-    contract = survey if isinstance(survey, Survey) else Survey(survey, read.outcome)
+    whole = survey if isinstance(survey, Survey) else Survey(survey, read.outcome)
+    contract, columns = _asked(read, whole, columns)
     if errors is not None:
         check_choice("errors", errors, ERRORS)
     if model is not None:
         check_choice("model", model, tuple(MODELS))
-    question, origin, unread = _question(read, contract, columns), Origin(), 0
+    private = [one for one in read.variables if one in _names_of(contract)]
+    public = [one for one in read.variables if one not in private]
+    question, origin, unread = _question(read, contract, columns, has_private=bool(private)), Origin(), 0
+    public += [read.outcome] * isinstance(question, str)
     if isinstance(data, str | Path):
         beside = [one for one in (weights, clusters) if isinstance(one, str)]
-        keep = list(dict.fromkeys([*read.variables, *beside]))
-        data, account, traces = read_people(data, contract, keep, columns)
+        keep = list(dict.fromkeys([*public, *beside]))
+        data, account, traces = read_people(data, contract, keep, columns, whole)
         origin = traces.origin(account.people, account.columns)
         columns, unread = account.columns, account.total_rejected
-    sample = take_sample(data, contract, read.variables, weights=weights, clusters=clusters, columns=columns)
-    chosen = model or _suitable_model(contract, question)
-    design, matrix = Design.of(read, sample.frame, has_intercept=chosen != "ordered")
-    require_full_rank(matrix, design.names)
-    distinct, numbers = _distinct(sample.reports)
-    contract.mechanism.refuse_strays(tally(distinct))
-    cells = MergedRows.of(sample, matrix, numbers)
+    sample = take_sample(data, contract, public, weights=weights, clusters=clusters, columns=columns)
     known = Regression(
         str(read),
         contract,
-        chosen,
+        model or "",
         (),
         np.zeros(0),
         np.zeros((0, 0)),
-        errors or ("information" if weights is None and clusters is None and chosen != "linear" else "sandwich"),
+        errors or "",
         sample.people,
         left_out=describe_rows(sample, unread),
-        rare=cells.rare,
-        facts={"cells": float(cells.report.size)}
-        | ({} if weights is None else {"design effect": cells.design_effect})
-        | ({} if sample.clusters is None else {"clusters": float(sample.clusters.max() + 1)}),
+        public=tuple(public),
         level=level,
         origin=origin,
     )
-    case = Case(known, read, design, sample, cells, distinct)
+    contract.mechanism.refuse_strays(tally(sample.reports))
+    if private:
+        case = _with_private_covariates(known, read, sample, question, base)
+        return (
+            _by_corrected_scores(case) if model != "joint" else _by_joint_likelihood(case, np.random.default_rng(seed))
+        )
+    if model == "joint":
+        raise InvalidParameterError("model='joint' is for private covariates, and this formula has none.")
+    distinct, numbers = _distinct(contract.mechanism, sample.reports)
+    assert not isinstance(question, str)  # noqa: S101 (for the type checker: a public outcome has private covariates)
+    chosen = model or _suitable_model(contract, question)
+    design, matrix = Design.of(read, sample.frame, has_intercept=chosen != "ordered")
+    require_full_rank(matrix, design.names)
+    cells = MergedRows.of(sample, matrix, numbers)
+    known = replace(
+        known,
+        model=chosen,
+        errors=errors or ("information" if weights is None and clusters is None and chosen != "linear" else "sandwich"),
+        rare=cells.rare,
+        facts=_facts(sample, cells),
+    )
+    plain = Case(known, read, design, sample, cells, distinct)
     if chosen == "linear":
-        return _by_moments(case, question)
-    return _by_likelihood(case, base, np.random.default_rng(seed))
+        return _by_moments(plain, question)
+    return _by_likelihood(plain, base, np.random.default_rng(seed))
+
+
+def _facts(sample: Sample, cells: MergedRows) -> dict[str, float]:
+    """Return what else there is to know of the people."""
+    found = {"cells": float(cells.report.size)}
+    found |= {} if sample.weights is None else {"design effect": cells.design_effect}
+    return found | ({} if sample.clusters is None else {"clusters": float(sample.clusters.max() + 1)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,23 +221,59 @@ class Case:
         return Predictor(self.formula, self.design, frame, self.cells.masses, parameters, covariance, **settings)
 
 
-def _question(formula: Formula, survey: Survey, columns: Sequence[str]) -> FloatArray | None:
+def _names_of(survey: Survey) -> tuple[str, ...]:
+    """Return the names of the private values."""
+    attributes = survey.alphabet.attributes
+    return (survey.name,) if attributes is None else attributes.names
+
+
+def _asked(formula: Formula, survey: Survey, columns: Sequence[str]) -> tuple[Survey, tuple[str, ...]]:
+    """Return the survey of the attributes that a formula names, and the columns of their reports."""
+    attributes = survey.alphabet.attributes
+    if attributes is None:
+        return survey, tuple(columns)
+    words = set(re.findall(r"\w+", formula.outcome)) | set(formula.variables)
+    named = [one for one in attributes.names if one in words]
+    if not named:
+        raise InvalidParameterError(
+            f"'{formula}' names none of the private values of this survey: {listed(list(attributes.names))}."
+        )
+    part = survey.mechanism.part(*named)
+    if part is None:
+        raise InvalidParameterError(
+            f"A report of {listed(named)} depends on the other attributes of this survey, so it cannot stand in a "
+            f"regression by itself. confide estimate answers questions about all of them together."
+        )
+    own = dict(zip(attributes.names, columns or attributes.names, strict=True))
+    name = named[0] if len(named) == 1 else survey.name
+    return Survey(part, name, survey.title), tuple(own[one] for one in named)
+
+
+def _question(
+    formula: Formula, survey: Survey, columns: Sequence[str], *, has_private: bool
+) -> FloatArray | str | None:
     """Return the weights of the share that an outcome asks for.
 
-    None if it is the value itself.
+    None if it is the private value itself, and its name if it is a public column, which private covariates explain.
     """
-    own = (survey.name, "report", *columns)
-    if formula.outcome in own:
-        private = [one for one in formula.variables if one in own]
-        if private:
-            raise InvalidParameterError(f"{private[0]} stands on both sides of '{formula}'. It is the private outcome.")
+    names = _names_of(survey)
+    if formula.outcome in formula.variables:
+        raise InvalidParameterError(f"{formula.outcome} stands on both sides of '{formula}'.")
+    noisy = [one for one in formula.variables if one in ("report", *columns) and one not in names]
+    if noisy:
+        raise InvalidParameterError(
+            f"{noisy[0]} has the reports, which are blurred. Write {listed(list(names))} for the private value itself."
+        )
+    if formula.outcome in (*names, "report", *columns):
         return None
     try:
         return as_weights(formula.outcome, survey.alphabet, survey.name)
     except InvalidParameterError:
+        if has_private:
+            return formula.outcome
         raise InvalidParameterError(
             f"The outcome {formula.outcome!r} is neither {survey.name!r}, the private value of this survey, nor a "
-            f"share of it{suggestion(formula.outcome, own)}."
+            f"share of it{suggestion(formula.outcome, names)}."
         ) from None
 
 
@@ -220,10 +294,13 @@ def _suitable_model(survey: Survey, question: FloatArray | None) -> str:
     )
 
 
-def _distinct(reports: Values) -> tuple[Values, Indices]:
+def _distinct(mechanism: Mechanism, reports: Values) -> tuple[Values, Indices]:
     """Return the distinct reports, and which of them each row has."""
-    axis = 0 if reports.ndim > 1 else None
-    distinct, numbers = np.unique(reports, axis=axis, return_inverse=True)
+    outputs = mechanism.report_alphabet
+    if outputs.is_listable:  # by number: several attributes may be words and numbers
+        seen, numbers = np.unique(outputs.locate(reports), return_inverse=True)
+        return outputs.decode(seen), numbers.reshape(-1).astype(np.int64)
+    distinct, numbers = np.unique(reports, axis=0 if reports.ndim > 1 else None, return_inverse=True)
     return distinct, numbers.reshape(-1).astype(np.int64)
 
 
@@ -326,7 +403,7 @@ def _by_likelihood(case: Case, base: str | None, rng: np.random.Generator) -> Re
     family, shift, scale = _family(known, place)
     problem = ReportLikelihood(family, cells, own.rows)
     naive = _naive_fit(problem, case.mechanism, case.distinct)
-    best, agreeing, starts = _best_of_starts(problem, naive, rng)
+    best, agreeing, starts = _best_of_starts(problem, starting_points(problem, naive, rng, STARTS))
     _, information, scores = problem.derivatives(best.parameters)
     names = _names(known.model, case.design, labels, place)
     is_free = np.ones(len(names), dtype=bool) if best.escaping is None else best.escaping <= 0.05
@@ -361,13 +438,15 @@ def _by_likelihood(case: Case, base: str | None, rng: np.random.Generator) -> Re
 
 def _base_place(labels: Sequence[str], base: str | None) -> int:
     """Return the place of the answer that odds are against."""
+    # Answers that odds are against where a question has two answers.
+    no_answers = ("no", "none", "false", "0", "never", "n")
     if base is not None:
         if base not in labels:
             raise InvalidParameterError(f"base is one of {name_some(labels)}; got {base!r}{suggestion(base, labels)}.")
         return labels.index(base)
     if len(labels) > 2:
         return 0
-    return next((at for at, one in enumerate(labels) if one.strip().lower() in NO_ANSWERS), 0)
+    return next((at for at, one in enumerate(labels) if one.strip().lower() in no_answers), 0)
 
 
 def _family(known: Regression, base: int) -> tuple[OutcomeModel, float, float]:
@@ -414,13 +493,9 @@ def _naive_fit(problem: ReportLikelihood, mechanism: Mechanism, distinct: Values
     return found.parameters if found.is_done else None
 
 
-def _best_of_starts(
-    problem: ReportLikelihood, naive: FloatArray | None, rng: np.random.Generator
-) -> tuple[Climb, int, int]:
+def _best_of_starts(problem: Searched, starts: Sequence[FloatArray]) -> tuple[Climb, int, int]:
     """Return the highest maximum, how many starts reached it, and their number."""
-    found = [
-        climb(problem, one) for one in starting_points(problem, naive, rng, STARTS) if problem.value(one) > -math.inf
-    ]
+    found = [climb(problem, one) for one in starts if problem.value(one) > -math.inf]
     if not found:
         raise InvalidParameterError("No start explains these reports. Were they made with another survey?")
     # Of two that are equally high, the one that stands on a maximum.
@@ -478,3 +553,246 @@ def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scal
             is_share=False,
         ),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateCase:
+    """What a fit with private covariates starts from.
+
+    Attributes
+    ----------
+    known, formula, sample, distinct
+        As in :class:`Case`.
+    design, blocks, every
+        The columns, as blocks of a row for each value, and the table of all of these.
+    frame
+        The combinations of public covariates.
+    cells, places
+        The people, and the combination of each cell.
+    outcome
+        One column with the outcome of each cell, or one row with that of each value.
+    labels
+        What the outcome is called, or its two answers.
+    is_logit
+        Whether it has two answers.
+    """
+
+    known: Regression
+    formula: Formula
+    sample: Sample
+    distinct: Values
+    design: Design
+    blocks: FloatArray
+    every: Any
+    frame: Any
+    cells: MergedRows
+    places: Indices
+    outcome: FloatArray
+    labels: tuple[str, ...]
+    is_logit: bool
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the reports."""
+        return self.known.survey.mechanism
+
+    def answer(self, parameters: FloatArray, covariance: FloatArray, masses: FloatArray, **found: Any) -> Regression:
+        """Return the answer; the parameters of the outcome come first."""
+        size = len(self.design.names)
+        predictor = Predictor(
+            self.formula,
+            self.design,
+            self.every,
+            masses.reshape(-1),
+            parameters[:size],
+            covariance[:size, :size],
+            _logit_shares if self.is_logit else lambda parameters, matrix: (matrix @ parameters)[:, None],
+            self.labels if self.is_logit else ("",),
+            self.is_logit,
+        )
+        own = {
+            "model": "logit" if self.is_logit else "linear",
+            "errors": "sandwich",
+            "names": self.design.names,
+        } | found
+        return replace(
+            self.known,
+            estimates=parameters,
+            covariance=covariance,
+            predictor=predictor,
+            outcomes=self.labels,
+            base=self.labels[0] if self.is_logit else "",
+            rare=self.cells.rare,
+            facts=_facts(self.sample, self.cells),
+            private=tuple(one for one in _names_of(self.known.survey) if one in self.formula.variables),
+            **own,
+        )
+
+
+def _with_private_covariates(
+    known: Regression, formula: Formula, sample: Sample, question: FloatArray | str | None, base: str | None
+) -> PrivateCase:
+    """Return the case of a regression whose covariates are private."""
+    survey = known.survey
+    survey.alphabet.require_listable()
+    distinct, numbers = _distinct(survey.mechanism, sample.reports)
+    outcome, labels, is_logit = _outcome(known, sample, question, formula.outcome, base)
+    public = [one for one in sample.frame if one in formula.variables]
+    combination, frame = distinct_people(sample.frame[public], sample.counts.size)
+    design, blocks, every = possible_design(formula, frame, survey)
+    is_public = isinstance(question, str)
+    cells = MergedRows.of(sample, np.stack([combination, outcome if is_public else combination], axis=1), numbers)
+    outcome = cells.design[:, 1:] if is_public else outcome[None, :]
+    places = cells.design[:, 0].astype(np.int64)
+    return PrivateCase(
+        known, formula, sample, distinct, design, blocks, every, frame, cells, places, outcome, labels, is_logit
+    )
+
+
+def _by_corrected_scores(case: PrivateCase) -> Regression:
+    """Fit by corrected scores: least squares or a logit over every value that a person may have."""
+    basis = np.eye(case.blocks.shape[1]) if case.is_logit else needed_functions(case.blocks, case.outcome, 2)
+    weights = signed_weights(case.mechanism, case.distinct, basis)
+    equations = CorrectedScores(case.blocks, case.cells, case.places, case.outcome, case.is_logit, weights)
+    fitted = equations.solve()
+    bread = _inverse(equations.information(fitted))
+    covariance = sandwich(bread, equations.scores(fitted), case.cells, case.sample, fitted.size)
+    return case.answer(
+        fitted,
+        covariance,
+        equations.masses,
+        naive=_naive_solution(equations, case.mechanism, case.distinct),
+        exact=_exact_errors(equations, case.mechanism, case.distinct, fitted, covariance),
+    )
+
+
+def _by_joint_likelihood(case: PrivateCase, rng: np.random.Generator) -> Regression:
+    """Fit by the joint likelihood of outcome and report: a model of the private value beside that of the outcome."""
+    alphabet, size = case.mechanism.alphabet, case.blocks.shape[2]
+    if case.outcome.shape[1] > 1:
+        raise InvalidParameterError("model='joint' needs a public outcome. Leave it out: corrected scores need none.")
+    public = case.formula.without(_names_of(case.known.survey))
+    own_design, matrix = Design.of(public, case.frame)
+    columns = Columns.of(case.mechanism, case.distinct)
+    is_number = alphabet.has_mean and alphabet.size > MOST_CLASSES
+    amounts = alphabet.amounts if alphabet.has_mean else np.zeros(alphabet.size)
+    family = (
+        ExponentialFamily.normal((amounts - amounts.mean()) / amounts.std())
+        if is_number
+        else ExponentialFamily.multinomial(alphabet.size, 0)
+    )
+    cells = replace(case.cells, design=matrix[case.places])
+    latent = ReportLikelihood(family, cells, columns.rows)
+    problem = JointLikelihood(latent, family, case.blocks, case.places, case.outcome[:, 0], case.is_logit)
+    start = np.zeros(problem.size)
+    if not case.is_logit:
+        share = cells.weights / cells.weights.sum()
+        mean = float(share @ problem.outcome)
+        start[-1] = math.log(max(float(np.sqrt(share @ (problem.outcome - mean) ** 2)), 1e-300))
+    spread = np.where(np.arange(problem.size) < size, 0.5 / problem.scales[: problem.size], 0.0)
+    starts = [
+        np.concatenate([start + (number > 0) * spread * rng.standard_normal(problem.size), one])
+        for number, one in enumerate(starting_points(latent, None, rng, STARTS))
+    ]
+    best, agreeing, count = _best_of_starts(problem, starts)
+    names = case.design.names if case.is_logit else (*case.design.names, "log(sigma)")
+    if not is_number:
+        names += tuple(
+            f"{case.known.survey.name} {label}: {name}"
+            for label in list(alphabet.labels(range(alphabet.size)))[1:]
+            for name in own_design.names
+        )
+    is_free = np.ones(best.parameters.size, dtype=bool) if best.escaping is None else best.escaping <= 0.05
+    held = np.outer(is_free, is_free)
+    _, information, scores = problem.derivatives(best.parameters)
+    is_robust = case.sample.weights is not None or case.sample.clusters is not None
+    errors = case.known.errors or ("sandwich" if is_robust else "information")
+    covariance = _covariance(errors, information * held, scores * is_free, cells, case.sample)
+    plain, exact = (np.diag(_inverse(one * held)) for one in (information, problem.true_information(best.parameters)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.sqrt(np.where(is_free, np.clip(exact / plain, 0.0, 1.0), math.nan))
+    shown = slice(0, len(names))
+    offset = float(np.bincount(cells.report, cells.weights, len(case.distinct)) @ columns.log_scale)
+    return case.answer(
+        best.parameters[shown],
+        covariance[shown, shown],
+        problem.masses(best.parameters),
+        names=names,
+        errors=errors,
+        llf=best.value + offset,
+        starts=count,
+        agreeing=agreeing,
+        is_done=best.is_done,
+        separated=tuple(name for name, is_held in zip(names, ~is_free, strict=False) if is_held),
+        exact=(shares * np.sqrt(np.maximum(np.diag(covariance), 0.0)))[shown],
+    )
+
+
+def _logit_shares(parameters: FloatArray, matrix: FloatArray) -> FloatArray:
+    share = 1 / (1 + np.exp(-np.clip(matrix @ parameters, -700, 700)))
+    return np.stack([1 - share, share], axis=1)
+
+
+def _outcome(
+    known: Regression, sample: Sample, question: FloatArray | str | None, name: str, base: str | None
+) -> tuple[FloatArray, tuple[str, ...], bool]:
+    """Return the outcome of each row, or of each value if it is private.
+
+    And its labels, and whether a logit explains it.
+    """
+    if known.model not in ("", "linear", "logit", "joint"):
+        raise InvalidParameterError(
+            f"Private covariates go with model='linear', 'logit' or 'joint'; got {known.model!r}. Ask for a share of "
+            f"the outcome, or for a number."
+        )
+    if isinstance(question, np.ndarray):
+        column: Any = question
+    elif isinstance(question, str):
+        column = sample.frame[question].to_numpy()
+    else:
+        column = private_columns(known.survey.alphabet, _names_of(known.survey))[name]
+    levels = sorted(set(column.tolist()), key=str)
+    words = [f"{one:g}" if is_number(one) and not isinstance(one, bool) else str(one) for one in levels]
+    is_two = len(levels) == 2 and (column.dtype.kind not in "iuf" or set(levels) == {0, 1} or known.model == "logit")
+    if known.model == "logit" and not is_two:
+        raise InvalidParameterError(f"A logit has two answers; {name} has {counted(len(levels), 'value')}.")
+    if is_two and known.model != "linear" and not isinstance(question, np.ndarray):
+        place = _base_place(words, base)
+        labels = (words[place], words[1 - place])
+        return (column == levels[1 - place]).astype(np.float64), labels, True
+    if column.dtype.kind not in "iufb":
+        raise InvalidParameterError(
+            f"{name} has {counted(len(levels), 'value')} such as {name_some(words[:2])}, which are no numbers. With "
+            f"private covariates an outcome is a number, or has two answers."
+        )
+    return column.astype(np.float64), (name,), False
+
+
+def _naive_solution(equations: CorrectedScores, mechanism: Mechanism, distinct: Values) -> FloatArray | None:
+    """Return the fit that takes reports for true values; None where they are none."""
+    alphabet = mechanism.alphabet
+    try:
+        reports = alphabet.as_array(distinct)
+        if mechanism.facts.bits is not None or not alphabet.contains(reports).all():
+            return None
+        return replace(equations, weights=np.eye(alphabet.size)[alphabet.encode(reports)]).solve()
+    except (InvalidParameterError, SolverError, TypeError, ValueError):
+        return None
+
+
+def _exact_errors(
+    equations: CorrectedScores, mechanism: Mechanism, distinct: Values, fitted: FloatArray, covariance: FloatArray
+) -> FloatArray | None:
+    """Return standard errors if true values had been sent; None where these cannot be known.
+
+    The squared scores of true values are functions of these, which have unbiased values.
+    """
+    size = mechanism.alphabet.size
+    try:
+        basis = np.eye(size) if equations.is_logit else needed_functions(equations.design, equations.outcome, 4)
+        weights = signed_weights(mechanism, distinct, basis)
+    except (NotInvertibleError, InvalidParameterError):
+        return None
+    true = replace(equations, weights=weights)
+    bread = _inverse(equations.information(fitted))
+    return np.asarray(np.sqrt(np.clip(np.diag(bread @ true.true_meat(fitted) @ bread), 0.0, np.diag(covariance))))

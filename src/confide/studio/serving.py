@@ -102,9 +102,8 @@ class Studio:
     def _file(self, folder: str, name: str, request: Call) -> Reply:
         """Return a static file, which browsers cache and revalidate."""
         kind = name.rpartition(".")[2]
-        package = "confide.client" if folder == "client" else "confide.studio.static"
         if (folder, name) not in self._files:
-            place = files("confide").joinpath(*package.split(".")[1:])
+            place = files("confide.studio") / folder
             # Look the name up in the folder: no input from the network becomes part of a path.
             known = {one.name: one for one in place.iterdir() if one.is_file()} if place.is_dir() else {}
             if name not in known or kind not in TYPES:

@@ -206,16 +206,17 @@ def _write(
 
 
 def read_people(
-    path: str | Path, survey: Survey, keep: Sequence[str], columns: Sequence[str] = ()
+    path: str | Path, survey: Survey, keep: Sequence[str], columns: Sequence[str] = (), whole: Survey | None = None
 ) -> tuple[dict[str, Any], Account, Traces]:
     """Read reports with other columns beside them, one row a person.
 
     Numbers where all entries are numbers.
 
-    A row without a report is left out. Any other row that cannot be used is an error.
+    A row without a report is left out. Any other row that cannot be used is an error. `whole` is the survey of the
+    file, if `survey` is about some of its attributes.
     """
     name = str(path)
-    traces = Traces.of([name], survey) if Path(name).is_file() else Traces(((name_of(name), None),))
+    traces = Traces.of([name], whole or survey) if Path(name).is_file() else Traces(((name_of(name), None),))
     header, is_table = _header(name), name.lower().endswith(PARQUET)
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     try:

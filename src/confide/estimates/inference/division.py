@@ -325,7 +325,7 @@ def _excess(answer: Interval, even: float, error: float) -> float:
 def divide(
     inference: Inference, error: float, level: float, basis: Basis | None = None, name: str | None = None
 ) -> Windows:
-    """Divide all values into windows; see :meth:`confide.Estimate.windows`."""
+    """Divide all values into windows; see :meth:`confide.estimates.Estimate.windows`."""
     check_level("error", error)
     check_level("level", level)
     chosen = check_basis(basis, Likelihood())

@@ -138,7 +138,7 @@ class Likelihood(Basis):
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
-    >>> print(answer.query("answer == yes", basis=cf.Likelihood()))
+    >>> print(answer.query("answer == yes", basis=cf.estimates.Likelihood()))
     0.7164, between 0.6507 and 0.7821 at 95%
     """
 
@@ -290,7 +290,7 @@ class Bootstrap(Basis):
     >>> import confide as cf
     >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
     >>> answer = cf.estimate(cf.tally(["yes", "no"], counts=[600, 400]), mechanism, cf.MLE())
-    >>> print(answer.query("answer == yes", basis=cf.Bootstrap()))
+    >>> print(answer.query("answer == yes", basis=cf.estimates.Bootstrap()))
     0.7164, between 0.6471 and 0.7856 at 95%
     """
 

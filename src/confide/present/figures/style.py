@@ -442,10 +442,6 @@ def share_label(role: Role) -> str:
     return "share of reports" if role is Role.NOISY else "share of people"
 
 
-FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-"""Fonts that every system has. All are narrower than the one that the layout was measured with, so nothing collides."""
-
-
 def to_svg(figure: Figure, description: str = "") -> str:
     """Return the figure as an ``<svg>`` element for a page.
 
@@ -466,6 +462,9 @@ def to_svg(figure: Figure, description: str = "") -> str:
     >>> to_svg(draw_path({"IBU": [-30.0, -20.0, -19.0]})).startswith("<svg ")
     True
     """
+    # Fonts that every system has. All are narrower than the one that the layout was measured with, so nothing
+    # collides.
+    fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.StringIO()
@@ -482,7 +481,7 @@ def to_svg(figure: Figure, description: str = "") -> str:
     digest = hashlib.sha256(f"{description}{drawing}".encode()).hexdigest()[:10]
     drawing = re.sub(r"<[^<>]*>", lambda tag: _adapt(tag[0], f"f{digest}-"), drawing)
     natural = f"--natural: {round(96 * figure.get_figwidth())}px"
-    look = f"stroke-linejoin: round; stroke-linecap: butt; font-family: {FONTS}"
+    look = f"stroke-linejoin: round; stroke-linecap: butt; font-family: {fonts}"
     opening = f'<svg role="img" aria-label="{escape(description)}" style="{look}; {natural}" '
     return drawing.replace("<svg ", opening, 1).rstrip()
 

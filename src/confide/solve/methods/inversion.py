@@ -120,7 +120,7 @@ class BitInversion(_Repaired):
     >>> import confide as cf
     >>> mechanism = cf.Rappor(cf.Categories(["a", "b"]), epsilon=4.0)
     >>> counts = cf.tally(mechanism.privatize(["a"] * 900 + ["b"] * 100, rng=1))
-    >>> cf.estimate(counts, mechanism, cf.BitInversion("project")).distribution.round(1)
+    >>> cf.estimate(counts, mechanism, cf.solve.methods.BitInversion("project")).distribution.round(1)
     array([0.9, 0.1])
     """
 
