@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 import confide as cf
 from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.estimates.changes import follow
 from confide.estimates.groups import recover_groups
+from confide.estimates.inference.inference import Question
 from confide.evidence.designs import Blocks
 
 YES_NO = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=3.0)
@@ -158,7 +160,7 @@ def test_what_clusters_have_no_answer_for_is_said() -> None:
     counts = cf.tally(reports, weights=weights, strata=strata, clusters=own)
     answer = cf.estimate(counts, YES_NO, cf.MLE())
     with pytest.raises(InvalidParameterError, match=r"drawn in clusters\. Use Likelihood"):
-        answer.query("answer == yes", basis=cf.Bootstrap(40))
+        answer.query("answer == yes", basis=cf.estimates.Bootstrap(40))
     other = cf.RandomizedResponse(YES_NO.alphabet, epsilon=1.0)
     with pytest.raises(InvalidParameterError, match="those of one cluster are not"):
         cf.estimate_pool([(counts, YES_NO), (counts, other)])
@@ -168,3 +170,21 @@ def test_what_clusters_have_no_answer_for_is_said() -> None:
         counts + cf.tally(reports, weights=weights, strata=strata)
     with pytest.raises(InvalidCountsError, match="one of the clusters for each of 3 reports; got 2"):
         cf.tally([1, 2, 3], clusters=["a", "b"])
+
+
+def test_a_change_between_waves_has_the_variance_of_the_design() -> None:
+    waves = {}
+    for number in range(2):
+        reports, weights, strata, own = survey(10 + number)
+        waves[number] = reports, weights, strata, own
+    counts = {
+        key: cf.tally(reports, weights=weights, strata=strata, clusters=own)
+        for key, (reports, weights, strata, own) in waves.items()
+    }
+    groups = recover_groups(counts, YES_NO, cf.MLE())
+    found = follow(groups, Question("query", "answer == yes"), groups.query("answer == yes")).change(0, 1)
+    variance = 0.0
+    for reports, weights, strata, own in waves.values():
+        values = cf.unbias(reports, YES_NO, "answer == yes")
+        variance += by_hand(values, weights, strata, own)
+    assert found.width == pytest.approx(2 * 2.028 * math.sqrt(variance), rel=0.02)

@@ -303,6 +303,13 @@ class Counts(Shown):
         """The same reports, each with a weight of one."""
         return self if self.weights is None else self._with(weights=None, squares=None, blocks=None)
 
+    def variance(self, scores: NDArray[np.float64]) -> float:
+        """Return the variance of the sum of a score for each report, over samples like this one."""
+        if self.blocks is None:
+            return float((self.counts if self.squares is None else self.squares) @ scores**2)
+        known = self.blocks.covariance(scores.size)
+        return max(0.0, float(known.diagonal @ scores**2) + float((known.rows @ scores) ** 2 @ known.factors))
+
     def with_sums(self, sums: NDArray[np.float64]) -> Counts:
         """Return other sums of the same reports, in place of the counts."""
         return self._with(counts=read_only(sums))
