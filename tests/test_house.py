@@ -24,9 +24,9 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_408,
-    "data": 4_454,
+    "data": 4_451,
     "mechanisms": 5_321,
-    "estimates": 3_720,
+    "estimates": 3_718,
     "present": 4_303,
     "cli": 2_890,
     "solve": 2_846,
@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_409,
+    "studio": 1_408,
     "evidence": 990,
     "regression": 1_667,
     "surveys": 561,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_316,
+    "code lines": 42_312,
     "files": 174,
     "entries at the top": 20,
     "functions": 4_282,
     "functions of one statement": 1_246,
-    "constants": 356,
+    "constants": 354,
     "options": 115,
     "public names": 91,
 }
