@@ -243,7 +243,7 @@ def _draw_intervals(axes: Axes, answers: dict[str, Interval]) -> None:
     axes.set_xlabel(f"{first.question} ({first.shown_level} confidence)")
 
 
-def columns_of(answer: object) -> Columns:  # noqa: C901, PLR0911 - one for each kind of result
+def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind of result
     """Return a result as columns, for data frames and CSV files."""
     match answer:
         case Estimate():
