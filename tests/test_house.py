@@ -24,10 +24,10 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_408,
-    "data": 4_392,
+    "data": 4_389,
     "mechanisms": 5_303,
     "estimates": 3_698,
-    "present": 4_303,
+    "present": 4_302,
     "cli": 2_862,
     "solve": 2_846,
     "collector": 2_643,
@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_409,
+    "studio": 1_408,
     "evidence": 820,
     "regression": 1_667,
     "surveys": 561,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_017,
+    "code lines": 42_012,
     "files": 173,
     "entries at the top": 20,
     "functions": 4_257,
     "functions of one statement": 1_239,
-    "constants": 355,
+    "constants": 353,
     "options": 113,
     "public names": 91,
 }

@@ -160,7 +160,6 @@ class Cards:
     alphabet: Alphabet
     panels: Sequence[Panel]
     name: str
-    has_colors: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,7 +374,7 @@ def about_reports(survey: Survey, total: float, origin: Origin, design_effect: f
     terms = survey.mechanism.guarantee.terms
     # Per unit of distance the terms are a bare rate; others say themselves what they are.
     return [
-        f"{total:,.10g} {kind}report{'' if total == 1 else 's'}",
+        count_reports(total, kind),
         *weighted,
         f"epsilon {terms}" if terms[:1].isdigit() else terms,
     ]
