@@ -64,7 +64,7 @@ bench: $(VENV)/.installed-dev  ## Measure channels, sampling, the certified maxi
 screenshots: $(VENV)/.installed-dev  ## Photograph every page and screen in three widths, light and dark: build/screenshots/index.html (needs chromium)
 	@$(BIN)/python -W ignore -m tests.pages.screenshots
 
-client: clients/javascript/node_modules  ## Build the client in JavaScript into src/confide/client (needs Node 20 or newer)
+client: clients/javascript/node_modules  ## Build the client in JavaScript into src/confide/studio/client (needs Node 20 or newer)
 	@cd clients/javascript && node build.mjs
 
 web: web/node_modules  ## Build the studio's pages into src/confide/studio/static (needs Node 20 or newer)

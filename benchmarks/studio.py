@@ -86,7 +86,7 @@ def plays(browser: Browser, studio: RunningStudio, dataset: str) -> tuple[list[f
 
 def size() -> int:
     """Return the bytes of all files that a browser may fetch."""
-    places = [files("confide").joinpath("studio", "static"), files("confide").joinpath("client")]
+    places = [files("confide").joinpath("studio", "static"), files("confide").joinpath("studio", "client")]
     return sum(len(one.read_bytes()) for place in places for one in place.iterdir() if one.is_file())
 
 

@@ -23,23 +23,23 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_364,
-    "data": 4_275,
-    "mechanisms": 5_305,
-    "estimates": 3_468,
-    "present": 4_162,
-    "cli": 2_815,
-    "solve": 2_847,
+    "values": 4_408,
+    "data": 4_389,
+    "mechanisms": 5_303,
+    "estimates": 3_698,
+    "present": 4_302,
+    "cli": 2_862,
+    "solve": 2_846,
     "collector": 2_643,
     "check": 1_828,
     "channels": 1_909,
-    "plans": 1_733,
+    "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_411,
+    "studio": 1_408,
     "evidence": 820,
-    "regression": 1_418,
+    "regression": 1_667,
     "surveys": 561,
-    "api.py": 206,
+    "api.py": 209,
     "errors.py": 50,
     "__init__.py": 39,
     "__main__.py": 7,
@@ -47,14 +47,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 41_192,
-    "files": 168,
-    "entries at the top": 21,
-    "functions": 4_172,
-    "functions of one statement": 1_226,
-    "constants": 373,
-    "options": 111,
-    "public names": 90,
+    "code lines": 42_012,
+    "files": 173,
+    "entries at the top": 20,
+    "functions": 4_257,
+    "functions of one statement": 1_239,
+    "constants": 353,
+    "options": 113,
+    "public names": 91,
 }
 """What the whole house may have."""
 

@@ -1,6 +1,6 @@
 // Builds dist/, one file a module for those who bundle themselves, and the one minified file that the Python package ships.
 //
-//     node build.mjs            into src/confide/client
+//     node build.mjs            into src/confide/studio/client
 //     node build.mjs FOLDER     elsewhere, to compare
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 import { minify } from "terser";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const shipped = process.argv[2] ?? `${here}../../src/confide/client`;
+const shipped = process.argv[2] ?? `${here}../../src/confide/studio/client`;
 mkdirSync(shipped, { recursive: true });
 rmSync(`${here}dist`, { recursive: true, force: true });
 execFileSync(process.execPath, [`${here}node_modules/typescript/bin/tsc`], { cwd: here, stdio: "inherit" });

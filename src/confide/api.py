@@ -93,6 +93,7 @@ if typing.TYPE_CHECKING:
         shuffle,
         write_reports,
     )
+    from confide.estimates.changes import estimate_over
     from confide.estimates.diagnosis import diagnose
     from confide.estimates.pseudo_values import unbias
     from confide.mechanisms.audits import audit
@@ -171,6 +172,7 @@ __all__ = [
     "emd",
     "estimate",
     "estimate_groups",
+    "estimate_over",
     "estimate_pool",
     "fit",
     "load_counts",
@@ -196,6 +198,7 @@ _LATER = {
     "audit": "mechanisms.audits",
     "count": "data.counting",
     "diagnose": "estimates.diagnosis",
+    "estimate_over": "estimates.changes",
     "load_counts": "data.files",
     "plan": "plans",
     "rank": "plans",

@@ -182,6 +182,10 @@ ROWS = [
         --interval | pair.toml pairs.csv --method mle --json --show age,sex | --interval '95% joint' | "together": 6
         --interval         | pair.toml pairs.csv --method mle --json --show age,sex | --interval 0.5 | "level": 0.5
         --interval         | ages.toml r.csv --method mle --json --query age>=2 | --interval 0.5 | "level": 0.5
+        --over             | ages.toml r.csv --method mle --json         | --over town        | "over": \[{"question"
+        --over             | ages.toml towns.parquet --method mle --json | --over town        | "over": \[{"question"
+        --person           | ages.toml panel.csv --method mle --json --over week | --person who | "is_linked": true
+        --output           | ages.toml panel.csv --method mle --over week | -o e.csv          | file e.csv
         --output           | pair.toml pairs.csv --method mle --show age,sex -o e.json | -o e.csv | file e.age-sex.csv
         --output           | ages.toml r.csv --method mle                | -o e.json          | file e.json
     """),
@@ -315,6 +319,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "high.csv").write_text(lines("pay", ["5000"] * 30))
     (place / "secret.txt").write_text(SECRET)
     (place / "r.csv").write_text(lines("report,town", [f"{age},{town}" for age, town in zip(ages, towns, strict=True)]))
+    panel = [f"{age},{week},p{one}" for week in (1, 2) for one, age in enumerate(ages)]
+    (place / "panel.csv").write_text(lines("report,week,who", panel))
     (place / "w.csv").write_text(lines("report,weight", [f"{age},{1 + age}" for age in ages]))
     (place / "two.csv").write_text(lines("years,other", [f"{age},{age}" for age in ages]))
     (place / "bad.csv").write_text(lines("report", [*map(str, ages), "x"]))

@@ -14,7 +14,7 @@ from tests.cli.conftest import Call
 
 import confide as cf
 from confide.data.files import Account, CountsFile, Heading, read_counts, save_counts, shown_order
-from confide.data.files.counts_files import natural_order
+from confide.values.order import natural_order
 
 SURVEY = """name = "answer"
 [alphabet]

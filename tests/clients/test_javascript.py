@@ -27,7 +27,7 @@ from confide.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients" / "javascript"
-SHIPPED = ROOT / "src" / "confide" / "client"
+SHIPPED = ROOT / "src" / "confide" / "studio" / "client"
 
 IS_REQUIRED = bool(os.environ.get("CI"))
 """In CI nothing is skipped."""

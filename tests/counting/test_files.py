@@ -28,8 +28,8 @@ from confide.data.files import (
     read_heading,
     write_counts,
 )
-from confide.data.files.counts_files import natural_order
 from confide.errors import DataFileError, InvalidParameterError
+from confide.values.order import natural_order
 
 pyarrow = pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting]")
 pytest.importorskip("duckdb", reason="counting needs the extra confide[counting]")

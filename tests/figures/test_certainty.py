@@ -169,7 +169,7 @@ def test_answers_over_time_are_a_line_within_its_band() -> None:
     labels = [one.get_text() for one in axes.get_xticklabels()]
     assert labels[0] == "2026-W01"
     assert 3 <= len(labels) <= 8
-    assert axes.get_ylabel() == "mean (95% confidence)"
+    assert axes.get_ylabel() == "mean"
 
 
 @pytest.mark.parametrize("width", [style.WIDE, style.MIDDLE, style.NARROW])

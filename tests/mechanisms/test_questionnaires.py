@@ -160,6 +160,13 @@ def test_random_answers_stay_hidden_without_an_anchor() -> None:
     assert plain.guarantee == cf.Crosswise(ANSWERS, 0.25).guarantee
 
 
+def test_breakers_say_one_thing_or_anything() -> None:
+    one = cf.ForcedResponse(WITH_BREAKERS, 0.6, [0.3, 0.1], breakers="no").channel.dense()
+    np.testing.assert_allclose(one, np.array([[0.9, 0.1], [0.3, 0.7], [0.0, 1.0]]))
+    anything = cf.Crosswise(WITH_BREAKERS, 0.25, breakers="random", anchor="no").channel.dense()
+    np.testing.assert_allclose(anything[2], [0.25] * 4)
+
+
 def test_an_anchor_is_answered_with_chance_of_its_own() -> None:
     matrix = cf.Crosswise(ANSWERS, 0.25, anchor="no").channel.dense()
     own = cf.Crosswise(ANSWERS, 0.25).channel.dense()

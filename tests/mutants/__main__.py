@@ -38,7 +38,7 @@ from tests.mutants.warm import Outcome, Verdict, run_tests, warm_up
 
 PROCESSES = 2
 
-SHIPPED = {"clients/javascript": "src/confide/client", "web": "src/confide/studio/static"}
+SHIPPED = {"clients/javascript": "src/confide/studio/client", "web": "src/confide/studio/static"}
 """Faults in TypeScript are built into the files here, which are what its tests run; that takes Node and `npm ci`."""
 
 MODULES = ("clients/javascript/node_modules", "web/node_modules", "build/node_modules")

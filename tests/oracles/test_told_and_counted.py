@@ -23,11 +23,12 @@ from tests.oracles.test_caches import asked
 import confide as cf
 from confide.collector.client import Outbox, receipts_of
 from confide.data.files import ask_groups, estimate_file
-from confide.data.files.counts_files import CountsFile, Heading, natural_order
+from confide.data.files.counts_files import CountsFile, Heading
 from confide.data.files.sheets import Account
 from confide.errors import LimitError
 from confide.studio import answers
 from confide.studio.looks import look
+from confide.values.order import natural_order
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(2, 6, unit="year"), 1.0), "age", "Ages", groups={"town": ("A", "B")})
 TOWNS = {("A",): {0: cf.tally([2, 3, 3, 5])}, ("B",): {0: cf.tally([4, 4])}, ("C",): {0: cf.tally([6])}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import confide as cf
 from confide.errors import ImpossibleReportError, InvalidParameterError, MissingExtraError, NotInvertibleError
+from confide.present.surveys import summarise_survey
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("formulaic")
@@ -241,3 +243,10 @@ def test_rare_covariates_are_warned_of(data: Any) -> None:
     found = cf.regress("vote ~ x", table, VOTES)
     assert found.rare == 80
     assert "10% of these people share x with fewer than four others" in str(found)
+
+
+def test_show_counts_what_a_survey_sends_unblurred() -> None:
+    survey = replace(VOTES, groups={"town": ("Oslo", "Bern"), "sex": ("f", "m")})
+    lines = dict(summarise_survey(survey).facts)
+    assert lines["Not blurred"].startswith("sex and town, sent beside a report: 4 combinations")
+    assert "Not blurred" not in dict(summarise_survey(VOTES).facts)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import confide as cf
 from confide.errors import InvalidParameterError, SolverError
+from confide.regression.answers import Regression
+from confide.regression.designs import Design, Formula, take_sample
+from confide.regression.fitting import _with_private_covariates
+from confide.regression.joint import JointLikelihood
+from confide.regression.likelihood import Columns, ExponentialFamily, ReportLikelihood
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("formulaic")
 models = pytest.importorskip("statsmodels.api")
+
+search: Any = scipy.optimize
 
 AGES, TOWNS = cf.Integers(0, 9), cf.Categories(["Bern", "Oslo", "Rome"])
 
@@ -184,7 +193,7 @@ def test_formulas_and_models_that_do_not_go_with_private_covariates() -> None:
     mechanism = cf.Geometric(AGES, 1.0)
     data, survey = sent(people(300), mechanism, "age"), cf.Survey(mechanism, "age")
     for formula, settings, words in (
-        ("score ~ age", {"model": "ordered"}, "go with model='linear' or model='logit'"),
+        ("score ~ age", {"model": "ordered"}, "go with model='linear', 'logit' or 'joint'"),
         ("score ~ age", {"model": "logit"}, "A logit has two answers"),
         ("town ~ age", {}, "are no numbers"),
         ("nothing ~ age", {}, "no column 'nothing'"),
@@ -198,3 +207,104 @@ def test_formulas_and_models_that_do_not_go_with_private_covariates() -> None:
     assert cf.regress("agrees ~ age", data, survey, base="True").base == "True"
     text = str(cf.regress("agrees ~ age + female", data, survey))
     assert "corrected scores" in text
+
+
+SIDES: list[tuple[str, str, cf.Alphabet]] = [
+    ("agrees ~ town + female", "town", TOWNS),
+    ("score ~ town + female", "town", TOWNS),
+]
+SIDES += [("agrees ~ age + female", "age", AGES), ("score ~ age + female", "age", AGES)]
+
+
+def joint_of(formula: str, column: str, alphabet: cf.Alphabet) -> tuple[JointLikelihood, Any]:
+    """Return a joint likelihood and a point at which it is looked at."""
+    mechanism = cf.RandomizedResponse(alphabet, 1.5)
+    table = sent(people(120), mechanism, column)
+    read, survey = Formula.read(formula), cf.Survey(mechanism, column)
+    public = ["female", read.outcome]
+    sample = take_sample(table, survey, public)
+    known = Regression(formula, survey, "joint", (), np.zeros(0), np.zeros((0, 0)), "", 120)
+    case = _with_private_covariates(known, read, sample, read.outcome, None)
+    _, matrix = Design.of(Formula("", "1 + female"), case.frame)
+    amounts = np.linspace(-1.5, 1.5, alphabet.size)
+    family = ExponentialFamily.normal(amounts) if column == "age" else ExponentialFamily.multinomial(3, 0)
+    rows = replace(case.cells, design=matrix[case.places])
+    latent = ReportLikelihood(family, rows, Columns.of(mechanism, case.distinct).rows)
+    made = JointLikelihood(latent, family, case.blocks, case.places, case.outcome[:, 0], case.is_logit)
+    at = np.random.default_rng(3).normal(scale=0.3, size=made.scales.size)
+    at[-1] = 0.8
+    return made, at
+
+
+@pytest.mark.parametrize(("formula", "column", "alphabet"), SIDES)
+def test_the_joint_likelihood_has_the_derivatives_that_it_says(
+    formula: str, column: str, alphabet: cf.Alphabet
+) -> None:
+    made, at = joint_of(formula, column, alphabet)
+    gradient, information, scores = made.derivatives(at)
+    assert gradient == pytest.approx(search.approx_fprime(at, made.value, 1e-7), rel=1e-4, abs=1e-3)
+    assert gradient == pytest.approx(made.cells.weights @ scores)
+    slopes = [search.approx_fprime(at, lambda x, j: made.derivatives(x)[0][j], 1e-6, j) for j in range(at.size)]
+    assert information == pytest.approx(-np.array(slopes), rel=1e-3, abs=1e-2)
+    assert np.linalg.eigvalsh(made.true_information(at)).min() > 0
+
+
+@pytest.mark.parametrize("outcome", ["score", "agrees"])
+def test_the_joint_likelihood_without_noise_is_two_regressions(outcome: str) -> None:
+    table = people(700)
+    clear = cf.RandomizedResponse(TOWNS, 40.0)
+    found = cf.regress(
+        f"{outcome} ~ town + female", sent(table, clear, "town"), cf.Survey(clear, "town"), model="joint"
+    )
+    towns = [(table["town"] == one).astype(float) for one in ("Oslo", "Rome")]
+    matrix = np.column_stack([np.ones(700), *towns, table["female"]])
+    theirs = (
+        models.OLS(table["score"], matrix).fit()
+        if outcome == "score"
+        else models.Logit(table["agrees"].astype(float), matrix).fit(disp=0)
+    )
+    numbers = table["town"].map({"Bern": 0, "Oslo": 1, "Rome": 2})
+    beside = models.MNLogit(numbers, models.add_constant(table["female"])).fit(disp=0)
+    assert found.estimates[:4] == pytest.approx(theirs.params, abs=1e-6)
+    assert found.standard_errors[:4] == pytest.approx(theirs.bse, rel=5e-3)
+    assert found.estimates[-4:] == pytest.approx(beside.params.to_numpy().T.ravel(), abs=1e-5)
+    assert found.names[-1] == "town Rome: female"
+    assert found.llf == pytest.approx(theirs.llf + beside.llf, abs=0.01)
+    assert found.privacy == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formula", "column", "alphabet"), SIDES[1:3])
+def test_errors_of_the_joint_likelihood_are_as_large_as_it_says(
+    formula: str, column: str, alphabet: cf.Alphabet
+) -> None:
+    mechanism, ratios, narrower = cf.RandomizedResponse(alphabet, 2.0), [], []
+    reference = cf.RandomizedResponse(alphabet, 40.0)
+    for seed in range(50):
+        table = people(1000, seed)
+        found, plain = (
+            cf.regress(formula, sent(table, mechanism, column, 90 + seed), cf.Survey(mechanism, column), model=model)
+            for model in ("joint", None)
+        )
+        true = cf.regress(formula, sent(table, reference, column), cf.Survey(reference, column))
+        # Of the intercept and the private covariate: noise hardly matters to the others.
+        noise = np.sqrt(found.standard_errors[:2] ** 2 - true.standard_errors[:2] ** 2)
+        ratios.append((found.estimates[:2] - true.estimates[:2]) / noise)
+        narrower.append(found.standard_errors[1] / plain.standard_errors[1])
+    assert np.sqrt((np.array(ratios) ** 2).mean()) == pytest.approx(1.0, abs=0.2)
+    assert np.mean(narrower) < 1.0
+
+
+def test_a_joint_likelihood_needs_a_private_covariate_and_a_public_outcome() -> None:
+    mechanism = cf.Geometric(AGES, 1.0)
+    data, survey = sent(people(300), mechanism, "age"), cf.Survey(mechanism, "age")
+    with pytest.raises(InvalidParameterError, match="this formula has none"):
+        cf.regress("age ~ female", data, survey, model="joint")
+    pair = cf.Survey(cf.Product(a=cf.RandomizedResponse(AGES, 1.0), b=cf.RandomizedResponse(AGES, 1.0)), "both")
+    with pytest.raises(InvalidParameterError, match="needs a public outcome"):
+        cf.regress("a ~ b", {"a": [1, 2, 3], "b": [3, 2, 1]}, pair, model="joint")
+    found = cf.regress("agrees ~ age + female", data, survey, model="joint", errors="scores")
+    text = str(found)
+    assert "by joint likelihood" in text
+    assert "a model of their own" in text
+    assert found.llf is not None

@@ -272,7 +272,7 @@ def test_every_static_file_has_every_header(studio: RunningStudio) -> None:
     paths = {f"/studio/{one.name}": one for one in static.iterdir()}
     paths |= {"/studio": static / "studio.html", f"/take/{simulated(studio)}": static / "take.html"}
     paths |= {f"/take/{one.name}": one for one in static.iterdir()}
-    paths["/client/confide.js"] = static.parents[1] / "client" / "confide.js"
+    paths["/client/confide.js"] = static.parent / "client" / "confide.js"
     for path, file in paths.items():
         reply = studio.ask(path, who=None)
         assert (reply.status, reply.body) == (200, file.read_bytes()), path

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def test_all_files_together_are_small() -> None:
     """The static files and the client of the device: at most 1.5 MB in all."""
-    places = [files("confide").joinpath("studio", "static"), files("confide").joinpath("client")]
+    places = [files("confide").joinpath("studio", "static"), files("confide").joinpath("studio", "client")]
     total = sum(len(one.read_bytes()) for place in places for one in place.iterdir() if one.is_file())
     assert 50_000 < total < 1_500_000
 

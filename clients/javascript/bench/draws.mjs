@@ -1,7 +1,7 @@
 // Microseconds a draw, by mechanism, and the size of the build: `npm run bench`.
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { loadSurvey } from "../../../src/confide/client/confide.js";
+import { loadSurvey } from "../../../src/confide/studio/client/confide.js";
 import { signed } from "../test/suite.mjs";
 
 const line = (high) => ({ kind: "integers", low: 0, high });
@@ -28,7 +28,7 @@ const cases = [
   ["truncated taxicab, 20 x 14 cells", grid, { kind: "truncated-taxicab", epsilon: 1 }, [10, 7]],
   ["planar Laplace", grid, { kind: "planar-laplace", epsilon: 1 }, [10, 7]],
 ];
-const build = readFileSync(new URL("../../../src/confide/client/confide.js", import.meta.url));
+const build = readFileSync(new URL("../../../src/confide/studio/client/confide.js", import.meta.url));
 console.log(
   `build: ${build.length} bytes, ${gzipSync(build, { level: 9 }).length} gzipped; Node ${process.versions.node}\n`,
 );

@@ -1,5 +1,5 @@
 // Adds reports to a shared file until the limit is reached: `node adding.mjs PATH SURVEY`.
-import { loadSurvey, Queue } from "../../../src/confide/client/confide.js";
+import { loadSurvey, Queue } from "../../../src/confide/studio/client/confide.js";
 import { fileStorage } from "./storage.mjs";
 
 const [path, text] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 // Answers Python: reads surveys with what to take or to blur from its input, and writes what became of it.
 import { readFileSync } from "node:fs";
-import { loadSurvey } from "../../../src/confide/client/confide.js";
+import { loadSurvey } from "../../../src/confide/studio/client/confide.js";
 import { pinOf } from "./suite.mjs";
 
 const answers = JSON.parse(readFileSync(0, "utf8")).map(({ survey: text, raws = [], values = [], secret }) => {

@@ -1,6 +1,6 @@
 // Answers Python: loads every document of its input, and writes what each promises, or why it is refused.
 import { readFileSync } from "node:fs";
-import { loadSurvey } from "../../../src/confide/client/confide.js";
+import { loadSurvey } from "../../../src/confide/studio/client/confide.js";
 import { pinOf } from "./suite.mjs";
 
 const total = ({ epsilon, parts = [] }) => epsilon ?? parts.reduce((sum, part) => sum + part.epsilon, 0);

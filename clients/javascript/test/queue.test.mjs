@@ -7,7 +7,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { loadSurvey, newSecret, Queue, simulatedSurvey } from "../../../src/confide/client/confide.js";
+import { loadSurvey, newSecret, Queue, simulatedSurvey } from "../../../src/confide/studio/client/confide.js";
 import { fileStorage } from "./storage.mjs";
 import { AGES, signed } from "./suite.mjs";
 

@@ -1,2 +1,2 @@
 // The file storage as Node runs it, compiled or not: tests need no build but the one that is shipped.
-export { fileStorage } from "../../../src/confide/client/node.js";
+export { fileStorage } from "../../../src/confide/studio/client/node.js";

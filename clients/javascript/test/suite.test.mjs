@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import * as confide from "../../../src/confide/client/confide.js";
+import * as confide from "../../../src/confide/studio/client/confide.js";
 import { CHECKS, doubleOf, LONG_CHECKS, run, signed } from "./suite.mjs";
 
 const root = new URL("../../../", import.meta.url);
@@ -24,7 +24,7 @@ test("everything that every platform must do", async () => {
 });
 
 test("one file without dependencies, requests or other randomness", async () => {
-  const text = await readFile(new URL("src/confide/client/confide.js", root));
+  const text = await readFile(new URL("src/confide/studio/client/confide.js", root));
   for (const word of [
     "Math.random",
     "http:",
@@ -59,7 +59,7 @@ async function sources(context, contents) {
 
 test("a page's first bytes are as likely as any, and none is refused", async () => {
   // A new instance of the module for each, as every page that is loaded has one.
-  const text = encodeURIComponent(await readFile(new URL("src/confide/client/confide.js", root), "utf8"));
+  const text = encodeURIComponent(await readFile(new URL("src/confide/studio/client/confide.js", root), "utf8"));
   const own = globalThis.crypto;
   try {
     for (let first = 0; first < 256; first++) {

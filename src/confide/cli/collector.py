@@ -54,7 +54,6 @@ EXAMPLES = {
 STORE = "confide.db"
 TOKEN = "CONFIDE_TOKEN"  # noqa: S105 - the name of a variable
 
-INVITATION = "([0-9a-zA-Z]{5}-?){4}"
 
 HOST = "127.0.0.1"
 
@@ -222,7 +221,8 @@ def send(  # noqa: PLR0913 - one argument an option
 
 def _invitations(named: str) -> list[str]:
     """Return the invitations that were named: one, or those of a file."""
-    if re.fullmatch(INVITATION, named) and not Path(named).is_file():
+    invitation = "([0-9a-zA-Z]{5}-?){4}"
+    if re.fullmatch(invitation, named) and not Path(named).is_file():
         return [named]
     try:
         found = Path(named).read_text(encoding="utf-8").split()
@@ -231,7 +231,7 @@ def _invitations(named: str) -> list[str]:
             f"--invitation takes an invitation such as abcde-fghij-klmno-pqrst, or a file of them; {named!r} is "
             f"neither."
         ) from None
-    strange = next((one for one in found if not re.fullmatch(INVITATION, one)), None)
+    strange = next((one for one in found if not re.fullmatch(invitation, one)), None)
     if strange is not None:
         raise InvalidParameterError(f"{named} holds {strange!r}, which is no invitation.")
     if not found or len(set(found)) < len(found):

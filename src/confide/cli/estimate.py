@@ -50,6 +50,7 @@ from confide.cli.usage import (
 )
 from confide.data import files
 from confide.data.counting import ReportInput
+from confide.data.counting.waves import read_waves
 from confide.data.files import (
     CountsFile,
     GroupAnswers,
@@ -63,18 +64,20 @@ from confide.data.files import (
     write_text,
 )
 from confide.errors import InvalidParameterError
+from confide.estimates.changes import Linked, Series
 from confide.estimates.estimate import Estimate, assess_pool
 from confide.estimates.explanations import WHEN_ENDED_EARLY, why_undivided
 from confide.estimates.inference import Interval, Windows, check_level, level_of_each
 from confide.evidence.counts import Counts
+from confide.present.changes import summarise_series
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.groups import summarise_groups
-from confide.present.summary import caution_fits
+from confide.present.summary import Summary, caution_fits
 from confide.present.terminal import SMALL, show_summary
 from confide.solve.methods import METHODS, Method, Stacked, Status
 from confide.surveys.survey import Survey, load_survey
 from confide.theory.likely_subsets import likely_subset
-from confide.values import Alphabet, LineGeometry, PlaneGeometry
+from confide.values import Alphabet, LineGeometry, PlaneGeometry, UnorderedGeometry
 from confide.values.checks import check_choice
 from confide.values.geojson import read_lines
 from confide.values.wording import counted
@@ -88,6 +91,7 @@ EXAMPLES = (
     "confide estimate city.toml reports.csv --query districts.geojson",
     "confide estimate survey.toml http://127.0.0.1:8000 --json",
     "confide estimate survey.toml counts.parquet -o groups.csv",
+    "confide estimate survey.toml reports.csv --over week --person pseudonym",
 )
 
 
@@ -137,12 +141,24 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     background: Annotated[
         Path | None, option("GeoJSON lines to draw on the maps, such as a coast or streets.", "FILE", panel="Maps")
     ] = None,
+    over: Annotated[
+        str | None,
+        option(
+            "The column of a week, date or wave: a line, its changes, and a test for any.",
+            "COLUMN",
+            panel="Over time",
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        option("The column that says whose report each is, for people who answer again.", "COLUMN", panel="Over time"),
+    ] = None,
 ) -> None:
     """Recover the distribution of the true values from the reports.
 
     The answer comes first, with confidence intervals; -v shows how it was computed. Counts by groups get an estimate
-    for each group, and a test whether it differs from the others. A column called 'count' says how often a row's
-    report was seen.
+    for each group, and a test whether it differs from the others; --over follows them over time. A column called
+    'count' says how often a row's report was seen.
     """
     given, reports = reports, local_counts(reports, survey)
     check_choice("--method", method, tuple(METHODS))
@@ -168,9 +184,8 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     if background is not None or maps:
         contract.alphabet.corners([0])  # which refuses what lies nowhere on the Earth, before any work is done
     lines = [line for path in (background, *questions.areas) if path is not None for line in read_lines(path)]
-    if is_counts_file(reports):
-        counted = read_counts(reports)
-        counted.heading.require(asked_by, name_reports(given))
+    counted, linked = _read_groups(reports, asked_by, name_reports(given), over, person)
+    if counted is not None:
         counted = counted.of_different_people(different_people)
         if counted.heading.by:
             alone: dict[str, object] = {"--truth": truth, "--shape": shape, "--show": shown, "--cell": cell}
@@ -184,6 +199,8 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
                 questions,
                 share,
                 outputs,
+                over=over,
+                linked=linked,
                 everything=everything,
                 verbose=verbose,
                 as_json=as_json,
@@ -242,6 +259,21 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     warn_over_limit(heading)
     warn_of(caution_fits(*fits_of_this) if as_json else [])
     end_strictly(*fits_of_this, strict=strict)
+
+
+def _read_groups(
+    reports: Path, survey: Survey, name: str, over: str | None, person: str | None
+) -> tuple[CountsFile | None, Linked | None]:
+    """Read counts, or waves with their people; None for one group."""
+    if over is not None:
+        return read_waves(reports, survey, over, person)
+    if person is not None:
+        raise InvalidParameterError("--person is for --over: it links the reports of several waves.")
+    if not is_counts_file(reports):
+        return None, None
+    counted = read_counts(reports)
+    counted.heading.require(survey, name)
+    return counted, None
 
 
 def _refuse_for_groups(options: dict[str, object]) -> None:
@@ -431,33 +463,34 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
     level: float | None,
     outputs: list[Path],
     *,
+    over: str | None = None,
+    linked: Linked | None = None,
     everything: bool,
     verbose: bool,
     as_json: bool,
 ) -> GroupFits:
-    """Estimate every group, write and show results; return how they fit."""
+    """Estimate every group, write and show results; return how they fit.
+
+    Groups `over` a column are waves: they have a line and its changes.
+    """
     groups = len(counts.groups)
+    if over is not None:
+        questions = _questions_over(survey, questions)
     # Mean and median of up to fifty groups get intervals unasked, in a few seconds.
-    is_asked = bool(questions.queries or questions.statistics) or level is not None or groups <= 50
+    is_asked = bool(questions.queries or questions.statistics) or level is not None or groups <= 50 or over is not None
     _warn_before(groups, survey, method, level, is_asked=is_asked)
     with progress_bar(method.name, groups) as advance:
         found = files.estimate_file(counts, survey, method, progress=advance)
     answers = _ask_groups(found, questions, level) if is_asked else GroupAnswers()
     with progress("Testing the fit, and for differences"):
         fits, _ = found.fits, found.differences
-        rows, promised = str(counts.heading.rows), promise_line(counts.heading)
-        summary = summarise_groups(found, answers, rows=rows, promised=promised)
+        told: dict[str, Any] = {"rows": str(counts.heading.rows), "promised": promise_line(counts.heading)}
+        series = [] if over is None else _follow(found, answers, questions, linked)
         record = files.groups_record(found, answers) | {"repetition": repetition_record(counts.heading)}
+        record |= {"over": [files.series_record(one) for one in series]} if series else {}
+        summary = _summarise(found, answers, series, **told)
         record = summary.open(record)
-    contents = {}
-    for path in outputs:
-        ending = path.suffix.lower()
-        if ending == ".html":
-            from confide.present.pages import groups_page
-
-            contents[path] = groups_page(found, answers)
-        else:
-            contents[path] = files.groups_csv(found, answers) if ending == ".csv" else to_json(record) + "\n"
+    contents = {path: _render_groups(path, found, answers, series, record) for path in outputs}
     for path, content in contents.items():
         write_text(path, content)
     if as_json:
@@ -473,6 +506,43 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
     _warn_of_endings(found, groups)
     warn_over_limit(counts.heading)
     return fits
+
+
+def _summarise(found: files.SurveyGroups, answers: GroupAnswers, series: list[Series], **told: Any) -> Summary:
+    return summarise_series(found, answers, series, **told) if series else summarise_groups(found, answers, **told)
+
+
+def _render_groups(
+    path: Path, found: files.SurveyGroups, answers: GroupAnswers, series: list[Series], record: dict[str, Any]
+) -> str:
+    """Return the content of a file, by its ending."""
+    ending = path.suffix.lower()
+    if ending == ".html":
+        from confide.present.pages import show_page
+
+        return show_page(_summarise(found, answers, series, is_page=True))
+    if ending == ".csv":
+        return files.series_csv(series) if series else files.groups_csv(found, answers)
+    return to_json(record) + "\n"
+
+
+def _questions_over(survey: Survey, questions: Questions) -> Questions:
+    """Return what to follow over time.
+
+    Where nothing is asked, the share of each category.
+    """
+    if questions.queries or questions.statistics or survey.alphabet.has_numbers:
+        return questions
+    if not isinstance(survey.alphabet.geometry, UnorderedGeometry):
+        raise InvalidParameterError("Say what to follow over time: --query QUERY.")
+    return replace(questions, queries=files.shares_of(survey))
+
+
+def _follow(
+    found: files.SurveyGroups, answers: GroupAnswers, questions: Questions, linked: Linked | None
+) -> list[Series]:
+    shares = [one for one in questions.statistics if one is not None]
+    return files.follow_groups(found, answers, files.questions_of(found, questions.queries, shares), linked)
 
 
 def _warn_before(groups: int, survey: Survey, method: Method, level: float | None, *, is_asked: bool) -> None:

@@ -66,21 +66,6 @@ MEANINGS = {
 }
 """Meaning of each exit code, as `confide --help` lists it."""
 
-BY_ERROR: tuple[tuple[type[ConfideError], ExitCode], ...] = (
-    (SurveyError, ExitCode.SURVEY),
-    (BrokenPromiseError, ExitCode.BROKEN_PROMISE),
-    (TooLargeError, ExitCode.NO_ANSWER),
-    (InvalidParameterError, ExitCode.USAGE),
-    (MissingExtraError, ExitCode.MISSING_PACKAGE),
-    (NoAnswerError, ExitCode.NO_ANSWER),
-    (NotInvertibleError, ExitCode.NO_ANSWER),
-    (SolverError, ExitCode.NO_ANSWER),
-    (UnreachableTargetError, ExitCode.NO_ANSWER),
-    (LimitError, ExitCode.NO_ANSWER),
-    (InvalidInputError, ExitCode.DATA),
-)
-"""The first line whose error fits decides; anything else is unexpected."""
-
 
 def exit_code_of(error: ConfideError) -> ExitCode:
     """Return the exit code for a failure.
@@ -88,7 +73,21 @@ def exit_code_of(error: ConfideError) -> ExitCode:
     >>> exit_code_of(SurveyError("no alphabet"))
     <ExitCode.SURVEY: 3>
     """
-    return next((code for kind, code in BY_ERROR if isinstance(error, kind)), ExitCode.UNEXPECTED)
+    # The first line whose error fits decides; anything else is unexpected.
+    codes = (
+        (SurveyError, ExitCode.SURVEY),
+        (BrokenPromiseError, ExitCode.BROKEN_PROMISE),
+        (TooLargeError, ExitCode.NO_ANSWER),
+        (InvalidParameterError, ExitCode.USAGE),
+        (MissingExtraError, ExitCode.MISSING_PACKAGE),
+        (NoAnswerError, ExitCode.NO_ANSWER),
+        (NotInvertibleError, ExitCode.NO_ANSWER),
+        (SolverError, ExitCode.NO_ANSWER),
+        (UnreachableTargetError, ExitCode.NO_ANSWER),
+        (LimitError, ExitCode.NO_ANSWER),
+        (InvalidInputError, ExitCode.DATA),
+    )
+    return next((code for kind, code in codes if isinstance(error, kind)), ExitCode.UNEXPECTED)
 
 
 @contextmanager

@@ -49,10 +49,6 @@ EXAMPLES = (
 )
 
 
-TIMED = 4
-"""Surveys after which the time of all is told; every setting has as many."""
-
-
 def plan(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     *,
@@ -177,13 +173,15 @@ class SurveyClock:
 
     def follow(self, what: str, repeat: int, of: int) -> None:
         """Hear that a survey is about to be simulated."""
+        # Surveys after which the time of all is told; every setting has as many.
+        timed = 4
         self.tell(f"{what}: repeat {repeat} of {of}")
-        if len(self.times) == TIMED:
+        if len(self.times) == timed:
             return
         self.times.append(time.perf_counter())
-        if len(self.times) == TIMED:
+        if len(self.times) == timed:
             # The first one also sets everything up, which the others need not.
-            seconds = self.surveys() * (self.times[-1] - self.times[1]) / (TIMED - 2)
+            seconds = self.surveys() * (self.times[-1] - self.times[1]) / (timed - 2)
             if seconds >= 15:  # below that, nobody needs to be told
                 say(f"This takes about {duration(seconds)}: {self.surveys():,} simulated surveys.", stderr=True)
 

@@ -27,14 +27,6 @@ EXAMPLES = (
 )
 
 
-GIVES_BACK = (
-    "A column that follows the order of the rows, such as a number or a time, also gives back the order that was "
-    "shuffled away."
-)
-
-COARSER = "Keep fewer or coarser columns."
-
-
 def privatize(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     values: Annotated[
@@ -145,6 +137,11 @@ def _read_secret(path: Path) -> Permanent:
 
 
 def _warnings(done: Privatized, seed: int | None) -> list[str]:
+    coarser = "Keep fewer or coarser columns."
+    gives_back = (
+        "A column that follows the order of the rows, such as a number or a time, also gives back the order that was "
+        "shuffled away."
+    )
     found = []
     if seed is not None:
         found.append(
@@ -166,19 +163,19 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
         stand = "stands" if done.alone == 1 else "stand"
         found.append(
             f"{done.alone:,} of {counted(done.account.people, 'person')} {stand} alone by {listed(done.kept)}: nobody "
-            f"else has the same there, so whoever knows that of a person knows which report is theirs. {COARSER}"
+            f"else has the same there, so whoever knows that of a person knows which report is theirs. {coarser}"
         )
     if done.in_small_groups and done.in_small_groups > (done.alone or 0):
         are = "is" if done.in_small_groups == 1 else "are"
         found.append(
             f"{done.in_small_groups:,} of {counted(done.account.people, 'person')} {are} in groups of fewer than "
             f"{LIMITS.small_group} by {listed(done.kept)}: whoever knows that of a person knows nearly which report is "
-            f"theirs. {GIVES_BACK} {COARSER}"
+            f"theirs. {gives_back} {coarser}"
         )
     if done.kept and done.groups is None:
         found.append(
             f"{listed(done.kept)} tell people apart into more than {LIMITS.most_groups:,} groups: many stand alone, or "
-            f"nearly so. {GIVES_BACK} {COARSER}"
+            f"nearly so. {gives_back} {coarser}"
         )
     return found
 

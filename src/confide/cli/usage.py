@@ -33,12 +33,6 @@ from confide.values.geojson import read_areas
 from confide.values.queries import Query, as_weights
 from confide.values.wording import counted, listed
 
-SEPARATORS = ",_ '\u2019\u00a0\u2009\u202f"
-"""Between thousands: comma, underscore, space, apostrophe, and the spaces and the apostrophe that typesetters use."""
-
-MOST_ZEROS = 18
-"""Largest power of ten: 1e1000000000 would otherwise be written out, digit by digit, before anybody refuses it."""
-
 _PERCENT = re.compile(r"([0-9]+(?:[.,][0-9]*)?)\s*%")
 
 
@@ -48,9 +42,13 @@ def as_count(typed: str | int) -> int:
     >>> [as_count(text) for text in ("50000", "50,000", "50_000", "50 000", "5e4", "50k")]
     [50000, 50000, 50000, 50000, 50000, 50000]
     """
+    # Largest power of ten: 1e1000000000 would otherwise be written out, digit by digit, before anybody refuses it.
+    most_zeros = 18
+    # Between thousands: comma, underscore, space, apostrophe, and the spaces and the apostrophe that typesetters use.
+    separators = ",_ '\u2019\u00a0\u2009\u202f"
     text = str(typed).strip()
-    if re.fullmatch(rf"[1-9][0-9]{{0,2}}(?:([{SEPARATORS}])[0-9]{{3}})(?:\1[0-9]{{3}})*", text):
-        return int(re.sub(f"[{SEPARATORS}]", "", text))
+    if re.fullmatch(rf"[1-9][0-9]{{0,2}}(?:([{separators}])[0-9]{{3}})(?:\1[0-9]{{3}})*", text):
+        return int(re.sub(f"[{separators}]", "", text))
     if re.fullmatch(r"[1-9][0-9]{0,2}[.][0-9]{3}([kKM])?|[1-9][0-9]{0,2}(?:[.][0-9]{3}){2,}", text):
         low, high = text.partition(".")[0], text.replace(".", "")
         raise _refusal(typed, f"a point may be a decimal point or stand between thousands. Write {low} or {high}")
@@ -58,8 +56,8 @@ def as_count(typed: str | int) -> int:
     if found is None:
         raise _refusal(typed, "a whole number is needed, such as 50000, 50,000 or 5e4")
     digits, zeros, letter = found.groups()
-    if int(zeros or 0) > MOST_ZEROS:
-        raise _refusal(typed, f"that is more than 1e{MOST_ZEROS}. Give a smaller number")
+    if int(zeros or 0) > most_zeros:
+        raise _refusal(typed, f"that is more than 1e{most_zeros}. Give a smaller number")
     # A small m is left out: elsewhere it is a thousandth.
     multiple = {"k": 10**3, "K": 10**3, "M": 10**6}.get(letter, 1)
     # Exact: as a float, 1.1e3 would be whole only by luck.

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from confide.values import LineGeometry
 from confide.values.checks import require_kinds
 from confide.values.queries import Query
 from confide.values.wording import Shown, counted
+
+if TYPE_CHECKING:
+    from confide.estimates.changes import Linked, Series
 
 GroupKey = TypeVar("GroupKey", bound=Hashable)
 
@@ -262,6 +265,26 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         A share of 0.5 gives the median.
         """
         return self.answer([Question("quantile", share=share)], level, basis, progress)[0]
+
+    def series(
+        self, query: Query = "mean", level: float = 0.95, *, name: str | None = None, linked: Linked | None = None
+    ) -> Series:
+        """Return one answer over time, for groups that are waves.
+
+        It has the change between any two, and a test for any change at all. People count as different, unless `linked`
+        says whose reports are whose, as :func:`confide.estimate_over` does.
+
+        >>> import confide as cf
+        >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=3.0)
+        >>> weeks = {week: cf.tally(["yes", "no"], [yes, 5000 - yes]) for week, yes in (("W1", 2500), ("W2", 2950))}
+        >>> cf.estimate_groups(weeks, mechanism).series("answer == yes").test.shown
+        'p < 0.001'
+        """
+        from confide.estimates.changes import follow  # which itself asks groups
+
+        is_mean = isinstance(query, str) and query.strip().lower() == "mean"
+        question = Question("mean") if is_mean else Question("query", query, name)
+        return follow(self, question, self.answer([question], level)[0], linked)
 
     def interval(
         self, level: float = 0.95, *, basis: Basis | None = None, progress: Progress | None = None

@@ -558,9 +558,6 @@ def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArr
     return Cells(part, joint, np.outer(row, row).reshape(-1), np.add.outer(scores, scores).reshape(-1), own, each)
 
 
-LARGEST_BITS = 2**31
-"""Most bits of all weights for which every row is made: 300 values of geometric noise, one second."""
-
 LARGEST_MULTIPLIED = 2**28
 """Most bits of all products of two rounds' weights that are multiplied: a second or two."""
 
@@ -785,6 +782,8 @@ def _compare_two_chances(facts: Facts, epsilon: Fraction) -> Comparison:
 
 def _can_list_rows(mechanism: Mechanism) -> bool:
     """Whether all rows of weights can be made and compared."""
+    # Most bits of all weights for which every row is made: 300 values of geometric noise, one second.
+    most_bits = 2**31
     values, outputs, facts = mechanism.alphabet, mechanism.report_alphabet, mechanism.facts
     if not (values.is_listable and outputs.is_listable) or (facts.origin and not _can_list_rows(facts.origin[0])):
         return False
@@ -793,7 +792,7 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
     # Pairs of values times outputs up to which all are compared: 2**33, which is 2,048 of each and takes half a minute.
     # Only 2**20 for products: all their ratios are at their bounds, which takes exact arithmetic, and their parts prove
     # as much.
-    if steps > (2**33 if facts.parts is None else 2**20) or entries > LARGEST_BITS // 64:
+    if steps > (2**33 if facts.parts is None else 2**20) or entries > most_bits // 64:
         return False
     # Weights of uneven values have 64 bits per lattice point; multiplying those of 100,000 points took 8 s.
     if facts.noise is not None and facts.noise.points > 4096:
@@ -804,7 +803,7 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
         if products is None or products * bits > LARGEST_MULTIPLIED:
             return False
     # One row shows how long the weights are: those of noise grow with the number of values.
-    return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= LARGEST_BITS
+    return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= most_bits
 
 
 def _count_products(permanent: Mechanism, fresh: Mechanism) -> int | None:

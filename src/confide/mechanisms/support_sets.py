@@ -176,8 +176,6 @@ class SubsetSelection(BitReports):
 MOST_SEEDS = PRIME * (PRIME - 1)
 """Number of hashes: of multipliers but 0, times shifts."""
 
-MOST_POOLED = 2**20
-"""Most seeds of a pool; with more, free seeds serve as well."""
 
 MOST_BUCKETS = 1024
 """Most buckets of a hash: with more, a seed and its bucket would not fit a 64-bit number."""
@@ -222,6 +220,8 @@ class LocalHashing(LocalMechanism):
     seeds: int | None = None
 
     def __post_init__(self) -> None:
+        # Most seeds of a pool; with more, free seeds serve as well.
+        most_pooled = 2**20
         name = type(self).__name__
         require_finite(self.alphabet, name)
         settle_epsilon(self)
@@ -237,9 +237,9 @@ class LocalHashing(LocalMechanism):
             raise InvalidParameterError(f"buckets must be at most {MOST_BUCKETS:,}; got {self.buckets:,}.")
         if self.seeds is not None:
             check_count("seeds", self.seeds, least=2)
-            if self.seeds > MOST_POOLED:
+            if self.seeds > most_pooled:
                 raise InvalidParameterError(
-                    f"A pool has at most {MOST_POOLED:,} seeds; got {self.seeds:,}. Leave seeds out for a fresh one "
+                    f"A pool has at most {most_pooled:,} seeds; got {self.seeds:,}. Leave seeds out for a fresh one "
                     f"for each person."
                 )
 

@@ -135,10 +135,6 @@ def _by_rank(name: str, size: int) -> FloatArray:
     return np.asarray(np.where(ranks <= leading, share / leading, (1 - share) / max(1, size - leading)))
 
 
-PROBABILITY = "probability"
-"""The column of probabilities that `confide estimate -o estimate.csv` writes."""
-
-
 @dataclass(frozen=True, eq=False)
 class Guess:
     """A named distribution over an alphabet.
@@ -356,18 +352,20 @@ def _holds_estimate(path: Path, alphabet: Alphabet, name: str) -> bool:
     Any other table with a column of probabilities raises an error. Read as values, it would count every value once and
     look uniform.
     """
+    # The column of probabilities that `confide estimate -o estimate.csv` writes.
+    probability = "probability"
     from confide.data.files.sheets import open_sheet
 
     with open_sheet(str(path)) as sheet:
         header = sheet.header
     # The columns after the value, without --interval and with it.
-    if tuple(header[_value_width(alphabet) :]) in ((PROBABILITY,), (PROBABILITY, "low", "high")):
+    if tuple(header[_value_width(alphabet) :]) in ((probability,), (probability, "low", "high")):
         return True
-    if PROBABILITY in header and name != PROBABILITY:
+    if probability in header and name != probability:
         raise DataFileError(
-            f"{path} has a column {PROBABILITY} among {', '.join(header)}, but is no estimate over {alphabet!r}. "
-            f"Such a file has {counted(_value_width(alphabet), 'column')} for the value, then {PROBABILITY}, then low "
-            f"and high or nothing; a file of values has no {PROBABILITY}."
+            f"{path} has a column {probability} among {', '.join(header)}, but is no estimate over {alphabet!r}. "
+            f"Such a file has {counted(_value_width(alphabet), 'column')} for the value, then {probability}, then low "
+            f"and high or nothing; a file of values has no {probability}."
         )
     return False
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import confide
 from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
-from confide.data.files.counts_files import has_order, natural_order
 from confide.estimates.groups import GroupReports
 from confide.estimates.inference import Interval
 from confide.evidence.counts import describe_weights, design_effect_of
@@ -30,6 +29,7 @@ from confide.present.summary import (
     Section,
     Summary,
 )
+from confide.values.order import has_order, natural_order
 from confide.values.wording import counted
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ def text_of(answer: Regression) -> str:
 def _headline(answer: Regression) -> str:
     """Return the effect that is clearest, in a sentence."""
     errors = answer.standard_errors
-    effects = [at for at, name in enumerate(answer.names) if _is_effect(name) and errors[at] > 0]
+    effects = [at for at, name in enumerate(answer.names) if _is_effect(answer, name) and errors[at] > 0]
     if not effects:
         return ""
     place = max(effects, key=lambda at: abs(float(answer.estimates[at] / errors[at])))
@@ -74,8 +74,10 @@ def _headline(answer: Regression) -> str:
     return f"{answer.names[place]}: {sign}{ends(now)} in {answer.outcomes[0]} ({told}: {ends(low)} to {ends(high)})."
 
 
-def _is_effect(name: str) -> bool:
+def _is_effect(answer: Regression, name: str) -> bool:
     """Whether a coefficient is a covariate's, and no intercept, cut or spread."""
+    if answer.private and (": " in name or name.startswith("log(")):  # of the model of the private value
+        return False
     return name.rpartition(": ")[2] not in ("Intercept", "sigma") and " | " not in name
 
 
@@ -112,7 +114,11 @@ def _model(answer: Regression) -> str:
 
 
 def _method(answer: Regression) -> str:
-    return MODELS[answer.model] if not answer.private or answer.model != "linear" else "least squares"
+    if not answer.private:
+        return MODELS[answer.model]
+    if answer.llf is None:
+        return "least squares" if answer.model == "linear" else MODELS[answer.model]
+    return f"{'normal regression' if answer.model == 'linear' else 'logit'}, by joint likelihood"
 
 
 def _predictions(answer: Regression) -> list[Section]:
@@ -122,7 +128,6 @@ def _predictions(answer: Regression) -> list[Section]:
     tail = "from", "to"
     is_share = answer.predictor.is_share
     shown: Callable[[float], str] = (lambda number: f"{100 * number:.1f}%") if is_share else _number
-    points: Callable[[float], str] = (lambda number: f"{100 * number:+.1f}") if is_share else _number
     shares: list[Row] = [
         [
             str(one.get("outcome", answer.outcomes[0])),
@@ -131,17 +136,13 @@ def _predictions(answer: Regression) -> list[Section]:
         ]
         for one in answer.predicted
     ]
-    effects: list[Row] = [
-        [
-            one["covariate"],
-            *([one["outcome"]] if is_share else []),
-            *(points(one[name]) for name in ("effect", "low", "high")),
-        ]
-        for one in answer.effects
-    ]
     title = "Predicted shares" if is_share else "Predicted mean"
     found = [Section(title, [Listing(["", "estimate", *tail], shares)])]
-    if effects and is_share:
+    effects: list[Row] = [
+        [one["covariate"], one["outcome"], *(f"{100 * one[name]:+.1f}" for name in ("effect", "low", "high"))]
+        for one in (answer.effects if is_share else [])  # of a straight line they are its coefficients
+    ]
+    if effects:
         headings = ["covariate", "outcome", "points", *tail]
         note = Note(
             "In percentage points: for one more of a number, or against the first class; averaged over all people."
@@ -195,8 +196,9 @@ def _verdict(answer: Regression) -> str:
 def _details(answer: Regression) -> list[Line]:
     lines = [("Formula", answer.formula), ("Model", _method(answer))]
     if answer.private:
-        words = "nothing is assumed of their distribution"
-        lines.append(("Private", f"{listed(list(answer.private))}, by corrected scores: {words}"))
+        words = "by corrected scores: nothing is assumed of their distribution"
+        words = words if answer.llf is None else "which have a model of their own, given the other covariates"
+        lines.append(("Private", f"{listed(answer.private)}, {words}"))
     if answer.llf is not None:
         lines.append(("Log-likelihood", f"{answer.llf:,.5f}"))
         words = f"{answer.agreeing} of {counted(answer.starts, 'start')} reached this maximum"
@@ -227,7 +229,7 @@ def _number(number: float) -> str:
 
 def draw_coefficients(axes: Axes, answer: Regression, *, has_legend: bool = True) -> None:
     """Draw coefficients with their intervals, and the naive ones beside them."""
-    places = [at for at, name in enumerate(answer.names) if _is_effect(name)][:MOST_EFFECTS]
+    places = [at for at, name in enumerate(answer.names) if _is_effect(answer, name)][:MOST_EFFECTS]
     places = places or list(range(len(answer.names)))
     now, naive = answer.estimates[places], None if answer.naive is None else answer.naive[places]
     low, high = (np.where(np.isfinite(one[places]), one[places], now) for one in answer.ends())
@@ -255,7 +257,7 @@ def draw_coefficients(axes: Axes, answer: Regression, *, has_legend: bool = True
 
 def size_of(answer: Regression, width: float) -> tuple[float, float]:
     """Return the inches that a picture of the coefficients takes."""
-    shown = min(MOST_EFFECTS, sum(_is_effect(one) for one in answer.names) or len(answer.names))
+    shown = min(MOST_EFFECTS, sum(_is_effect(answer, one) for one in answer.names) or len(answer.names))
     return width, 1.1 + 0.3 * max(2, shown)
 
 

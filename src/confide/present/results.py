@@ -21,13 +21,15 @@ from confide.data.files import (
     alphabet_record,
     diagnosis_record,
     groups_record,
+    series_columns,
+    series_record,
     to_json,
     write_text,
 )
-from confide.data.files.counts_files import has_order, natural_order
 from confide.data.files.records import estimate_record, plain, weights_record
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import ConfideError, DataFileError, InvalidParameterError, MissingExtraError
+from confide.estimates.changes import Series, name_wave
 from confide.estimates.diagnosis import Diagnosis, findings
 from confide.estimates.estimate import Estimate, Outcome
 from confide.estimates.explanations import describe_mechanism
@@ -38,6 +40,7 @@ from confide.mechanisms.audits import Audit
 from confide.mechanisms.base import Mechanism
 from confide.plans import Plan
 from confide.plans.records import plan_record
+from confide.present.changes import summarise_series
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.figures import Panel, style, to_svg_file
@@ -59,6 +62,7 @@ from confide.present.surveys import audit_record, summarise_audit, summarise_pla
 from confide.regression.answers import Regression
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Categories, Integers
+from confide.values.order import has_order, natural_order
 from confide.values.wording import counted
 
 if TYPE_CHECKING:
@@ -66,8 +70,6 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 
-CARDS = (Interval, Fit, Counts, Mechanism, Survey)
-"""Small results: a notebook shows them as a card rather than as a page."""
 
 MOST_ROWS = 8
 """Rows that a card lists."""
@@ -81,12 +83,14 @@ def show_in_notebook(answer: object) -> str | None:
     >>> show_in_notebook(cf.diagnose(None, mechanism))[:15]
     '<iframe srcdoc='
     """
+    # Small results: a notebook shows them as a card rather than as a page.
+    cards = (Interval, Fit, Counts, Mechanism, Survey)
     try:
         page = page_of(answer)
     except ConfideError:  # matplotlib is missing, or no survey file can name a mechanism of one's own
         return None
     # A frame keeps the page's style and the notebook's apart, and drawings are chosen by its width.
-    look = f"width:100%;height:{'20rem' if isinstance(answer, CARDS) else '40rem'};border:0"
+    look = f"width:100%;height:{'20rem' if isinstance(answer, cards) else '40rem'};border:0"
     return f'<iframe srcdoc="{text(page)}" title="confide" style="{look}"></iframe>'
 
 
@@ -100,8 +104,8 @@ def _summary(answer: object, *, is_page: bool = False) -> Summary:  # noqa: C901
     match answer:
         case Estimate():
             return summarise_estimate(_found(answer), is_page=is_page)
-        case GroupEstimates():
-            return summarise_groups(_survey_groups(answer), GroupAnswers(), is_page=is_page)
+        case GroupEstimates() | Series():
+            return _summarise_groups(answer, is_page=is_page)
         case Regression():
             return summarise_regression(answer, is_page=is_page)
         case Diagnosis():
@@ -160,6 +164,9 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             is_line = has_order([(name,) for name in found])
             size = (style.MIDDLE, 2.6) if is_line else (style.PANEL, 0.95 + 0.27 * max(3, len(answer)))
             return size, lambda axes: _draw_intervals(axes, found)
+        case Series():
+            waves = {name_wave(key): one for key, one in answer.answers.items()}
+            return (style.MIDDLE, 2.6), lambda axes: draw_series(axes, waves)
         case Regression():
             return size_of(answer, style.MIDDLE), lambda axes: draw_coefficients(axes, answer)
         case Plan():
@@ -248,8 +255,8 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
     match answer:
         case Estimate():
             return _values(answer.alphabet, "value") | {"probability": answer.distribution.tolist()}
-        case GroupEstimates():
-            return _group_columns(_survey_groups(answer))
+        case GroupEstimates() | Series():
+            return _group_columns(answer)
         case Interval():
             parts = answer.parts
             row = {name: getattr(answer, name) for name in ("question", "estimate", "low", "high", "level")}
@@ -257,32 +264,17 @@ def columns_of(answer: object) -> Columns:  # noqa: PLR0911 - one for each kind 
         case Regression():
             return columns_of_regression(answer)
         case Diagnosis():
-            found = findings(answer)
-            return {
-                "question": [question for question, _ in found],
-                "verdict": [str(one.verdict) for _, one in found],
-                "reason": [one.reason for _, one in found],
-            }
+            found = [(question, str(one.verdict), one.reason) for question, one in findings(answer)]
+            return dict(zip(("question", "verdict", "reason"), map(list, zip(*found, strict=True)), strict=True))
         case Plan():
-            curves = [one for one in (answer.by_people, answer.by_epsilon) if one is not None]
-            points = [(one.along, *pair) for one in curves for pair in zip(one.places, one.predictions, strict=True)]
-            return {
-                "along": [along for along, _, _ in points],
-                "place": [place for _, place, _ in points],
-                "error": [one.mean for _, _, one in points],
-                "margin": [one.margin for _, _, one in points],
-            }
+            return _plan_columns(answer)
         case Fit():
             row = {"verdict": str(answer.verdict)}
             row |= {
                 name: getattr(answer, name) for name in ("p_value", "statistic", "degrees", "reports", "replicates")
             }
         case Counts():
-            parts_of = as_lists(answer.reports)
-            names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
-            rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
-            sums = {"count": answer.counts, "weights": answer.weights, "squares": answer.squares}
-            return rows | {name: one.tolist() for name, one in sums.items() if one is not None}
+            return _count_columns(answer)
         case Audit() | Mechanism() | Survey():
             summary = _summary(answer)
             folded = [part for one in summary.sections for part in one.parts if isinstance(part, Lines)]
@@ -300,9 +292,32 @@ def _values(alphabet: Alphabet, name: str) -> Columns:
     return found | ({"label": list(alphabet.labels())} if alphabet.has_labels else {})
 
 
-def _group_columns(groups: SurveyGroups) -> Columns:
-    """Return one row for each group and value, with the group's reports."""
-    found: Columns = {}
+def _count_columns(answer: Counts) -> Columns:
+    """Return the distinct reports, and how often each was seen."""
+    parts_of = as_lists(answer.reports)
+    names = ["report"] if answer.reports.ndim == 1 else [f"part {n + 1}" for n in range(len(parts_of[0]))]
+    rows = dict(zip(names, map(list, zip(*parts_of, strict=True)), strict=True))
+    sums = {"count": answer.counts, "weights": answer.weights, "squares": answer.squares}
+    return rows | {name: one.tolist() for name, one in sums.items() if one is not None}
+
+
+def _plan_columns(answer: Plan) -> Columns:
+    """Return the points of a plan's curves."""
+    curves = [one for one in (answer.by_people, answer.by_epsilon) if one is not None]
+    points = [(one.along, *pair) for one in curves for pair in zip(one.places, one.predictions, strict=True)]
+    return {
+        "along": [along for along, _, _ in points],
+        "place": [place for _, place, _ in points],
+        "error": [one.mean for _, _, one in points],
+        "margin": [one.margin for _, _, one in points],
+    }
+
+
+def _group_columns(answer: GroupEstimates | Series) -> Columns:
+    """Return one row for each group and value, or for each wave."""
+    if isinstance(answer, Series):
+        return series_columns(answer)
+    groups, found = _survey_groups(answer), dict[str, list[Any]]()
     for key, one in groups.estimates.items():
         values = _values(one.alphabet, groups.survey.name)
         size = one.alphabet.size
@@ -331,8 +346,8 @@ def record_of(answer: object) -> dict[str, Any]:
         case Estimate():
             found = _found(answer)
             record = estimate_record(found.survey, found.counts, found.outcomes[0], None, found.answers, found.windows)
-        case GroupEstimates():
-            record = groups_record(_survey_groups(answer))
+        case GroupEstimates() | Series():
+            record = series_record(answer) if isinstance(answer, Series) else groups_record(_survey_groups(answer))
         case Regression():
             record = regression_record(answer)
         case Diagnosis():
@@ -396,6 +411,16 @@ def _survey_and_counts(answer: Estimate) -> tuple[Survey, Counts]:
         )
     ((mechanism, counts),) = answer.groups.items()
     return _survey_of(mechanism), counts.as_counted
+
+
+def _summarise_groups(series: GroupEstimates | Series, *, is_page: bool) -> Summary:
+    """Return the summary of groups, or of an answer over time."""
+    if not isinstance(series, Series):
+        return summarise_groups(_survey_groups(series), GroupAnswers(), is_page=is_page)
+    groups = _survey_groups(series.groups)
+    named = dict(zip(series.groups, groups, strict=True))
+    own = replace(series, groups=groups, answers={named[key]: one for key, one in series.answers.items()})
+    return summarise_series(groups, GroupAnswers({own.question: own.answers}), [own], is_page=is_page)
 
 
 def _survey_groups(answer: GroupEstimates) -> SurveyGroups:

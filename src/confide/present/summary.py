@@ -160,7 +160,6 @@ class Cards:
     alphabet: Alphabet
     panels: Sequence[Panel]
     name: str
-    has_colors: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +175,13 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
+class Spark:
+    """Numbers as a line of marks on a terminal."""
+
+    numbers: Sequence[float]
+
+
+@dataclass(frozen=True, eq=False)
 class Section:
     """Heading and its content; without content nothing is shown.
 
@@ -188,7 +194,7 @@ class Section:
     kind: str = ""
 
 
-Part = str | Note | Bullets | Lines | Legend | Download | Source | Picture | Cards | Chart | Listing | Section
+Part = str | Note | Bullets | Lines | Legend | Download | Source | Picture | Cards | Chart | Listing | Section | Spark
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,16 +245,6 @@ class Summary:
         return {"headline": self.headline, "summary": list(filter(None, [said[0], *cautions, *said[1:]]))} | record
 
 
-OF_AGES = {">=": "are {} or older", ">": "are older than {}", "<=": "are {} or younger", "<": "are younger than {}"}
-OF_ANY = {
-    ">=": "have {1} {0} or more",
-    ">": "have {1} above {0}",
-    "<=": "have {1} {0} or less",
-    "<": "have {1} below {0}",
-}
-"""How a sentence about people goes on for a comparison with a number."""
-
-
 def people_in(query: str) -> str:
     """Return whom a query asks about, to complete "About 4% ...".
 
@@ -257,14 +253,22 @@ def people_in(query: str) -> str:
     >>> people_in("age >= 65"), people_in("income < 20k"), people_in("within 2 km of 40.75, -73.98")
     ('are 65 or older', 'have income below 20k', 'are within 2 km of 40.75, -73.98')
     """
+    # How a sentence about people goes on for a comparison with a number.
+    of_any = {
+        ">=": "have {1} {0} or more",
+        ">": "have {1} above {0}",
+        "<=": "have {1} {0} or less",
+        "<": "have {1} below {0}",
+    }
+    of_ages = {">=": "are {} or older", ">": "are older than {}", "<=": "are {} or younger", "<": "are younger than {}"}
     if query.startswith("within "):
         return f"are {query}"
     compared = re.fullmatch(r"(\w+)\s*(<=|>=|<|>|==?)\s*([-+$\w.,]+)", query)
     if compared is None:
         return f"have {query}" if re.search("[<>=]| in ", query) else ""
     name, sign, value = compared.groups()
-    words = OF_AGES if name.lower() == "age" else OF_ANY
-    return words.get(sign, "are {}" if words is OF_AGES else "have {1} {0}").format(value, name)
+    words = of_ages if name.lower() == "age" else of_any
+    return words.get(sign, "are {}" if words is of_ages else "have {1} {0}").format(value, name)
 
 
 def digits(width: float, share: float = 1.0) -> int:
@@ -370,7 +374,7 @@ def about_reports(survey: Survey, total: float, origin: Origin, design_effect: f
     terms = survey.mechanism.guarantee.terms
     # Per unit of distance the terms are a bare rate; others say themselves what they are.
     return [
-        f"{total:,.10g} {kind}report{'' if total == 1 else 's'}",
+        count_reports(total, kind),
         *weighted,
         f"epsilon {terms}" if terms[:1].isdigit() else terms,
     ]

@@ -46,7 +46,7 @@ from confide.present.summary import (
 )
 from confide.surveys.survey import Survey
 from confide.values import LineGeometry
-from confide.values.wording import counted, plural, with_unit
+from confide.values.wording import counted, listed, plural, with_unit
 
 
 def summarise_survey(survey: Survey) -> Summary:
@@ -63,7 +63,9 @@ def summarise_survey(survey: Survey) -> Summary:
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
         ("Blurred by", f"{describe_mechanism(survey)}, into {again}"),
         *([("Consider", mechanism.advice)] if mechanism.advice else []),
+        *([("Fine print", mechanism.fine_print[0])] if mechanism.instructions else []),
         *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
+        *([("Not blurred", describe_groups(survey))] if survey.groups else []),
     ]
     examples = explain_guarantee(survey)
     lines = [
@@ -87,6 +89,19 @@ def summarise_survey(survey: Survey) -> Summary:
             Section("The promise in full", [Lines(lines)], "fold"),
         ],
     )
+
+
+def describe_groups(survey: Survey) -> str:
+    """Return which columns go beside a report as they are.
+
+    >>> import confide as cf
+    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+    >>> describe_groups(cf.Survey(mechanism, "vote", groups={"town": ("Oslo", "Bern"), "sex": ("f", "m")}))
+    'sex and town, sent beside a report: 4 combinations. The promise covers vote alone'
+    """
+    combinations = counted(math.prod(map(len, survey.groups.values())), "combination")
+    names = listed(list(survey.groups))
+    return f"{names}, sent beside a report: {combinations}. The promise covers {survey.name} alone"
 
 
 def describe_levels(survey: Survey, people: int = PEOPLE, truth: FloatArray | None = None) -> Section:

@@ -101,6 +101,8 @@ def _show_section(console: Console, section: say.Section, *, everything: bool) -
                 _show_table(console, part, everything=everything)
             case say.Chart():
                 _show_chart(console, part, everything=everything)
+            case say.Spark():
+                console.print(Text(draw_spark(part.numbers, blocks=_has_blocks(console)), style="cyan"), soft_wrap=True)
             case _:
                 words = part.words if isinstance(part, say.Note) else str(part)
                 look = "dim" if isinstance(part, say.Note) else ""
@@ -318,6 +320,17 @@ def _draw(bar: Bar, peak: float, width: int, *, blocks: bool) -> Text:
     place = min(width - 1, int(bar.truth / peak * width))
     line = line.ljust(width)
     return Text.assemble((line[:place], "cyan"), ("|", "bold"), (line[place + 1 :].rstrip(), "cyan"))
+
+
+def draw_spark(numbers: Sequence[float], *, blocks: bool) -> str:
+    """Return numbers as marks of eight heights.
+
+    >>> draw_spark([1, 2, 4, 8], blocks=True), draw_spark([1, 2, 4, 8], blocks=False)
+    ('▁▂▄█', '1248')
+    """
+    low, span = min(numbers), max(numbers) - min(numbers)
+    marks = "▁▂▃▄▅▆▇█" if blocks else "12345678"
+    return "".join(marks[round(7 * (one - low) / span) if span > 0 else 0] for one in numbers)
 
 
 def _filled(part: float, width: int, *, blocks: bool) -> str:

@@ -6,7 +6,8 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -27,8 +28,13 @@ MODELS = {
     "ordered": "ordered logit",
     "linear": "least squares of unbiased values",
     "normal": "normal distribution on the values, by maximum likelihood",
+    "joint": "joint likelihood of the outcome and a private covariate",
 }
 """Models by name, and in words."""
+
+
+MOST_AVERAGED = 100_000
+"""Combinations of covariates over which effects are averaged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +93,13 @@ class Predictor:
         return self.with_errors(lambda parameters: self.function(parameters, matrix))
 
     def effects(self) -> list[tuple[str, FloatArray, FloatArray]]:
-        """Return the average marginal effect of each covariate on each outcome."""
+        """Return the average marginal effect of each covariate on each outcome.
+
+        Of very many combinations a sample is taken: effects differ little from one to the next.
+        """
+        if len(self.frame) > MOST_AVERAGED:
+            some = np.sort(np.random.default_rng(0).choice(len(self.frame), MOST_AVERAGED, replace=False))
+            return replace(self, frame=self.frame.iloc[some].reset_index(drop=True), masses=self.masses[some]).effects()
         found, shares = [], self.masses / self.masses.sum()
         for name in self.formula.variables:
             for words, low, high, width in self._contrasts(name):
@@ -295,7 +307,7 @@ class Regression(Shown):
         """
         return require("pandas").DataFrame(self.effects)
 
-    @property
+    @cached_property
     def effects(self) -> list[dict[str, Any]]:
         """Average marginal effects, one row for each covariate and outcome."""
         own, rows = self._predictor(), []
@@ -312,7 +324,7 @@ class Regression(Shown):
                 )
         return rows
 
-    @property
+    @cached_property
     def predicted(self) -> list[dict[str, Any]]:
         """Shares of all outcomes, or the mean, averaged over the sample."""
         now, errors = (one[None, :] for one in self._predictor().average())

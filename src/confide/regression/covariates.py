@@ -38,7 +38,7 @@ MOST_SPANNED = 2_000
 
 WEAK = (
     "The noise leaves too little of the private covariates: their unbiased moments are those of no people. Ask more "
-    "people, use a larger epsilon, or fewer and coarser covariates."
+    "people, use a larger epsilon, or fewer and coarser covariates; or model the private value too: model='joint'."
 )
 
 

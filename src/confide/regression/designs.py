@@ -70,6 +70,16 @@ class Formula:
         except formulaic.errors.FormulaicError as error:
             raise InvalidParameterError(f"The formula {self.terms!r} cannot be read: {_first_line(error)}") from None
 
+    def without(self, names: Sequence[str]) -> Formula:
+        """Return the formula of the terms that need none of these columns."""
+        terms = require("formulaic").Formula(self.terms)
+        kept = [
+            str(one)
+            for one in terms
+            if not {str(name) for name in require("formulaic").Formula([one]).required_variables} & set(names)
+        ]
+        return Formula(self.outcome, " + ".join(["0", *kept]))
+
     def __str__(self) -> str:
         return f"{self.outcome} ~ {self.terms}"
 

@@ -38,6 +38,7 @@ from confide.regression.designs import (
     require_full_rank,
     take_sample,
 )
+from confide.regression.joint import JointLikelihood
 from confide.regression.likelihood import (
     Climb,
     Columns,
@@ -45,6 +46,7 @@ from confide.regression.likelihood import (
     Ordered,
     OutcomeModel,
     ReportLikelihood,
+    Searched,
     climb,
     starting_points,
 )
@@ -57,8 +59,9 @@ from confide.values.wording import counted, listed, name_some, suggestion
 STARTS = 5
 """Starts of the search for the maximum of the likelihood."""
 
-NO_ANSWERS = ("no", "none", "false", "0", "never", "n")
-"""Answers that odds are against where a question has two answers."""
+
+MOST_CLASSES = 6
+"""Numbers that the joint likelihood takes for classes; more of them have a normal distribution."""
 
 ERRORS = ("information", "scores", "sandwich")
 """What standard errors may rest on."""
@@ -93,7 +96,9 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
         The survey of the reports.
     model
         ``"logit"`` for two answers, ``"multinomial"`` for categories, ``"ordered"`` for scales, ``"linear"`` for
-        numbers (no model of their distribution), or ``"normal"`` (by maximum likelihood). Default: what suits.
+        numbers (no model of their distribution), or ``"normal"`` (by maximum likelihood). Default: what suits. With
+        private covariates ``"linear"`` or ``"logit"``, which assume nothing of them, or ``"joint"``, which has a model
+        of them too.
     weights, clusters
         Names of columns, or one entry for each row. Standard errors then come from the sandwich.
     errors
@@ -152,7 +157,12 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     )
     contract.mechanism.refuse_strays(tally(sample.reports))
     if private:
-        return _with_private_covariates(known, read, sample, question, base)
+        case = _with_private_covariates(known, read, sample, question, base)
+        return (
+            _by_corrected_scores(case) if model != "joint" else _by_joint_likelihood(case, np.random.default_rng(seed))
+        )
+    if model == "joint":
+        raise InvalidParameterError("model='joint' is for private covariates, and this formula has none.")
     distinct, numbers = _distinct(contract.mechanism, sample.reports)
     assert not isinstance(question, str)  # noqa: S101 (for the type checker: a public outcome has private covariates)
     chosen = model or _suitable_model(contract, question)
@@ -166,10 +176,10 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
         rare=cells.rare,
         facts=_facts(sample, cells),
     )
-    case = Case(known, read, design, sample, cells, distinct)
+    plain = Case(known, read, design, sample, cells, distinct)
     if chosen == "linear":
-        return _by_moments(case, question)
-    return _by_likelihood(case, base, np.random.default_rng(seed))
+        return _by_moments(plain, question)
+    return _by_likelihood(plain, base, np.random.default_rng(seed))
 
 
 def _facts(sample: Sample, cells: MergedRows) -> dict[str, float]:
@@ -393,7 +403,7 @@ def _by_likelihood(case: Case, base: str | None, rng: np.random.Generator) -> Re
     family, shift, scale = _family(known, place)
     problem = ReportLikelihood(family, cells, own.rows)
     naive = _naive_fit(problem, case.mechanism, case.distinct)
-    best, agreeing, starts = _best_of_starts(problem, naive, rng)
+    best, agreeing, starts = _best_of_starts(problem, starting_points(problem, naive, rng, STARTS))
     _, information, scores = problem.derivatives(best.parameters)
     names = _names(known.model, case.design, labels, place)
     is_free = np.ones(len(names), dtype=bool) if best.escaping is None else best.escaping <= 0.05
@@ -428,13 +438,15 @@ def _by_likelihood(case: Case, base: str | None, rng: np.random.Generator) -> Re
 
 def _base_place(labels: Sequence[str], base: str | None) -> int:
     """Return the place of the answer that odds are against."""
+    # Answers that odds are against where a question has two answers.
+    no_answers = ("no", "none", "false", "0", "never", "n")
     if base is not None:
         if base not in labels:
             raise InvalidParameterError(f"base is one of {name_some(labels)}; got {base!r}{suggestion(base, labels)}.")
         return labels.index(base)
     if len(labels) > 2:
         return 0
-    return next((at for at, one in enumerate(labels) if one.strip().lower() in NO_ANSWERS), 0)
+    return next((at for at, one in enumerate(labels) if one.strip().lower() in no_answers), 0)
 
 
 def _family(known: Regression, base: int) -> tuple[OutcomeModel, float, float]:
@@ -481,13 +493,9 @@ def _naive_fit(problem: ReportLikelihood, mechanism: Mechanism, distinct: Values
     return found.parameters if found.is_done else None
 
 
-def _best_of_starts(
-    problem: ReportLikelihood, naive: FloatArray | None, rng: np.random.Generator
-) -> tuple[Climb, int, int]:
+def _best_of_starts(problem: Searched, starts: Sequence[FloatArray]) -> tuple[Climb, int, int]:
     """Return the highest maximum, how many starts reached it, and their number."""
-    found = [
-        climb(problem, one) for one in starting_points(problem, naive, rng, STARTS) if problem.value(one) > -math.inf
-    ]
+    found = [climb(problem, one) for one in starts if problem.value(one) > -math.inf]
     if not found:
         raise InvalidParameterError("No start explains these reports. Were they made with another survey?")
     # Of two that are equally high, the one that stands on a maximum.
@@ -547,13 +555,87 @@ def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scal
     )
 
 
+@dataclass(frozen=True, eq=False)
+class PrivateCase:
+    """What a fit with private covariates starts from.
+
+    Attributes
+    ----------
+    known, formula, sample, distinct
+        As in :class:`Case`.
+    design, blocks, every
+        The columns, as blocks of a row for each value, and the table of all of these.
+    frame
+        The combinations of public covariates.
+    cells, places
+        The people, and the combination of each cell.
+    outcome
+        One column with the outcome of each cell, or one row with that of each value.
+    labels
+        What the outcome is called, or its two answers.
+    is_logit
+        Whether it has two answers.
+    """
+
+    known: Regression
+    formula: Formula
+    sample: Sample
+    distinct: Values
+    design: Design
+    blocks: FloatArray
+    every: Any
+    frame: Any
+    cells: MergedRows
+    places: Indices
+    outcome: FloatArray
+    labels: tuple[str, ...]
+    is_logit: bool
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the reports."""
+        return self.known.survey.mechanism
+
+    def answer(self, parameters: FloatArray, covariance: FloatArray, masses: FloatArray, **found: Any) -> Regression:
+        """Return the answer; the parameters of the outcome come first."""
+        size = len(self.design.names)
+        predictor = Predictor(
+            self.formula,
+            self.design,
+            self.every,
+            masses.reshape(-1),
+            parameters[:size],
+            covariance[:size, :size],
+            _logit_shares if self.is_logit else lambda parameters, matrix: (matrix @ parameters)[:, None],
+            self.labels if self.is_logit else ("",),
+            self.is_logit,
+        )
+        own = {
+            "model": "logit" if self.is_logit else "linear",
+            "errors": "sandwich",
+            "names": self.design.names,
+        } | found
+        return replace(
+            self.known,
+            estimates=parameters,
+            covariance=covariance,
+            predictor=predictor,
+            outcomes=self.labels,
+            base=self.labels[0] if self.is_logit else "",
+            rare=self.cells.rare,
+            facts=_facts(self.sample, self.cells),
+            private=tuple(one for one in _names_of(self.known.survey) if one in self.formula.variables),
+            **own,
+        )
+
+
 def _with_private_covariates(
     known: Regression, formula: Formula, sample: Sample, question: FloatArray | str | None, base: str | None
-) -> Regression:
-    """Fit by corrected scores: least squares or a logit over every value that a person may have."""
-    mechanism, survey = known.survey.mechanism, known.survey
+) -> PrivateCase:
+    """Return the case of a regression whose covariates are private."""
+    survey = known.survey
     survey.alphabet.require_listable()
-    distinct, numbers = _distinct(mechanism, sample.reports)
+    distinct, numbers = _distinct(survey.mechanism, sample.reports)
     outcome, labels, is_logit = _outcome(known, sample, question, formula.outcome, base)
     public = [one for one in sample.frame if one in formula.variables]
     combination, frame = distinct_people(sample.frame[public], sample.counts.size)
@@ -561,37 +643,88 @@ def _with_private_covariates(
     is_public = isinstance(question, str)
     cells = MergedRows.of(sample, np.stack([combination, outcome if is_public else combination], axis=1), numbers)
     outcome = cells.design[:, 1:] if is_public else outcome[None, :]
-    basis = np.eye(survey.alphabet.size) if is_logit else needed_functions(blocks, outcome, 2)
     places = cells.design[:, 0].astype(np.int64)
-    equations = CorrectedScores(blocks, cells, places, outcome, is_logit, signed_weights(mechanism, distinct, basis))
+    return PrivateCase(
+        known, formula, sample, distinct, design, blocks, every, frame, cells, places, outcome, labels, is_logit
+    )
+
+
+def _by_corrected_scores(case: PrivateCase) -> Regression:
+    """Fit by corrected scores: least squares or a logit over every value that a person may have."""
+    basis = np.eye(case.blocks.shape[1]) if case.is_logit else needed_functions(case.blocks, case.outcome, 2)
+    weights = signed_weights(case.mechanism, case.distinct, basis)
+    equations = CorrectedScores(case.blocks, case.cells, case.places, case.outcome, case.is_logit, weights)
     fitted = equations.solve()
     bread = _inverse(equations.information(fitted))
-    covariance = sandwich(bread, equations.scores(fitted), cells, sample, fitted.size)
-    return replace(
-        known,
-        model="logit" if is_logit else "linear",
-        names=design.names,
-        estimates=fitted,
-        covariance=covariance,
-        errors="sandwich",
-        naive=_naive_solution(equations, mechanism, distinct),
-        exact=_exact_errors(equations, mechanism, distinct, fitted, covariance),
-        predictor=Predictor(
-            formula,
-            design,
-            every,
-            equations.masses.reshape(-1),
-            fitted,
-            covariance,
-            _logit_shares if is_logit else lambda parameters, matrix: (matrix @ parameters)[:, None],
-            labels if is_logit else ("",),
-            is_logit,
-        ),
-        outcomes=labels,
-        base=labels[0] if is_logit else "",
-        rare=cells.rare,
-        facts=_facts(sample, cells),
-        private=tuple(one for one in _names_of(survey) if one in formula.variables),
+    covariance = sandwich(bread, equations.scores(fitted), case.cells, case.sample, fitted.size)
+    return case.answer(
+        fitted,
+        covariance,
+        equations.masses,
+        naive=_naive_solution(equations, case.mechanism, case.distinct),
+        exact=_exact_errors(equations, case.mechanism, case.distinct, fitted, covariance),
+    )
+
+
+def _by_joint_likelihood(case: PrivateCase, rng: np.random.Generator) -> Regression:
+    """Fit by the joint likelihood of outcome and report: a model of the private value beside that of the outcome."""
+    alphabet, size = case.mechanism.alphabet, case.blocks.shape[2]
+    if case.outcome.shape[1] > 1:
+        raise InvalidParameterError("model='joint' needs a public outcome. Leave it out: corrected scores need none.")
+    public = case.formula.without(_names_of(case.known.survey))
+    own_design, matrix = Design.of(public, case.frame)
+    columns = Columns.of(case.mechanism, case.distinct)
+    is_number = alphabet.has_mean and alphabet.size > MOST_CLASSES
+    amounts = alphabet.amounts if alphabet.has_mean else np.zeros(alphabet.size)
+    family = (
+        ExponentialFamily.normal((amounts - amounts.mean()) / amounts.std())
+        if is_number
+        else ExponentialFamily.multinomial(alphabet.size, 0)
+    )
+    cells = replace(case.cells, design=matrix[case.places])
+    latent = ReportLikelihood(family, cells, columns.rows)
+    problem = JointLikelihood(latent, family, case.blocks, case.places, case.outcome[:, 0], case.is_logit)
+    start = np.zeros(problem.size)
+    if not case.is_logit:
+        share = cells.weights / cells.weights.sum()
+        mean = float(share @ problem.outcome)
+        start[-1] = math.log(max(float(np.sqrt(share @ (problem.outcome - mean) ** 2)), 1e-300))
+    spread = np.where(np.arange(problem.size) < size, 0.5 / problem.scales[: problem.size], 0.0)
+    starts = [
+        np.concatenate([start + (number > 0) * spread * rng.standard_normal(problem.size), one])
+        for number, one in enumerate(starting_points(latent, None, rng, STARTS))
+    ]
+    best, agreeing, count = _best_of_starts(problem, starts)
+    names = case.design.names if case.is_logit else (*case.design.names, "log(sigma)")
+    if not is_number:
+        names += tuple(
+            f"{case.known.survey.name} {label}: {name}"
+            for label in list(alphabet.labels(range(alphabet.size)))[1:]
+            for name in own_design.names
+        )
+    is_free = np.ones(best.parameters.size, dtype=bool) if best.escaping is None else best.escaping <= 0.05
+    held = np.outer(is_free, is_free)
+    _, information, scores = problem.derivatives(best.parameters)
+    is_robust = case.sample.weights is not None or case.sample.clusters is not None
+    errors = case.known.errors or ("sandwich" if is_robust else "information")
+    covariance = _covariance(errors, information * held, scores * is_free, cells, case.sample)
+    plain, exact = (np.diag(_inverse(one * held)) for one in (information, problem.true_information(best.parameters)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.sqrt(np.where(is_free, np.clip(exact / plain, 0.0, 1.0), math.nan))
+    shown = slice(0, len(names))
+    offset = float(np.bincount(cells.report, cells.weights, len(case.distinct)) @ columns.log_scale)
+    return case.answer(
+        best.parameters[shown],
+        covariance[shown, shown],
+        problem.masses(best.parameters),
+        names=names,
+        errors=errors,
+        llf=best.value + offset,
+        starts=count,
+        agreeing=agreeing,
+        is_done=best.is_done,
+        separated=tuple(name for name, is_held in zip(names, ~is_free, strict=False) if is_held),
+        exact=(shares * np.sqrt(np.maximum(np.diag(covariance), 0.0)))[shown],
     )
 
 
@@ -607,10 +740,10 @@ def _outcome(
 
     And its labels, and whether a logit explains it.
     """
-    if known.model not in ("", "linear", "logit"):
+    if known.model not in ("", "linear", "logit", "joint"):
         raise InvalidParameterError(
-            f"Private covariates go with model='linear' or model='logit'; got {known.model!r}. Ask for a share of the "
-            f"outcome, or for a number."
+            f"Private covariates go with model='linear', 'logit' or 'joint'; got {known.model!r}. Ask for a share of "
+            f"the outcome, or for a number."
         )
     if isinstance(question, np.ndarray):
         column: Any = question

@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -38,9 +39,6 @@ FARTHEST = 25.0
 
 FLAT = 5.0
 """Log-odds past which a maximum is looked at: it may be none."""
-
-MOST_STEPS = 200
-"""Newton steps of a start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +266,10 @@ class ReportLikelihood:
         """Return P(y | x) for each row of a design."""
         return self.family.shares(self.predictors(parameters, design))
 
+    def reach(self, parameters: FloatArray) -> float:
+        """Return the largest change of a predictor."""
+        return float(np.abs(self.predictors(parameters, self.cells.design)).max())
+
     def farthest(self, parameters: FloatArray) -> float:
         """Return the largest log-odds that anybody has."""
         return self.family.farthest(self.predictors(parameters, self.cells.design))
@@ -359,10 +361,36 @@ class Climb:
     escaping: FloatArray | None = None
 
 
-def climb(problem: ReportLikelihood, parameters: FloatArray) -> Climb:
+class Searched(Protocol):
+    """A log-likelihood that can be climbed."""
+
+    @property
+    def cells(self) -> MergedRows:
+        """The people."""
+
+    @property
+    def scales(self) -> FloatArray:
+        """How much each parameter adds to its predictor."""
+
+    def reach(self, parameters: FloatArray) -> float:
+        """Return the largest change of a predictor."""
+
+    def farthest(self, parameters: FloatArray) -> float:
+        """Return the largest log-odds that anybody has."""
+
+    def value(self, parameters: FloatArray) -> float:
+        """Return the log-likelihood."""
+
+    def derivatives(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the gradient, minus the curvature, and the scores."""
+
+
+def climb(problem: Searched, parameters: FloatArray) -> Climb:
     """Climb the likelihood by Newton's method from a start."""
+    # Newton steps of a start.
+    most_steps = 200
     value = problem.value(parameters)
-    for _ in range(MOST_STEPS):
+    for _ in range(most_steps):
         gradient, information, scores = problem.derivatives(parameters)
         step = _direction(gradient, information, scores, problem.cells.weights)
         gain = float(gradient @ step)
@@ -382,7 +410,7 @@ def climb(problem: ReportLikelihood, parameters: FloatArray) -> Climb:
 
 
 def _settle(
-    problem: ReportLikelihood, parameters: FloatArray, value: float, information: FloatArray, *, is_done: bool = True
+    problem: Searched, parameters: FloatArray, value: float, information: FloatArray, *, is_done: bool = True
 ) -> Climb:
     """Return where a search ended, and whether it grows on without end.
 
@@ -394,7 +422,7 @@ def _settle(
     directions = np.linalg.eigh(information / sizes / sizes[:, None])[1].T / sizes
     escaping = np.zeros(parameters.size)
     for one in directions:
-        step = FLAT * one / np.abs(problem.predictors(one, problem.cells.design)).max()
+        step = FLAT * one / problem.reach(one)
         if max(problem.value(parameters + step), problem.value(parameters - step)) < value - 1e-3:
             break
         escaping = np.maximum(escaping, np.abs(one * sizes) / np.abs(one * sizes).max())

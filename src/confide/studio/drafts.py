@@ -41,7 +41,6 @@ MOST_VALUES = 10_000
 """Most values of a draft: a screen has no room for more bars or cells."""
 
 KEYS = {"survey", "mechanism", "epsilon", "people", "guess"}
-SURVEY_KEYS = ("name", "title", "alphabet", "groups", "limits", "shape")
 
 KEPT = 32
 """Size of the caches: while a slider moves, only epsilon changes."""
@@ -75,14 +74,15 @@ def read_draft(draft: Any) -> Draft:
 
 @lru_cache(KEPT)
 def _build(text: str) -> Draft:
+    survey_keys = ("name", "title", "alphabet", "groups", "limits", "shape")
     draft = json.loads(text)
     people, epsilon, guess = draft.get("people"), draft.get("epsilon"), draft.get("guess")
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise InvalidParameterError(f"people must be a whole number from 1 to {MOST_PEOPLE:,}; got {_shown(people)}.")
     if type(epsilon) not in (int, float) or not math.isfinite(epsilon) or epsilon <= 0:
         raise InvalidParameterError(f"epsilon must be a number above 0; got {_shown(epsilon)}.")
-    document = {key: value for key, value in draft["survey"].items() if key in SURVEY_KEYS}
-    if strange := next((key for key in draft["survey"] if key not in SURVEY_KEYS), None):
+    document = {key: value for key, value in draft["survey"].items() if key in survey_keys}
+    if strange := next((key for key in draft["survey"] if key not in survey_keys), None):
         raise InvalidParameterError(f"A draft's survey has the unknown key {_shown(strange)}.")
     refuse_files(document)
     kind = draft.get("mechanism") or _usual(json.dumps(document.get("alphabet"), sort_keys=True))

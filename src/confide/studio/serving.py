@@ -102,9 +102,8 @@ class Studio:
     def _file(self, folder: str, name: str, request: Call) -> Reply:
         """Return a static file, which browsers cache and revalidate."""
         kind = name.rpartition(".")[2]
-        package = "confide.client" if folder == "client" else "confide.studio.static"
         if (folder, name) not in self._files:
-            place = files("confide").joinpath(*package.split(".")[1:])
+            place = files("confide.studio") / folder
             # Look the name up in the folder: no input from the network becomes part of a path.
             known = {one.name: one for one in place.iterdir() if one.is_file()} if place.is_dir() else {}
             if name not in known or kind not in TYPES:
@@ -336,9 +335,6 @@ MOST_EACH = 8
 MOST_KEPT = 64
 """Most cached answers."""
 
-STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503}
-"""HTTP status of each error code."""
-
 
 class Crew:
     """Processes for one kind of work.
@@ -363,7 +359,7 @@ class Crew:
         loop = asyncio.get_running_loop()
         async with self._turns:
             if self._is_closed:  # the server ends
-                raise Refusal(STATUS["ended"], "ended", ENDED, retry_after=1)
+                raise Refusal(503, "ended", ENDED, retry_after=1)
             if begin is not None:
                 begin()
             worker = await self._take(loop)
@@ -378,7 +374,8 @@ class Crew:
             else:
                 self._idle.append(worker)
         if code:
-            raise Refusal(STATUS[code], code, body.decode(), retry_after=1 if code == "ended" else None)
+            status = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503}
+            raise Refusal(status[code], code, body.decode(), retry_after=1 if code == "ended" else None)
         return body
 
     async def _take(self, loop: asyncio.AbstractEventLoop) -> Worker:

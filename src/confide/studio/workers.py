@@ -20,9 +20,6 @@ ENDED = "The process that worked on this was ended. Ask again."
 Tell = Callable[..., None]
 """Callback: parts done, parts in total, the next one in words, and partial results."""
 
-MOST_MEMORY = 6 * 2**30
-"""Memory limit of a process, so that a huge draft fails and the machine goes on."""
-
 
 def _context() -> BaseContext:
     """Return the start method.
@@ -51,6 +48,8 @@ def work(pipe: connection.Connection) -> None:
 
     The main loop of a worker.
     """
+    # Memory limit of a process, so that a huge draft fails and the machine goes on.
+    most_memory = 6 * 2**30
     import orjson
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-c ends the server, which then ends us
@@ -58,7 +57,7 @@ def work(pipe: connection.Connection) -> None:
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_AS)
-        limit = MOST_MEMORY if most == resource.RLIM_INFINITY else min(MOST_MEMORY, most)
+        limit = most_memory if most == resource.RLIM_INFINITY else min(most_memory, most)
         resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore")  # the answers contain what they say

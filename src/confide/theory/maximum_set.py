@@ -454,7 +454,6 @@ def _looked_at(gain: FloatArray, gap: float, shares: FloatArray) -> Indices:
 
 
 THEOREM = "theorem strictconcavity"
-SLACKNESS = "complementary slackness"
 
 
 @dataclass(frozen=True)
@@ -632,6 +631,7 @@ def uniqueness_of(best: MaximumSet) -> Finding:
     Yes only where no direction is left, and no only where two best explanations are there for sure, however close:
     probabilities are compared with what they themselves may be off.
     """
+    slackness = "complementary slackness"
     free, zero = best.free.size, best.alphabet.size - best.free.size
     numbers: dict[str, float] = {"values that may be positive": free, "free directions": best.dimension}
     if best.dimension == 0:
@@ -643,13 +643,13 @@ def uniqueness_of(best: MaximumSet) -> Finding:
             reason = f"All but one of the {best.alphabet.size:,} values have probability 0 in every best explanation."
         elif zero == 0:
             reason = f"The rows of all {free:,} values are linearly independent on the reports seen."
-        return Finding(Verdict.YES, reason, SLACKNESS, numbers)
+        return Finding(Verdict.YES, reason, slackness, numbers)
     numbers = numbers | {"freedom of a value, at least": best.spread, "precision": best.precision}
     if best.is_exact:
         directions = "one direction" if best.dimension == 1 else f"{best.dimension:,} directions"
         moved = f"between two of them a value's share differs by {100 * best.spread:.3g}%"
         reason = f"The best explanations form a set with {directions}; {moved}."
-        return Finding(Verdict.NO, reason, f"{SLACKNESS}, linear programs", numbers)
+        return Finding(Verdict.NO, reason, f"{slackness}, linear programs", numbers)
     # Values that no report seen tells apart, and that have a share together in every best explanation. Of classes of
     # the same rows 8 are looked at, those with the largest shares first; a share above 1e-6, in its own unit, is no
     # slack of a linear program.
@@ -663,7 +663,7 @@ def uniqueness_of(best: MaximumSet) -> Finding:
             f"No report seen tells {first} from {second}, and every best explanation gives them a share, which may go "
             f"to either."
         )
-        return Finding(Verdict.NO, reason, f"{SLACKNESS}, linear programs", numbers)
+        return Finding(Verdict.NO, reason, f"{slackness}, linear programs", numbers)
     some = f"{best.dimension:,} of {free:,} directions"
     hidden = (
         f"In {some} the likelihood changes by no more than double precision resolves, so whether the best explanation "
@@ -673,4 +673,4 @@ def uniqueness_of(best: MaximumSet) -> Finding:
         f"{some} change no report, but whether one can be taken without a negative probability depends on digits that "
         f"double precision does not hold."
     )
-    return Finding(Verdict.TOO_CLOSE, settled if best.is_settled else hidden, SLACKNESS, numbers)
+    return Finding(Verdict.TOO_CLOSE, settled if best.is_settled else hidden, slackness, numbers)

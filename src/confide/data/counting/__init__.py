@@ -204,7 +204,6 @@ def read_reports(
     columns: Sequence[str] = (),
     rejects: PathLike | None = None,
     cure: str = "Correct or remove them, or name a file to set them aside in.",
-    beside: Sequence[Reject] = (),
 ) -> ReportInput:
     r"""Read reports or counts for one estimate, whatever their format.
 
@@ -224,8 +223,6 @@ def read_reports(
         File for rejected rows; without it, a rejected row is an error.
     cure
         What an error about rejected rows advises.
-    beside
-        Rejected rows of other files, such as true values, for the same file.
 
     Examples
     --------
@@ -240,8 +237,6 @@ def read_reports(
     require_kinds(read_reports, locals())
     if counts_files.is_counts_file(path):
         file = counts_files.read_counts(path, survey)
-        if rejects is not None and beside:
-            write_rejects(rejects, beside)
         if file.heading.by:
             raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
         pools = file.pools
@@ -253,7 +248,7 @@ def read_reports(
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
         # In Python, so that users without DuckDB can estimate.
         rows = read_report_rows(path, survey, columns)
-        _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
+        _screen(rows.account, rows.rejected, rejects, cure)
         rows.account.require_any(rows.alphabet)
         unused = rows.unused if rows.account.is_counted and not columns else ()
         notes = tuple(rows.traces.notes(rows.account.columns))
@@ -262,7 +257,7 @@ def read_reports(
     with open_ledger(path, request, survey=survey) as ledger:
         account = replace(ledger.account, source=str(path))
         named = replace(account, first=first_few(ledger.rejects()))
-        _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
+        _screen(named, ledger.rejects(), rejects, cure)
         account.require_any(request.alphabet)
         counts = _to_file(ledger, head(ledger, survey, request, account)).merged
         notes = tuple(ledger.traces.notes(ledger.report_names))

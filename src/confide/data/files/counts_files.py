@@ -14,13 +14,11 @@ import contextlib
 import gzip
 import itertools
 import json
-import math
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +31,8 @@ from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values import Alphabet, Values
-from confide.values.checks import COUNT_LIMIT, as_items, parse_real, require_kinds
+from confide.values.checks import COUNT_LIMIT, as_items, require_kinds
+from confide.values.order import natural_order, sequence
 from confide.values.wording import counted, digest
 
 Key = tuple[str, ...]
@@ -176,32 +175,6 @@ def label_group(key: Key) -> str:
     return ", ".join(part or "(none)" for part in key)
 
 
-NUMBERED = {
-    word: str(number)
-    for names in (
-        "january february march april may june july august september october november december",
-        "monday tuesday wednesday thursday friday saturday sunday",
-    )
-    for number, name in enumerate(names.split(), 1)
-    for word in (name, name[:3])
-}
-"""Months and weekdays as numbers."""
-
-Rank = tuple[float | str, ...]
-"""Sort key of a text in a column: numbers by value, others by letter."""
-
-
-def natural_order(keys: Iterable[Key]) -> list[Key]:
-    """Sort groups naturally: numbers, dates and weeks by value, texts by letter.
-
-    >>> natural_order([("Oslo", "week 10"), ("Oslo", "week 9")])
-    [('Oslo', 'week 9'), ('Oslo', 'week 10')]
-    """
-    found = list(keys)
-    ranks = [_sequence(column) or {text: (text,) for text in column} for column in zip(*found, strict=True)]
-    return sorted(found, key=lambda key: tuple(rank[text] for rank, text in zip(ranks, key, strict=True)))
-
-
 def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
     """Return the first groups, in natural order if there is one.
 
@@ -211,50 +184,8 @@ def shown_order(ranked: Sequence[Key], most: int | None = None) -> list[Key]:
     [('Rome',), ('Oslo',)]
     """
     # Cities have no natural order, so the given ranking stays.
-    has_order = any(_sequence(column) for column in zip(*ranked, strict=True))
+    has_order = any(sequence(column) for column in zip(*ranked, strict=True))
     return natural_order(ranked[:most]) if has_order else list(ranked[:most])
-
-
-def has_order(keys: Iterable[Key]) -> bool:
-    """Whether the groups of one column follow each other, as weeks do.
-
-    >>> has_order([("2026-W10",), ("2026-W02",), ("2026-W07",)]), has_order([("Rome",), ("Oslo",), ("Bern",)])
-    (True, False)
-    """
-    columns = list(zip(*keys, strict=True))
-    return len(columns) == 1 and len(columns[0]) > 2 and _sequence(columns[0]) is not None
-
-
-def _sequence(column: Sequence[str]) -> dict[str, Rank] | None:
-    """Return sort keys of numbers, dates, weeks and numbered names.
-
-    Return None for other texts.
-
-    A group without a name comes first.
-
-    >>> _sequence(["wave 2", "wave 10"]), _sequence(["Q2 2025", "Q1 2026"])
-    ({'wave 2': (2.0,), 'wave 10': (10.0,)}, {'Q2 2025': (2025.0, 2.0), 'Q1 2026': (2026.0, 1.0)})
-    >>> _sequence(["Monday", "Friday"]), _sequence(["Oslo", "Rome"])
-    ({'Monday': (1.0,), 'Friday': (5.0,)}, None)
-    """
-    texts = [text for text in dict.fromkeys(column) if text]
-    if texts and all(parse_real(text) is not None for text in texts):
-        return {text: (cast("float", parse_real(text)) if text else -math.inf,) for text in column}
-    # Replace names of months and weekdays by numbers.
-    words = {text: re.split("([a-z]+)", text.lower()) for text in texts}
-    numbered = {text: "".join(NUMBERED.get(word, word) for word in parts) for text, parts in words.items()}
-    numbers = {text: [float(run) for run in re.findall("[0-9]+", shown)] for text, shown in numbered.items()}
-    heads = {re.split("[0-9]", shown, maxsplit=1)[0] for shown in numbered.values()}
-    if not texts or len(heads) > 1 or not all(numbers.values()):
-        return None
-    # Years come first: a quarter or a day may precede its year. Days precede months, except in America.
-    is_american = any(len(runs) == 3 and 1900 <= runs[2] < 2200 and runs[1] > 12 for runs in numbers.values())
-    ranks: dict[str, Rank] = {"": (-math.inf,)} if "" in column else {}
-    for text, runs in numbers.items():
-        has_year_last = len(runs) > 1 and 1900 <= runs[-1] < 2200 and not 1900 <= runs[0] < 2200
-        before = runs[:-1] if is_american else runs[-2::-1]
-        ranks[text] = (runs[-1], *before) if has_year_last else tuple(runs)
-    return ranks
 
 
 METADATA = b"confide.counts"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from confide.data.files.counts_files import CountsFile, Key, label_group
 from confide.data.files.sheets import LIMITS
 from confide.data.files.writing import as_lists, as_shown, column_names, csv_text
 from confide.errors import DataFileError
+from confide.estimates.changes import Linked, Series, follow, name_wave
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer, told_in_words, verdict_in_words
 from confide.estimates.estimate import Estimate, Outcome
 from confide.estimates.explanations import describe_repetition
@@ -111,6 +113,15 @@ def ask_groups(
     progress: Progress | None = None,
 ) -> dict[str, dict[Key, Interval]]:
     """Ask all groups for mean, quantiles and queries at once."""
+    questions = questions_of(groups, queries, quantiles)
+    answers = groups.answer(list(questions.values()), level, progress=progress)
+    return dict(zip(questions, answers, strict=True))
+
+
+def questions_of(
+    groups: SurveyGroups, queries: Sequence[Query], quantiles: Sequence[float] = ()
+) -> dict[str, Question]:
+    """Return what groups are asked: of numbers mean and median too."""
     questions: dict[str, Question] = {}
     if groups.has_numbers:
         if groups.first.alphabet.has_mean:
@@ -121,8 +132,73 @@ def ask_groups(
             questions[name] = Question("quantile", share=share)
     for query in queries:
         questions[describe_query(query)] = Question("query", query, groups.survey.name)
-    answers = groups.answer(list(questions.values()), level, progress=progress)
-    return dict(zip(questions, answers, strict=True))
+    return questions
+
+
+def shares_of(survey: Survey) -> list[Query]:
+    """Return the shares of a few values, or of one of two."""
+    labels = survey.alphabet.labels(range(1 if survey.alphabet.size == 2 else min(survey.alphabet.size, 6)))
+    return [f"{survey.name} == {one if one.isalnum() else repr(one)}" for one in labels]
+
+
+def follow_groups(
+    groups: SurveyGroups,
+    answers: GroupAnswers,
+    questions: Mapping[str, Question],
+    linked: Linked | None = None,
+) -> list[Series]:
+    """Return all answers over time, the main one first."""
+    by = groups.by[0]
+    return [follow(groups, questions[name], answers.questions[name], linked, by) for name in answers.ordered]
+
+
+def series_record(series: Series) -> dict[str, Any]:
+    """Return one answer over time, and all its changes, as JSON values."""
+    waves, test = series.waves, series.test
+    pairs = [(one, other) for place, one in enumerate(waves) for other in waves[place + 1 :]]
+    # Of many waves only those that follow each other, and each against the first.
+    few = pairs if len(waves) <= 60 else [*itertools.pairwise(waves), *((waves[0], one) for one in waves[2:])]
+    return {
+        "question": series.question,
+        "over": series.by,
+        "test": {name: plain(one) for name, one in asdict(test).items()},
+        "is_linked": series.is_linked,
+        "rests_on": series.rests_on,
+        "waves": [
+            {series.by: name_wave(key), "reports": series.groups.reports[key]} | _ends(one)
+            for key, one in series.answers.items()
+        ],
+        "changes": [
+            {"from": name_wave(one), "to": name_wave(other)} | _ends(series.change(one, other)) for one, other in few
+        ],
+    }
+
+
+def series_columns(series: Series) -> dict[str, list[Any]]:
+    """Return a series as columns: answers, and changes from the wave before."""
+    steps = [None, *series.steps]
+    columns: dict[str, list[Any]] = {series.by: list(map(name_wave, series.waves))}
+    columns["reports"] = [series.groups.reports[key] for key in series.waves]
+    for name in ("estimate", "low", "high"):
+        columns[name] = [getattr(one, name) for one in series.answers.values()]
+    for name in ("estimate", "low", "high"):
+        column = "change" if name == "estimate" else f"change_{name}"
+        columns[column] = [None if one is None else getattr(one, name) for one in steps]
+    return columns
+
+
+def series_csv(found: Sequence[Series]) -> str:
+    """Return one tidy table of all answers over time."""
+    header, rows = ["question"], list[tuple[Any, ...]]()
+    for series in found:
+        columns = series_columns(series)
+        header = ["question", *columns]
+        rows += [tuple(map(as_shown, (series.question, *row))) for row in zip(*columns.values(), strict=True)]
+    return csv_text(map(as_shown, header), rows)
+
+
+def _ends(answer: Interval) -> dict[str, float]:
+    return {"estimate": answer.estimate, "low": answer.low, "high": answer.high}
 
 
 def plain(thing: Any) -> Any:

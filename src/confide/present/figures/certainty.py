@@ -103,7 +103,7 @@ def draw_series(axes: Axes, answers: Mapping[str, Interval]) -> None:
     first = next(iter(answers.values()))
     if first.is_share:
         style.show_percent(axes.yaxis)
-    axes.set_ylabel(f"{first.question} ({first.shown_level} confidence)")
+    axes.set_ylabel(first.question)
 
 
 def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:

@@ -39,8 +39,6 @@ MOST_BARS = 20
 # The common axis reaches this many times the peak of the truth; the few peaks above it are cut and labelled. A panel
 # with more than this share of its steps outside gets an axis of its own.
 HEADROOM, MOST_CUT = 2.0, 0.1
-# How strongly a curve is drawn where no interval backs it: a bump there may be chance.
-FADED = 0.5
 # Ticks that have a label each, and letters of labels that stand beside each other on an inch of the figure.
 MOST_TICKS, LETTERS_AN_INCH = 10, 9
 
@@ -78,6 +76,8 @@ class LineScene(AxesScene):
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:
         """Draw one panel into empty axes."""
+        # How strongly a curve is drawn where no interval backs it: a bump there may be chance.
+        faded = 0.5
         edges, says = self._edges, np.ones(1, dtype=bool)
         *behind, (curve, is_curve_truth) = _layers(panel)
         for layer, is_truth in behind:
@@ -100,9 +100,9 @@ class LineScene(AxesScene):
 
         _add_steps(axes, self._average(curve), edges, None if is_curve_truth else color)
         if panel.windows is not None and not panel.windows.are_single:
-            axes.patches[-1].set_alpha(FADED)
+            axes.patches[-1].set_alpha(faded)
         elif panel.band is not None and not says.all():
-            axes.patches[-1].set_alpha(FADED)
+            axes.patches[-1].set_alpha(faded)
             _add_steps(axes, np.where(says, self._average(curve), np.nan), edges, color)
         # A little air, or the outline of a peak at either end is half cut off.
         air = 0.006 * (edges[-1] - edges[0])
@@ -213,14 +213,14 @@ class LineScene(AxesScene):
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
 
 
-def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None:
+def label_values(axes: Axes, alphabet: Alphabet) -> None:
     """Label values below the axis, slanted if long, some if many."""
     room = LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]  # letters beside each other
-    tried = (alphabet.ticks(number) for number in range(most, 0, -1))
+    tried = (alphabet.ticks(number) for number in range(MOST_TICKS, 0, -1))
     if ticks := next((one for one in tried if sum(len(text) + 2 for _, text in one) <= room), []):
         axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
         return
-    step = -(-alphabet.size // most)
+    step = -(-alphabet.size // MOST_TICKS)
     chosen = np.arange(0, alphabet.size, step)
     labels = style.shorten(alphabet.labels(chosen), 22)
     is_slanted = max(map(len, labels)) * len(labels) > room
@@ -279,10 +279,6 @@ def _label_peak(axes: Axes, edges: FloatArray, share: float, *, is_left: bool) -
     )
 
 
-# The truth is a grey area with an outline: without that a pale grey would not stand out from the page.
-_GREY: dict[str, Any] = {"facecolor": style.TRUTH, "edgecolor": style.TRUTH_EDGE, "linewidth": 0.8}
-
-
 @dataclass(frozen=True, eq=False)
 class BarScene(AxesScene):
     """Panels of bars over categories, and over any other alphabet."""
@@ -294,12 +290,14 @@ class BarScene(AxesScene):
 
     def draw(self, axes: Axes, panel: Panel, color: str) -> None:
         """Draw one panel into empty axes."""
+        # The truth is a grey area with an outline: without that a pale grey would not stand out from the page.
+        grey: dict[str, Any] = {"facecolor": style.TRUTH, "edgecolor": style.TRUTH_EDGE, "linewidth": 0.8}
         places = np.arange(len(self._labels))
         is_truth = panel.role is Role.TRUTH
         if panel.reference is not None:
-            axes.barh(places, self._gather(panel.reference), height=0.82, **_GREY)
+            axes.barh(places, self._gather(panel.reference), height=0.82, **grey)
         height = 0.82 if is_truth else 0.46
-        axes.barh(places, self._gather(panel.distribution), height=height, **(_GREY if is_truth else {"color": color}))
+        axes.barh(places, self._gather(panel.distribution), height=height, **(grey if is_truth else {"color": color}))
         if panel.band is not None:
             # Draw the interval of each category that is shown; the others together have none.
             shares, low, high = (one[self._shown] for one in (panel.distribution, *panel.band))

@@ -87,8 +87,6 @@ METHODS = {
 }
 """Name of each method's colour. RAPPOR's own estimators repair as inversion does, and never stand beside it."""
 
-# Methods of other people, and a method that stands twice with two settings, take what is left, in this order.
-SPARE = ("stacked", "ibu", "projected", "mle", "held-out", "smooth", "normalized")
 
 SCALES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # Shares on a map: the card for nobody. Its hues change, so that no shade of it passes for a method.
@@ -130,8 +128,10 @@ def colors_of(names: Sequence[str]) -> list[str]:
     >>> len(set(colors_of(["IBU(delta=1)", "IBU(delta=2)", "mine"])))
     3
     """
+    # Methods of other people, and a method that stands twice with two settings, take what is left, in this order.
+    spare_names = ("stacked", "ibu", "projected", "mle", "held-out", "smooth", "normalized")
     own = [METHODS.get(name, METHODS.get(name.partition("(")[0], "")) for name in names]
-    spare = cycle([one for one in SPARE if one not in own] or SPARE)
+    spare = cycle([one for one in spare_names if one not in own] or spare_names)
     taken: set[str] = set()
     for place, one in enumerate(own):
         if not one or one in taken:
@@ -442,10 +442,6 @@ def share_label(role: Role) -> str:
     return "share of reports" if role is Role.NOISY else "share of people"
 
 
-FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-"""Fonts that every system has. All are narrower than the one that the layout was measured with, so nothing collides."""
-
-
 def to_svg(figure: Figure, description: str = "") -> str:
     """Return the figure as an ``<svg>`` element for a page.
 
@@ -466,6 +462,9 @@ def to_svg(figure: Figure, description: str = "") -> str:
     >>> to_svg(draw_path({"IBU": [-30.0, -20.0, -19.0]})).startswith("<svg ")
     True
     """
+    # Fonts that every system has. All are narrower than the one that the layout was measured with, so nothing
+    # collides.
+    fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.StringIO()
@@ -482,7 +481,7 @@ def to_svg(figure: Figure, description: str = "") -> str:
     digest = hashlib.sha256(f"{description}{drawing}".encode()).hexdigest()[:10]
     drawing = re.sub(r"<[^<>]*>", lambda tag: _adapt(tag[0], f"f{digest}-"), drawing)
     natural = f"--natural: {round(96 * figure.get_figwidth())}px"
-    look = f"stroke-linejoin: round; stroke-linecap: butt; font-family: {FONTS}"
+    look = f"stroke-linejoin: round; stroke-linecap: butt; font-family: {fonts}"
     opening = f'<svg role="img" aria-label="{escape(description)}" style="{look}; {natural}" '
     return drawing.replace("<svg ", opening, 1).rstrip()
 

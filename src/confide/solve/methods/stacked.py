@@ -36,8 +36,6 @@ LARGEST_UNORDERED = 2000
 LARGEST = 150_000
 """Values with neighbours up to which the rows of all knots fit."""
 
-LARGEST_ANSWERED = 3000
-"""The same under randomized response, which pushes all knots to all outputs: 3,000 values take 24 times IBU's time."""
 
 STEPS_TO_REPORTERS = 4
 """EM steps from the population that the prior describes towards those who reported: measured, not derived."""
@@ -123,14 +121,17 @@ def layout_of(evidence: Evidence) -> Layout | None:
 
 def why_not_smooth(evidence: Evidence) -> str:
     """Return why no smooth prior can be fitted; nothing where it can."""
+    # The largest under randomized response, which pushes all knots to all outputs: it takes 24 times IBU's
+    # time.
+    largest_answered = 3000
     size, is_ordered = evidence.channel.shape[0], layout_of(evidence) is not None
     # Without a closed form, as for several attributes, 2,000 combinations took two minutes.
     unordered = 1000 if evidence.channel.keep_and_other is None else LARGEST_UNORDERED
-    ordered = LARGEST if evidence.channel.keep_and_other is None else LARGEST_ANSWERED
+    ordered = LARGEST if evidence.channel.keep_and_other is None else largest_answered
     most = ordered if is_ordered else unordered
     kind = "values" if is_ordered else "values without neighbours"
     if size > most:
-        under = " under randomized response" if is_ordered and most == LARGEST_ANSWERED else ""
+        under = " under randomized response" if is_ordered and most == largest_answered else ""
         return f"it takes at most {most:,} {kind}{under}, and there are {size:,}"
     reported = int(np.count_nonzero(evidence.counts))
     # A matrix that is not square is stored up to 240 MB.
