@@ -211,12 +211,11 @@ ROWS = [
         --json             | ages.toml                   | --json                    | ^{.headline
     """),
     *table("unbias", r"""
-        --mean    | ages.toml r.csv --query age>=2 | --mean            | age_mean
-        --query   | ages.toml r.csv --mean         | --query age>=2    | age_mean,age_ge_2
-        --output  | ages.toml r.csv --mean         | -o u.csv          | file u.csv
-        --column  | ages.toml two.csv --mean       | --column years    | code 0
-        --rejects | ages.toml bad.csv --mean       | --rejects x.csv   | file x.csv
-        --json    | ages.toml r.csv --mean -o u.csv | --json           | ^{"reports": 20
+        --query   | ages.toml r.csv --query mean         | --query age>=2    | age_mean,age_ge_2
+        --output  | ages.toml r.csv --query mean         | -o u.csv          | file u.csv
+        --column  | ages.toml two.csv --query mean       | --column years    | code 0
+        --rejects | ages.toml bad.csv --query mean       | --rejects x.csv   | file x.csv
+        --json    | ages.toml r.csv --query mean -o u.csv | --json           | ^{"reports": 20
     """),
     *table("regress", r"""
         --model    | ages.toml cov.csv 'age ~ x' --json               | --model multinomial  | "model": "multinomial"

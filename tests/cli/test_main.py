@@ -212,7 +212,7 @@ EVERY_COMMAND = [
     ["diagnose", "survey.toml"],
     ["diagnose", "survey.toml", "reports.csv", "--json"],
     ["datasets", "adult_ages"],
-    ["unbias", "survey.toml", "reports.csv", "--mean"],
+    ["unbias", "survey.toml", "reports.csv", "--query", "mean"],
     ["regress", "survey.toml", "reports.csv", "age ~ 1"],
     ["demo", "-o", "demo.html"],
     ["export", "survey.toml"],

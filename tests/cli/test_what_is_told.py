@@ -52,7 +52,8 @@ COMMANDS = [
     diagnose ages.toml r.csv --query age>=2 -v -o d.html -o d.json; diagnose ages.toml -v -o d.html
     diagnose ages.toml towns.parquet -v -o d.html -o d.json; diagnose city.toml cells.csv -o d.html
     diagnose permanent.toml daytowns.parquet --json; diagnose ages.toml unfit.csv -o d.html
-    unbias ages.toml r.csv --mean --query age>=2 -o u.csv; unbias ages.toml bad.csv --mean --rejects x.csv -o u.csv
+    unbias ages.toml r.csv --query mean --query age>=2 -o u.csv
+    unbias ages.toml bad.csv --query mean --rejects x.csv -o u.csv
     unbias ages.toml r.csv --query median; unbias pair.toml pairs.csv --query age>=2 --json -o u.csv
     regress ages.toml cov.csv 'age ~ x + C(town)' -v -o e.html -o e.csv -o e.json; regress ages.toml r.csv 'age ~ x'
     regress ages.toml cov.csv 'age ~ x' --model multinomial --weights weight --clusters village -v

@@ -31,7 +31,7 @@ def reports(tmp_path: Path) -> Path:
 
 def test_the_command_writes_what_python_says_beside_every_column(reports: Path) -> None:
     (reports.parent / "s.toml").write_text(AGES.text())
-    asked = ["unbias", str(reports.parent / "s.toml"), str(reports), "--mean", "--query", "age >= 65", "-o"]
+    asked = ["unbias", str(reports.parent / "s.toml"), str(reports), "--query", "mean", "--query", "age >= 65", "-o"]
     done = CliRunner().invoke(app, [*asked, str(reports.parent / "out.csv")])
     assert done.exit_code == 0, done.output
     with reports.open() as before, (reports.parent / "out.csv").open() as after:

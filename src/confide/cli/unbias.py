@@ -25,9 +25,9 @@ from confide.surveys.survey import load_survey
 from confide.values.wording import counted
 
 EXAMPLES = (
-    "confide unbias survey.toml reports.csv --mean -o unbiased.csv",
+    "confide unbias survey.toml reports.csv --query mean -o unbiased.csv",
     'confide unbias survey.toml reports.csv --query "age >= 65" -o out.dta',
-    "confide unbias survey.toml people.csv --column answer --mean -o out.sav",
+    "confide unbias survey.toml people.csv --column answer --query mean -o out.sav",
 )
 
 
@@ -35,8 +35,7 @@ def unbias(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     reports: Annotated[Path, argument("The reports: CSV (.gz or not) or Parquet.", "REPORTS")],
     *,
-    mean: Annotated[bool, option("Add a column for the mean of the values.", "", "--mean")] = False,
-    query: Annotated[list[str] | None, option(f"Add a column. {QUERY}; repeatable.", "QUERY")] = None,
+    query: Annotated[list[str] | None, option(f"Add a column. {QUERY}, mean; repeatable.", "QUERY")] = None,
     output: Annotated[
         Path,
         option(
@@ -65,7 +64,7 @@ def unbias(  # noqa: PLR0913 - one argument an option
     if as_json and str(output) == "-":
         raise InvalidParameterError("--json and the columns cannot share standard output. Name a file with -o.")
     contract = load_survey(survey)
-    questions = read_questions([*(["mean"] if mean else []), *(query or [])], contract)
+    questions = read_questions(query or [], contract)
     if any(one is not None for one in questions.statistics):
         raise InvalidParameterError("Quantiles have no pseudo-values: they are no means. Ask for shares, with --query.")
     check_outputs([output, rejects], [survey, reports, *questions.areas])

@@ -102,7 +102,7 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
     writing.require_ending(output, ending, may_lack_one=writing.has_no_name(output))
     if not len(queries):
         raise InvalidParameterError(
-            "Ask a question: the mean, or a share such as 'age >= 65'. On the command line: --mean, --query."
+            "Ask a question: the mean, or a share such as 'age >= 65'. On the command line: --query."
         )
     name, form = str(reports), Path(output).suffix.lower()
     asked = {describe_query(one): PseudoValues.of(survey.mechanism, one, survey.name) for one in queries}
