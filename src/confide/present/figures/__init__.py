@@ -4,9 +4,9 @@ One look for all: the colours, fonts and lines of `style.py`. A new geometry get
 bars) and joins in `distributions.choose_scene`.
 """
 
-from confide.present.figures.certainty import draw_ranges, draw_residuals, draw_windows
+from confide.present.figures.certainty import draw_ranges, draw_residuals
 from confide.present.figures.maps import draw_classes
-from confide.present.figures.shares import PanelSheet, draw_distributions, draw_sheet
+from confide.present.figures.shares import PanelSheet, draw_distributions, draw_sheet, draw_windows
 from confide.present.figures.style import Panel, Role, to_pdf, to_png, to_svg, to_svg_file
 from confide.present.figures.tradeoffs import draw_path, draw_tradeoff
 

@@ -1,18 +1,17 @@
-"""Figures of certainty: windows, ranges and residuals."""
+"""Figures of certainty: series with bands, ranges and residuals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from confide.errors import InvalidDistributionError
-from confide.estimates.inference import Interval, Windows
+from confide.estimates.inference import Interval
 from confide.present.figures import style
-from confide.present.figures.maps import MapScene, map_scene
-from confide.present.figures.shares import LineScene, label_values
-from confide.present.figures.style import FloatArray, Panel
+from confide.present.figures.shares import label_values
+from confide.present.figures.style import FloatArray
 from confide.values import Alphabet, Grid, LineGeometry
 
 if TYPE_CHECKING:
@@ -23,67 +22,6 @@ if TYPE_CHECKING:
 USUAL, LEAST_SCALE = 2.0, 4.0
 # Outputs and values without an order that get a bar: those that stand out most.
 MOST_BARS = 20
-
-
-def draw_windows(  # noqa: PLR0913 - all that a picture may show
-    windows: Windows,
-    curve: FloatArray,
-    *,
-    name: str = "value",
-    truth: FloatArray | None = None,
-    noisy: FloatArray | None = None,
-    background: tuple[FloatArray, ...] = (),
-    width: float = style.WIDE,
-    color: str = style.STACKED,
-) -> Figure:
-    """Draw windows with their intervals over the estimate.
-
-    Truth or reports stand behind if given.
-
-    On a line each window is a box from the lower to the upper end of its share, spread evenly over its values. On a
-    plane districts are outlined on the map of the estimate, and a second map has how far each may be off. Values
-    without an order have a line each. The width is in inches: on a telephone maps stand below each other.
-
-    >>> import confide as cf
-    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
-    >>> answer = cf.estimate(mechanism.simulate_counts([0, 0, 0, 500, 1000, 500, 0, 0, 0, 0], rng=1), mechanism)
-    >>> draw_windows(answer.windows(), answer.distribution, name="rooms").axes[0].get_xlabel()
-    'rooms'
-    """
-    with style.styled():
-        alphabet = windows.alphabet
-        if isinstance(alphabet.geometry, LineGeometry):
-            panel = Panel("", curve, reference=truth, windows=windows, color=color)
-            figure = style.new_figure(width, 3.0 if width <= style.NARROW else 3.5)
-            axes = figure.add_subplot()
-            LineScene(alphabet, (panel,), name).draw(axes, panel, color)
-            _label_windows(axes, windows, curve if truth is None else np.maximum(curve, truth))
-            axes.set_ylabel(f"share of people, per {alphabet.step_name}")
-            return figure
-        if alphabet.grid is not None:
-            shares = windows.heights("estimate")[windows.window_of]  # no report tells the cells of a district apart
-            panel = Panel("", shares, windows=windows, background=background)
-            return _window_maps(map_scene(alphabet.grid, (panel,), name), windows, width)
-        answers, places = windows.answers, np.arange(len(windows))
-        figure = style.new_figure(width, 0.95 + 0.27 * max(3, places.size))
-        axes = figure.add_subplot()
-        shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
-        sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
-        if sent is not None:
-            pale = (style.NOISY, style.BAND_ALPHA)  # behind the estimate, with an outline that stands out
-            edge: dict[str, Any] = {"facecolor": pale, "edgecolor": style.NOISY, "linewidth": 0.9}
-            axes.barh(places, sent, height=0.7, label="share of the reports", **edge)
-        ends = np.maximum([shares - low, high - shares], 0.0)
-        told = f"what they tell, at {100 * windows.level:g}%"
-        axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
-        style.lay_bars(axes, style.shorten(windows.labels))
-        highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
-        axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
-        style.show_percent(axes.xaxis)
-        axes.set_xlabel("share of people")
-        if sent is not None:
-            figure.legend(loc="outside upper left", ncols=1 if width <= style.NARROW else 2, fontsize=style.SMALL)
-        return figure
 
 
 def draw_series(axes: Axes, answers: Mapping[str, Interval]) -> None:
@@ -104,71 +42,6 @@ def draw_series(axes: Axes, answers: Mapping[str, Interval]) -> None:
     if first.is_share:
         style.show_percent(axes.yaxis)
     axes.set_ylabel(first.question)
-
-
-def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:
-    """Write shares above windows, with intervals if there is room.
-
-    A label stands above its box and above the curve; where that would be far from the box only the fullest has one.
-    """
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    inches = axes.figure.get_size_inches()[0] * 0.8  # type: ignore[union-attr]  # so much of a figure is axes
-    settings = dict[str, Any](textcoords="offset points", ha="center")
-    first = int(windows.alphabet.decode(0))
-    taken: list[tuple[float, float, float, float]] = []
-    order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
-    for place in order:
-        answer, members = windows.answers[place], windows.members[place]
-        middle, above = (int(members[0]) + int(members[-1])) / 2, answer.high / members.size
-        share, ends = f"{_rough(answer.estimate)}%", f"{_rough(answer.low)} to {_rough(answer.high)}%"
-        for lines in (2, 1):
-            # A letter takes about 7.1 points where it is bold and 5.7 where it is plain, and 5 are air.
-            points = max(7.1 * len(share), 5.7 * len(ends) if lines == 2 else 0.0)
-            half = (points + 5.0) / 72 / inches * (right - left) / 2
-            near = curve[max(0, int(middle - half)) : int(middle + half) + 2]  # the curve passes below the label
-            low = min(max(above, float(near.max(initial=0.0))), top)
-            box = (first + middle - half, first + middle + half, low, low + lines / 2 * 0.2 * top)
-            is_inside = left <= box[0] and box[1] <= right
-            is_near = low <= above + 0.12 * top or place == order[0]
-            is_free = not any(
-                box[0] < other[1] and other[0] < box[1] and box[2] < other[3] and other[2] < box[3] for other in taken
-            )
-            if is_inside and is_near and is_free:
-                taken.append(box)
-                foot = (first + middle, low)
-                if lines == 2:
-                    axes.annotate(ends, foot, (0, 3), fontsize=style.SMALL, color=style.FAINT, **settings)
-                up = 15 if lines == 2 else 3
-                axes.annotate(share, foot, (0, up), fontsize=10.5, fontweight="bold", color=style.INK, **settings)
-                break
-    axes.set_ylim(bottom, max([top, *(one[3] for one in taken)]))
-
-
-def _rough(share: float) -> str:
-    """Return a share in percent with two digits at most.
-
-    >>> _rough(0.36279), _rough(0.0883), _rough(0.0002), _rough(1.0)
-    ('36', '8.8', '0', '100')
-    """
-    return f"{100 * share:.0f}" if share >= 0.0995 or share < 0.0005 else f"{100 * share:.1f}".removesuffix(".0")
-
-
-def _window_maps(scene: MapScene, windows: Windows, most: float) -> Figure:
-    """Draw the estimated map with districts, and their uncertainty beside it."""
-    width, height = scene.size
-    rows, columns = (2, 1) if most <= style.NARROW else (1, 2)
-    # A map that is shown smaller than it was drawn has letters that nobody can read.
-    across = min(width + 1.2, most / columns)
-    scale = (across - 1.95) / (width - 0.75)
-    figure = style.new_figure(columns * across, rows * (scale * (height - 0.65) + 1.15))
-    estimate, doubt = (figure.add_subplot(rows, columns, place) for place in (1, 2))
-    scene.draw(estimate, scene.panels[0], style.INK)
-    scene.write(estimate, windows, [(str(number),) for number in windows.ranks], scale)
-    estimate.set_title("The districts, the fullest first")
-    scene.add_key(figure, [estimate])
-    scene.draw_doubt(figure, doubt, windows, scale)
-    doubt.set_title("How far it may be off")
-    return figure
 
 
 def draw_ranges(

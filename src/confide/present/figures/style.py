@@ -9,40 +9,32 @@ from its card by 3:1, words by 4.5:1, in both modes: `tests/pages/test_design.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
-from itertools import cycle
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from confide.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
-
-
 import base64
 import hashlib
 import io
 import re
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from html import escape
+from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from confide.errors import InvalidDistributionError
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import InvalidDistributionError, MissingExtraError
 from confide.estimates.inference import Windows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 COLORS: dict[str, tuple[str, str]] = {
