@@ -24,22 +24,22 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_408,
-    "data": 4_389,
-    "mechanisms": 5_303,
-    "estimates": 3_698,
+    "data": 4_451,
+    "mechanisms": 5_324,
+    "estimates": 3_717,
     "present": 4_302,
-    "cli": 2_862,
+    "cli": 2_890,
     "solve": 2_846,
     "collector": 2_643,
-    "check": 1_828,
+    "check": 1_829,
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
     "studio": 1_408,
-    "evidence": 820,
-    "regression": 1_667,
+    "evidence": 990,
+    "regression": 1_664,
     "surveys": 561,
-    "api.py": 209,
+    "api.py": 206,
     "errors.py": 50,
     "__init__.py": 39,
     "__main__.py": 7,
@@ -47,14 +47,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_012,
-    "files": 173,
+    "code lines": 42_307,
+    "files": 174,
     "entries at the top": 20,
-    "functions": 4_257,
-    "functions of one statement": 1_239,
-    "constants": 353,
-    "options": 113,
-    "public names": 91,
+    "functions": 4_282,
+    "functions of one statement": 1_246,
+    "constants": 349,
+    "options": 115,
+    "public names": 89,
 }
 """What the whole house may have."""
 

@@ -44,9 +44,6 @@ from confide.values.order import natural_order
 from confide.values.queries import Query
 from confide.values.wording import Shown, counted
 
-NEARLY = 1.25
-"""Width of unbiased changes, relative to the others, up to which they serve: they need no model."""
-
 
 @dataclass(frozen=True, eq=False)
 class Linked:
@@ -81,13 +78,11 @@ class Moments:
         for wave in waves:
             parts = []
             for one, counts in wave.groups.items():
-                # Of weighted reports, how far the sum of the weights may be off.
-                spread = counts.counts if counts.squares is None else counts.squares
-                parts.append((_pseudo_values(one, question).values(counts.reports), counts.counts, spread))
-            values, numbers, spreads = (np.concatenate(part) for part in zip(*parts, strict=True))
-            people = float(numbers.sum())
-            means.append(float(values @ numbers) / people)
-            within = float((values - means[-1]) ** 2 @ spreads) / people**2
+                parts.append((_pseudo_values(one, question).values(counts.reports), counts))
+            people = sum(counts.total for _, counts in parts)
+            means.append(sum(float(values @ counts.counts) for values, counts in parts) / people)
+            # Of weighted reports, how far the sum of the weights may be off; with clusters, as people were drawn.
+            within = sum(counts.variance(values - means[-1]) for values, counts in parts) / people**2
             variances.append(within * people / max(people - 1, 1.0))
         return cls(np.array(means), np.diag(variances))
 
@@ -263,12 +258,14 @@ class Series(Shown):
     @cached_property
     def is_unbiased(self) -> bool:
         """Whether changes are those of unbiased answers."""
+        # Width of unbiased changes, relative to the others, up to which they serve: they need no model.
+        nearly = 1.25
         if self.moments is None:
             return False
         pairs = list(itertools.pairwise(self.waves))
         widths = [np.subtract(*ways(*pair)[:0:-1]) for ways in (self._unbiased, self._between) for pair in pairs]
         own, other = np.array(widths).reshape(2, -1).sum(axis=1)
-        return bool(own <= NEARLY * other)
+        return bool(own <= nearly * other)
 
     @property
     def rests_on(self) -> str:
