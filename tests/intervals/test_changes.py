@@ -82,6 +82,16 @@ def waves_of(shares: dict[str, float], mechanism: cf.Mechanism, people: int, see
     return {wave: cf.tally(["yes", "no"], generator.multinomial(people, one)) for wave, one in chances.items()}
 
 
+def test_two_reports_of_a_person_in_one_wave_are_one_draw() -> None:
+    values, generator = np.random.default_rng(3).normal(size=50), np.random.default_rng(3)
+    once = Moments.of_people(np.tile(values, 2), np.repeat([0, 1], 50), generator.permutation(100), 2)
+    twice = Moments.of_people(
+        np.tile(values, 4), np.repeat([0, 0, 1, 1], 50), np.repeat([0, 0, 1, 1], 50) * 50 + np.tile(np.arange(50), 4), 2
+    )
+    np.testing.assert_allclose(once.covariance, twice.covariance, atol=1e-15)
+    assert once.covariance[0, 0] == pytest.approx(values.var(ddof=1) / 50)
+
+
 def test_a_test_for_any_change_keeps_its_level() -> None:
     panel, generator, chances = PANELS["fresh noise, the same people"], np.random.default_rng(7), []
     asked = PseudoValues.of(panel.mechanism, panel.query).values(ANSWERS.decode([0, 1]))
