@@ -232,12 +232,17 @@ class Regression(Shown):
     @property
     def tvalues(self) -> Any:
         """Each coefficient divided by its standard error."""
-        return self._series(self.estimates / self.standard_errors)
+        return self._series(self._ratios)
 
     @property
     def pvalues(self) -> Any:
         """Two-sided p-values of the test that a coefficient is 0."""
-        return self._series(2 * ndtr(-np.abs(self.estimates / self.standard_errors)))
+        return self._series(2 * ndtr(-np.abs(self._ratios)))
+
+    @property
+    def _ratios(self) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.estimates / self.standard_errors)
 
     @property
     def standard_errors(self) -> FloatArray:

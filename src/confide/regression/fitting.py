@@ -308,12 +308,15 @@ def _by_moments(case: Case, question: FloatArray | None) -> Regression:
     """Fit by least squares of unbiased values: no model of their distribution."""
     cells, alphabet = case.cells, case.mechanism.alphabet
     own = alphabet.amounts if question is None else question
-    values = PseudoValues(case.mechanism, own, "the mean").values(case.distinct)
+    values = PseudoValues(case.mechanism, own, "the mean" if question is None else repr(case.formula.outcome)).values(
+        case.distinct
+    )
     bread = _inverse(cells.design.T @ (cells.weights[:, None] * cells.design))
 
     def fit(numbers: FloatArray) -> FloatArray:
         return np.asarray(bread @ (cells.design.T @ (cells.weights * numbers[cells.report])))
 
+    _require_people(case.sample, cells.design.shape[1])
     fitted, naive = fit(values), _naive_amounts(case.mechanism, case.distinct, question)
     rest = values[cells.report] - cells.design @ fitted
     covariance = sandwich(bread, cells.design * rest[:, None], cells, case.sample, len(fitted))
@@ -353,6 +356,15 @@ def _exact_part(
         for one in (squared[cells.report] - 2 * mean * known + mean**2, (known - mean) ** 2)
     )
     return np.asarray(np.sqrt(np.clip(exact / np.maximum(noisy, 1e-300), 0.0, 1.0)))
+
+
+def _require_people(sample: Sample, coefficients: int) -> None:
+    """Reject samples that leave nothing to judge errors by."""
+    if sample.people <= coefficients:
+        raise InvalidParameterError(
+            f"{counted(int(sample.people), 'person')} cannot tell {counted(coefficients, 'coefficient')} and their errors. "
+            f"Use fewer covariates, or more people."
+        )
 
 
 def sandwich(bread: FloatArray, scores: FloatArray, cells: MergedRows, sample: Sample, parameters: int) -> FloatArray:
@@ -651,6 +663,7 @@ def _with_private_covariates(
 
 def _by_corrected_scores(case: PrivateCase) -> Regression:
     """Fit by corrected scores: least squares or a logit over every value that a person may have."""
+    _require_people(case.sample, case.blocks.shape[2])
     basis = np.eye(case.blocks.shape[1]) if case.is_logit else needed_functions(case.blocks, case.outcome, 2)
     weights = signed_weights(case.mechanism, case.distinct, basis)
     equations = CorrectedScores(case.blocks, case.cells, case.places, case.outcome, case.is_logit, weights)
