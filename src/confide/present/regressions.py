@@ -167,7 +167,7 @@ def _cautions(answer: Regression) -> list[Caution]:
     elif not answer.is_done:
         words = ("The search did not reach a maximum.", "Use fewer covariates, or merge answers that are rare.")
         found.append(Caution("But", "The search did not end", words))
-    if answer.rare and answer.public:
+    if answer.rare > 0 and answer.public:
         share = percent(round(answer.rare / answer.nobs, 2) or round(answer.rare / answer.nobs, 4))
         words = (
             f"{share} of these people share {listed(answer.public)} with fewer than four others.",
@@ -179,8 +179,11 @@ def _cautions(answer: Regression) -> list[Caution]:
 
 def _covariates(answer: Regression) -> list[Section]:
     """Return that covariates are not blurred; a caution says it where they are rare."""
-    if answer.rare or not answer.public:
+    if answer.rare > 0 or not answer.public:
         return []
+    if math.isnan(answer.rare):
+        rows = "the promise covers the private value alone. So many different rows give most people away."
+        return [Section("", [Note(f"{_sent(answer)} unblurred: {rows}")])]
     words = "the promise covers the private value alone. Here at least five people share each combination."
     return [Section("", [Note(f"{_sent(answer)} unblurred: {words}")])]
 
@@ -324,7 +327,7 @@ def regression_record(answer: Regression) -> dict[str, Any]:
         "starts": answer.starts or None,
         "agreeing": answer.agreeing or None,
         "separated": list(answer.separated),
-        "people_with_rare_covariates": answer.rare,
+        "people_with_rare_covariates": None if math.isnan(answer.rare) else answer.rare,
         "left_out": answer.left_out or None,
         "facts": dict(answer.facts),
     }

@@ -170,7 +170,7 @@ class Regression(Shown):
     exact
         Standard errors if true values had been sent; NaN where they are not known.
     predictor
-        What the model says of given covariates; None for private covariates.
+        What the model says of given covariates; None if people were too many to keep theirs.
     outcomes, base
         The labels of the outcomes, and the one that odds are against; empty if there are none.
     starts, agreeing
@@ -182,7 +182,7 @@ class Regression(Shown):
     left_out
         Rows that were left out, in words.
     rare
-        People whose combination of covariates fewer than five share.
+        People whose combination of covariates fewer than five share; NaN where they were not counted.
     facts
         What else there is to know, by name: cells, clusters, the design effect.
     level
@@ -368,8 +368,8 @@ class Regression(Shown):
     def _predictor(self) -> Predictor:
         if self.predictor is None:
             raise InvalidParameterError(
-                "Predictions need the covariates of people, and those of this regression are private. Its coefficients "
-                "are in .params."
+                "Predictions need the covariates of all people, and these were too many rows to keep them. The "
+                "coefficients are in .params."
             )
         return self.predictor
 

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray, Indices
 from confide.data.files import read_people
-from confide.errors import InvalidParameterError, NotInvertibleError, SolverError
+from confide.data.files.writing import Traces
+from confide.errors import InvalidParameterError, NotInvertibleError, SolverError, TooLargeError
 from confide.estimates.inference import check_level
 from confide.estimates.pseudo_values import PseudoValues
 from confide.evidence.counts import Origin, tally
@@ -34,11 +35,13 @@ from confide.regression.designs import (
     Formula,
     MergedRows,
     Sample,
+    as_reports,
     describe_rows,
     require_full_rank,
     take_sample,
 )
 from confide.regression.joint import JointLikelihood
+from confide.regression.large import MOST_CELLS, LargeFile, add_up, is_large, open_large
 from confide.regression.likelihood import (
     Climb,
     Columns,
@@ -137,9 +140,22 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     if isinstance(data, str | Path):
         beside = [one for one in (weights, clusters) if isinstance(one, str)]
         keep = list(dict.fromkeys([*public, *beside]))
-        data, account, traces = read_people(data, contract, keep, columns, whole)
-        origin = traces.origin(account.people, account.columns)
-        columns, unread = account.columns, account.total_rejected
+        if is_large(data):
+            weight = weights if isinstance(weights, str) else ""
+            with open_large(data, contract, keep, columns, weight) as file:
+                origin = Traces.of([str(data)], whole).origin(file.used, file.parts)
+                table = file.table()
+                if table is None:
+                    chosen = "linear" if isinstance(question, str) else model or _suitable_model(contract, question)
+                    if private or clusters is not None or len(file.parts) > 1:
+                        chosen = "none of these"
+                    found = _by_sums(file, read, contract, None if isinstance(question, str) else question, chosen)
+                    return replace(found, level=level, origin=origin)
+                data, columns, unread = table, file.parts, file.rows - file.used
+        else:
+            data, account, traces = read_people(data, contract, keep, columns, whole)
+            origin = traces.origin(account.people, account.columns)
+            columns, unread = account.columns, account.total_rejected
     sample = take_sample(data, contract, public, weights=weights, clusters=clusters, columns=columns)
     known = Regression(
         str(read),
@@ -180,6 +196,46 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     if chosen == "linear":
         return _by_moments(plain, question)
     return _by_likelihood(plain, base, np.random.default_rng(seed))
+
+
+def _by_sums(file: LargeFile, formula: Formula, survey: Survey, question: FloatArray | None, model: str) -> Regression:
+    """Fit by least squares from sums, which DuckDB adds up."""
+    if model != "linear":
+        raise TooLargeError(
+            f"The file has more than {MOST_CELLS:,} different rows. For so many there is only least squares of the "
+            f"private value, without clusters: model='linear'. Round the covariates, or read a sample of the rows."
+        )
+    mechanism, raw = survey.mechanism, file.distinct_reports()
+    reports = as_reports(survey, [np.array(raw)])
+    mechanism.refuse_strays(tally(reports))
+    own = mechanism.alphabet.amounts if question is None else question
+    values = PseudoValues(mechanism, own, repr(formula.outcome)).values(reports)
+    try:
+        squares = PseudoValues(mechanism, own**2, "the variance").values(reports)
+    except NotInvertibleError:
+        squares = np.full(len(values), math.nan)
+    naive = _naive_amounts(mechanism, reports, question)
+    beside = np.full(len(values), math.nan) if naive is None else naive
+    design, columns = file.design(formula)
+    found = add_up(file, design, columns, dict(zip(raw, np.stack([values, squares, beside], axis=1), strict=True)))
+    errors = np.sqrt(np.diag(found.covariance))
+    left = file.rows - file.used
+    return Regression(
+        str(formula),
+        survey,
+        "linear",
+        design.names,
+        found.fitted,
+        found.covariance,
+        "sandwich",
+        float(file.used),
+        naive=found.naive,
+        exact=found.exact * errors,
+        outcomes=(survey.name if question is None else formula.outcome,),
+        left_out=f"{counted(left, 'row')} with gaps or of weight 0" if left else "",
+        rare=math.nan,
+        public=tuple(formula.variables),
+    )
 
 
 def _facts(sample: Sample, cells: MergedRows) -> dict[str, float]:
@@ -362,8 +418,8 @@ def _require_people(sample: Sample, coefficients: int) -> None:
     """Reject samples that leave nothing to judge errors by."""
     if sample.people <= coefficients:
         raise InvalidParameterError(
-            f"{counted(int(sample.people), 'person')} cannot tell {counted(coefficients, 'coefficient')} and their errors. "
-            f"Use fewer covariates, or more people."
+            f"{counted(int(sample.people), 'person')} cannot tell {counted(coefficients, 'coefficient')} and their "
+            f"errors. Use fewer covariates, or more people."
         )
 
 
