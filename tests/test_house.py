@@ -27,7 +27,7 @@ ROOMS = {
     "data": 4_392,
     "mechanisms": 5_303,
     "estimates": 3_698,
-    "present": 4_302,
+    "present": 4_310,
     "cli": 2_862,
     "solve": 2_846,
     "collector": 2_643,
@@ -37,7 +37,7 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_409,
     "evidence": 820,
-    "regression": 1_667,
+    "regression": 1_912,
     "surveys": 561,
     "api.py": 209,
     "errors.py": 50,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_016,
-    "files": 173,
+    "code lines": 42_269,
+    "files": 174,
     "entries at the top": 20,
-    "functions": 4_257,
-    "functions of one statement": 1_239,
-    "constants": 355,
+    "functions": 4_273,
+    "functions of one statement": 1_244,
+    "constants": 357,
     "options": 113,
     "public names": 91,
 }
