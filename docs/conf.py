@@ -76,7 +76,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = "confide"
 html_static_path = ["_static"]
 html_css_files = ["confide.css"]
-html_sidebars = {page: [] for page in ("commands", "security", "glossary", "changelog")}  # they have no section
+html_sidebars = {
+    page: [] for page in ("commands", "security", "compatibility", "glossary", "changelog")
+}  # they have no section
 html_show_sourcelink = False
 html_copy_source = True
 html_theme_options = {

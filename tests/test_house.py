@@ -24,19 +24,19 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_408,
-    "data": 4_392,
-    "mechanisms": 5_303,
-    "estimates": 3_698,
-    "present": 4_310,
-    "cli": 2_862,
+    "data": 4_451,
+    "mechanisms": 5_321,
+    "estimates": 3_718,
+    "present": 4_311,
+    "cli": 2_890,
     "solve": 2_846,
     "collector": 2_643,
-    "check": 1_828,
+    "check": 1_829,
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_409,
-    "evidence": 820,
+    "studio": 1_408,
+    "evidence": 990,
     "regression": 1_912,
     "surveys": 561,
     "api.py": 209,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_269,
-    "files": 174,
+    "code lines": 42_565,
+    "files": 175,
     "entries at the top": 20,
-    "functions": 4_273,
-    "functions of one statement": 1_244,
-    "constants": 357,
-    "options": 113,
+    "functions": 4_298,
+    "functions of one statement": 1_251,
+    "constants": 356,
+    "options": 115,
     "public names": 91,
 }
 """What the whole house may have."""

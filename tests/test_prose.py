@@ -13,6 +13,7 @@ BUILT = ("commands.md",)  # written by the build of the site
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     ROOT / "vectors" / "README.md",
     ROOT / "reproduction" / "README.md",
     *(page for page in sorted((ROOT / "docs").glob("**/*.md")) if page.name not in BUILT),

@@ -184,7 +184,7 @@ def test_answers_say_what_weights_cost() -> None:
     record = record_of(answer)
     assert record["reports"] == 2000
     assert record["weights"]["effective_reports"] == pytest.approx(2000 / effect)
-    assert f"weighted, design effect {effect:.3g}" in record["summary"][0]
+    assert f"design effect {effect:.3g}" in record["summary"][0]
     assert record_of(cf.estimate(cf.tally(reports), AGES))["weights"] is None
     assert list(counts.to_frame().columns) == ["report", "count", "weights", "squares"]
     assert counts.weighting in record_of(cf.diagnose(counts, AGES))["words"]

@@ -133,6 +133,8 @@ ROWS = [
         --column       | ages.toml two.csv -o c.parquet   | --column years           | code 0
         --by           | ages.toml r.csv -o c.parquet     | --by town                | by town
         --weights      | ages.toml w.csv -o c.parquet     | --weights weight         | design effect 1\.1
+        --strata       | ages.toml r.csv -o c.parquet     | --strata town            | 2 strata \(town\)
+        --clusters     | ages.toml r.csv -o c.parquet     | --clusters town          | 2 clusters \(town\)
         --engine       | ages.toml r.csv -o c.parquet     | --engine spark           | counted elsewhere
         --engine       | ages.toml                        | --engine sql             | SELECT
         --rejects      | ages.toml bad.csv -o c.parquet   | --rejects x.csv          | file x.csv

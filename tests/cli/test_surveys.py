@@ -161,3 +161,22 @@ def test_show_has_the_survey_as_canonical_json(call: Call) -> None:
     shown = call("show", "survey.toml", "--json").record["survey"]
     assert Survey.from_json(json.dumps(shown)) == load_survey("survey.toml")
     assert shown["fingerprint"] == load_survey("survey.toml").fingerprint
+
+
+def test_a_design_by_hand_says_what_respondents_read(call: Call, folder: Path) -> None:
+    call("init", "paper.toml", "--mechanism", "dice")
+    shown = call("show", "paper.toml").out
+    assert "What respondents read" in shown
+    assert '2, 3 or 4: say "yes", whatever is true.' in shown
+    assert "epsilon 2.303" in shown
+    assert "Where somebody else sees the outcome, nothing is promised." in shown
+    record = call("show", "paper.toml", "--json").record
+    assert len(record["instructions"]) == 4
+    text = (folder / "paper.toml").read_text()
+    broken = text.replace('values = ["yes", "no"]', 'values = ["yes", "no", "always no"]')
+    (folder / "paper.toml").write_text(broken.replace("dice = 2 ", 'breakers = "no"\ndice = 2 '))
+    shown = call("show", "paper.toml").out
+    assert "no local differential privacy" in shown
+    assert "Who follows the rules has epsilon 2.303 between any two answers." in shown
+    call("init", "phone.toml", "--mechanism", "rappor")
+    assert "respondents" not in call("show", "phone.toml").out

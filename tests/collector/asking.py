@@ -101,13 +101,15 @@ class Served:
 
 
 @contextmanager
-def serving(store: Store, survey: Survey | None = None, admission: str = "open", **settings: Any) -> Iterator[Served]:
+def serving(
+    store: Store, survey: Survey | None = None, admission: str = "open", day: date = TODAY, **settings: Any
+) -> Iterator[Served]:
     """Serve a survey from a store for a while."""
     contract = ages() if survey is None else survey
     store.add_survey(contract, admission)
-    collector = Collector(store, Settings(**settings), lambda: TODAY)
+    collector = Collector(store, Settings(**settings), lambda: day)
     app, loop = Application(collector), asyncio.new_event_loop()
-    found = Served(store, contract, app, loop)
+    found = Served(store, contract, app, loop, day)
     known = {token.name for token in store.tokens()}
     for role in ("upload", "read", "administer"):
         if f"test-{role}" not in known:

@@ -175,3 +175,46 @@ def test_permanent_noise_counts_files_by_group_and_not_by_weight(tmp_path: Path)
         write(tmp_path / f"{number}.csv", ROWS[number * 150 : number * 150 + 150])
     found = cf.count([tmp_path / "0.csv", tmp_path / "1.csv"], survey, by="town", weights="w")
     assert found.merged == EXPECTED
+
+
+def test_strata_and_clusters_go_with_the_counts(tmp_path: Path) -> None:
+    rows = [(*row[:2], f"{row[2]}, v{number % 12}") for number, row in enumerate(ROWS)]
+    lines = [f"{one},{weight},{town[:4]},{town[6:]}" for one, weight, town in rows]
+    head = "report,w,region,village\n"
+    for name, some in (("all.csv", lines), ("0.csv", lines[:130]), ("1.csv", lines[130:])):
+        (tmp_path / name).write_text(head + "\n".join(some) + "\n")
+    design: dict[str, Any] = {"weights": "w", "strata": "region", "clusters": "village"}
+    whole = cf.count(tmp_path / "all.csv", SURVEY, **design)
+    villages = [line.split(",")[3] for line in lines]
+    assert whole == cf.tally(REPORTS, weights=WEIGHTS, strata=TOWNS, clusters=villages)
+    for number in range(2):
+        cf.save_counts(tmp_path / f"{number}.parquet", cf.count(tmp_path / f"{number}.csv", SURVEY, **design), SURVEY)
+    merge_files([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "sum.parquet")
+    merged = cf.load_counts(tmp_path / "sum.parquet")
+    assert isinstance(merged, cf.Counts)
+    assert merged == whole
+    answers = [cf.estimate(one, SURVEY.mechanism, cf.MLE()).mean() for one in (whole, merged)]
+    assert (answers[0].low, answers[0].high) == pytest.approx((answers[1].low, answers[1].high), abs=1e-9)
+    assert read_heading(tmp_path / "sum.parquet").columns[:3] == ("strata", "clusters", "report")
+
+
+def test_a_design_without_weights_counts_everybody_once(tmp_path: Path) -> None:
+    found = cf.count(write(tmp_path / "r.csv"), SURVEY, clusters="town")
+    assert found == cf.tally(REPORTS, clusters=TOWNS)
+    by_weight = cf.count(tmp_path / "r.csv", SURVEY, by="town", clusters="w")
+    assert by_weight["Oslo",].blocks is not None
+    with pytest.raises(InvalidParameterError, match=r"should end in \.parquet"):
+        cf.save_counts(tmp_path / "w.csv", found, SURVEY)
+
+
+def test_everybody_was_drawn_somewhere(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("report,village\n3,a\n4,\n70,\n")
+    with pytest.raises(DataFileError, match="Column 'village' is empty in 1 of 3 rows"):
+        cf.count(tmp_path / "r.csv", SURVEY, clusters="village")
+
+
+def test_files_of_different_designs_do_not_add_up(tmp_path: Path) -> None:
+    cf.save_counts(tmp_path / "a.parquet", cf.tally(REPORTS, weights=WEIGHTS, strata=TOWNS), SURVEY)
+    cf.save_counts(tmp_path / "b.parquet", cf.tally(REPORTS + 0, weights=WEIGHTS + 1), SURVEY)
+    with pytest.raises(DataFileError, match=r"is counted by strata, and .* by no stratum or cluster"):
+        merge_files([tmp_path / "a.parquet", tmp_path / "b.parquet"], tmp_path / "x.parquet")

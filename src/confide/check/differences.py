@@ -37,6 +37,7 @@ from confide.channels.base import Channel, FloatArray, Indices
 from confide.evidence.counts import Counts, merge
 from confide.evidence.evidence import Evidence
 from confide.mechanisms import Mechanism
+from confide.mechanisms.base import observe_weighted
 from confide.solve.em import EM, RowStack, uniform
 from confide.theory.likely_subsets import likely_subset_of
 from confide.values import Alphabet
@@ -234,7 +235,9 @@ def _independent(counts: Counts) -> Counts:
     They are counts that add up with those of other groups.
     """
     found = counts.independent
-    return Counts(found.reports, found.counts, found.origin, squares=found.squares) if found.is_thinned else found
+    if not found.is_thinned:
+        return found
+    return Counts(found.reports, found.counts, found.origin, squares=found.squares, blocks=found.blocks)
 
 
 def _reject(found: Mapping[GroupKey, Difference], level: float) -> dict[GroupKey, Difference]:
@@ -523,15 +526,11 @@ def _everybody(everybody: Mapping[Mechanism, Counts], part: Alphabet | None, siz
     # looked for.
     if max(counts.reports.shape[0] for counts in everybody.values()) * size > 50_000_000:
         return uniform(size)
-    pooled = Evidence.pool([_observe(mechanism, counts, part) for mechanism, counts in everybody.items()])
+    pooled = Evidence.pool([observe_weighted(mechanism, counts, part) for mechanism, counts in everybody.items()])
     # 50: EM steps to the distribution of all people, which only decides where the test looks: p-values are right for
     # any.
     *_, last = islice(EM(RowStack.of(pooled), uniform(size)), 50)
     return last.distribution(0)
-
-
-def _observe(mechanism: Mechanism, counts: Counts, part: Alphabet | None) -> Evidence:
-    return mechanism.observe(counts) if part is None else mechanism.observe_within(counts, part)
 
 
 def _layer(
@@ -549,7 +548,7 @@ def _layer(
     blocks: dict[int, tuple[Channel, FloatArray, FloatArray]] = {}  # with the channel, so that its id stays its own
     sums, sizes = np.zeros((number, directions.weights.size)), np.zeros(number)
     for place, own in groups.items():
-        evidence = _observe(mechanism, own, part)
+        evidence = observe_weighted(mechanism, own, part)
         channel = evidence.channel
         if id(channel) not in blocks:
             blocks[id(channel)] = channel, directions.scores(channel), np.zeros(channel.shape[1])
@@ -557,8 +556,8 @@ def _layer(
         reported = evidence.counts
         if own.squares is not None:
             # Weighted reports are as many as the direction with the heaviest ones leaves.
-            centred = (scores - reported @ scores / reported.sum()) ** 2
-            alone, weighted = reported @ centred, _observe(mechanism, own.of_squares, part).counts @ centred
+            centred = scores - reported @ scores / reported.sum()
+            alone, weighted = reported @ centred**2, evidence.quadratic(centred.T)
             heaviest = float(np.divide(weighted, alone, out=np.ones_like(alone), where=alone > 0).max())
             reported = reported / max(1.0, heaviest)
         if place not in apart:

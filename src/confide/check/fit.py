@@ -375,9 +375,9 @@ AT_EASE = 0.3
 """The p-value at which another epsilon counts as fitting; the first one not rejected would be too near."""
 
 
-def outliers_of(tables: Tables, stats: Statistics, most: int = 3) -> tuple[Outlier, ...]:
-    """Return the cells with the largest residuals, the worst first."""
-    worst = np.argsort(-np.abs(stats.residuals))[:most].tolist()
+def outliers_of(tables: Tables, stats: Statistics) -> tuple[Outlier, ...]:
+    """Return up to three cells with the largest residuals, the worst first."""
+    worst = np.argsort(-np.abs(stats.residuals))[:3].tolist()
     loud = [cell for cell in worst if abs(stats.residuals[cell]) > STANDS_OUT]
     return tuple(Outlier(tables.label(cell), float(stats.counts[cell]), float(stats.expected[cell])) for cell in loud)
 

@@ -39,7 +39,7 @@ from confide.data.files.sheets import first_few
 from confide.errors import InvalidParameterError
 from confide.present.summary import describe_noise, describe_weighting
 from confide.surveys.survey import load_survey
-from confide.values.wording import counted
+from confide.values.wording import counted, listed
 
 EXAMPLES = {
     "count": (
@@ -84,6 +84,12 @@ def count(  # noqa: PLR0913 - one argument an option
     weights: Annotated[
         str | None, option("Column of survey weights: how many people each report stands for.", "COLUMN")
     ] = None,
+    strata: Annotated[
+        str | None, option("Column of strata, such as regions, if people were drawn in each on its own.", "COLUMN")
+    ] = None,
+    clusters: Annotated[
+        str | None, option("Column of clusters, such as villages or schools, if people were drawn in these.", "COLUMN")
+    ] = None,
     engine: Annotated[
         str,
         option(
@@ -112,8 +118,9 @@ def count(  # noqa: PLR0913 - one argument an option
     """
     contract, paths = load_survey(survey), reports or []
     alphabet, keys = contract.mechanism.report_alphabet, split_names("--by", by)
-    request = Request(alphabet, tuple(column or ()), keys, weights=weights or "")
-    _refuse_weights(weights, engine, output)
+    design: dict[str, Any] = {"weights": weights or "", "strata": strata or "", "clusters": clusters or ""}
+    request = Request(alphabet, tuple(column or ()), keys, **design)
+    _refuse_design(design, engine, output)
     if engine == "sql":
         say_exactly(plan_query(paths, request).explained_text)
         return
@@ -121,7 +128,7 @@ def count(  # noqa: PLR0913 - one argument an option
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
     check_outputs([output, rejects], [survey, *map(Path, search(paths).files)])
     # Refuses names that groups cannot have, before any work is done.
-    Heading((contract,), request.by, Account(), weights=request.weights)
+    Heading((contract,), request.by, Account(), **design)
     ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
     with console(stderr=True).status("Counting ..."), ledgers as ledger:
         if strict:
@@ -132,13 +139,15 @@ def count(  # noqa: PLR0913 - one argument an option
         account.require_any(request.alphabet)
         heading, unknown = head(ledger, contract, request, account), ledger.traces.notes(ledger.report_names)
         groups = set[tuple[Any, ...]]()
-        sums = write_counts(output, _watch(ledger.batches(), len(request.by), groups), heading)
+        depth = len(request.by) + len(heading.design)
+        sums = write_counts(output, _watch(ledger.batches(), depth, groups), heading)
         columns, notes = ledger.report_names, ledger.notes
         left_out = "" if rejects is None else f": see {rejects}"
         if rejects is None and account.total_rejected:
             listing = replace(account, first=first_few(ledger.rejects())).listing
             left_out = f":\n{listing}\nKeep them all with --rejects rejects.csv."
-    _summarize(heading, sums, len(groups), output, unknown, as_json=as_json)
+    drawn = {key[len(request.by) :] for key in groups}
+    _summarize(heading, sums, len({key[: len(request.by)] for key in groups}), drawn, output, unknown, as_json=as_json)
     for note in notes:
         warn(note)
     warn_of_mixture(heading.origins[0])
@@ -153,14 +162,15 @@ def count(  # noqa: PLR0913 - one argument an option
         warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
 
 
-def _refuse_weights(weights: str | None, engine: str, output: Path | None) -> None:
-    """Refuse --weights where sums of weights have no place."""
-    if weights and engine == "sql":
+def _refuse_design(design: dict[str, str], engine: str, output: Path | None) -> None:
+    """Refuse weights, strata and clusters where their sums have no place."""
+    given = [f"--{name}" for name, column in design.items() if column]
+    if given and engine == "sql":
         raise InvalidParameterError(
-            "--engine sql prints a query that counts. It has no weights: leave out --weights, or --engine sql."
+            f"--engine sql prints a query that counts, without {given[0]}. Leave out one of the two."
         )
-    if weights and output is not None and not str(output).lower().endswith(".parquet"):
-        raise InvalidParameterError(f"{output} should end in .parquet: weighted counts carry sums that CSV would lose.")
+    if given and output is not None and not str(output).lower().endswith(".parquet"):
+        raise InvalidParameterError(f"{output} should end in .parquet: {given[0]} needs sums that CSV would lose.")
 
 
 def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:
@@ -171,7 +181,16 @@ def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> 
         yield batch
 
 
-def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown: list[str], *, as_json: bool) -> None:
+def _summarize(  # noqa: PLR0913 - what a count tells
+    heading: Heading,
+    sums: Sums,
+    groups: int,
+    drawn: set[tuple[Any, ...]],
+    output: Path,
+    unknown: list[str],
+    *,
+    as_json: bool,
+) -> None:
     rows, origin = heading.rows, heading.origin(sums.people)
     if as_json:
         rejected = {str(reason): number for reason, number in rows.rejected.items()}
@@ -185,23 +204,35 @@ def _summarize(heading: Heading, sums: Sums, groups: int, output: Path, unknown:
                 "rows": tally,
                 "origin": known,
                 "weights": {"column": heading.weights, "words": sums.weighting} if heading.weights else None,
+                "design": _name_design(heading, drawn) or None,
                 "repetition": repetition_record(heading),
             }
         )
         return
     is_piped = str(output) == "-"
     say(f"Counted {counted(sums.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
-    several = "pairs of a group and a report" if heading.by else "different reports"
+    several = "pairs of a group and a report" if heading.by or heading.design else "different reports"
     distinct = several if sums.rows != 1 else several.replace("pairs", "pair").replace("reports", "report")
     pairs = [
         ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
         *describe_weighting(sums.weighting),
+        *([("Drawn", listed(list(_name_design(heading, drawn).values())))] if drawn and heading.design else []),
         *describe_noise(origin, unknown),
         *promise_line(heading),
         ("Distinct", f"{sums.rows:,} {distinct}"),
     ]
     pairs += [("Groups", f"{groups:,}, by {', '.join(heading.by)}")] if heading.by else []
     show_pairs(pairs, stderr=is_piped)
+
+
+def _name_design(heading: Heading, drawn: set[tuple[Any, ...]]) -> dict[str, str]:
+    """Return how many strata and clusters there are, in words."""
+    found = {}
+    if heading.strata:
+        found["strata"] = f"{len({key[0] for key in drawn}):,} strata ({heading.strata})"
+    if heading.clusters:
+        found["clusters"] = f"{counted(len(drawn), 'cluster')} ({heading.clusters})"
+    return found
 
 
 def merge(

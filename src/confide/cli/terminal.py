@@ -34,11 +34,11 @@ def say(text: str = "", *, stderr: bool = False, style: str = "") -> None:
     target.print(Text(text, style=style), soft_wrap=not target.is_terminal)
 
 
-def say_exactly(text: str, *, stderr: bool = False) -> None:
+def say_exactly(text: str) -> None:
     """Print a line for copying, such as a path, in one piece."""
     from rich.text import Text
 
-    console(stderr=stderr).print(Text(text), soft_wrap=True)
+    console().print(Text(text), soft_wrap=True)
 
 
 def show_pairs(pairs: Iterable[tuple[str, str]], *, stderr: bool = False) -> None:

@@ -81,13 +81,11 @@ class Moments:
         for wave in waves:
             parts = []
             for one, counts in wave.groups.items():
-                # Of weighted reports, how far the sum of the weights may be off.
-                spread = counts.counts if counts.squares is None else counts.squares
-                parts.append((_pseudo_values(one, question).values(counts.reports), counts.counts, spread))
-            values, numbers, spreads = (np.concatenate(part) for part in zip(*parts, strict=True))
-            people = float(numbers.sum())
-            means.append(float(values @ numbers) / people)
-            within = float((values - means[-1]) ** 2 @ spreads) / people**2
+                parts.append((_pseudo_values(one, question).values(counts.reports), counts))
+            people = sum(counts.total for _, counts in parts)
+            means.append(sum(float(values @ counts.counts) for values, counts in parts) / people)
+            # Of weighted reports, how far the sum of the weights may be off; with clusters, as people were drawn.
+            within = sum(counts.variance(values - means[-1]) for values, counts in parts) / people**2
             variances.append(within * people / max(people - 1, 1.0))
         return cls(np.array(means), np.diag(variances))
 

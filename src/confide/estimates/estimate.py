@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ from confide.estimates.inference.inference import (
 from confide.evidence.counts import Counts, describe_dependence, describe_weights, design_effect_of
 from confide.evidence.evidence import Evidence
 from confide.evidence.shapes import Shape
-from confide.mechanisms.base import Mechanism, Premise, by_mechanism, require_mechanism
+from confide.mechanisms.base import Mechanism, Premise, by_mechanism, observe_weighted, require_mechanism
 from confide.solve.methods import Choice, Method, Monitor, Solution, Stacked, Status
 from confide.solve.methods.shaped import Shaped, solve_in_shape, within_shape
 from confide.solve.methods.stacked import blocks_of, has_many_cells
@@ -619,14 +619,12 @@ Group = tuple[Counts, Mechanism]
 def observe_groups(groups: Groups, part: Alphabet | None) -> list[Evidence]:
     """Return the evidence of each group, over all values or over `part`."""
     layout = Layout.of(next(iter(groups)).alphabet if part is None else part)
-    return [replace(_observe(one, counts, part), layout=layout) for one, counts in groups.items()]
-
-
-def _observe(mechanism: Mechanism, counts: Counts, part: Alphabet | None) -> Evidence:
-    observe = mechanism.observe if part is None else partial(mechanism.observe_within, part=part)
-    found = observe(counts)
-    # Variances of weighted reports are sums by report, and so go to outputs just as counts do.
-    return found if counts.squares is None else replace(found, variances=observe(counts.of_squares).counts)
+    if len(groups) > 1 and any(one.blocks is not None and one.blocks.has_clusters for one in groups.values()):
+        raise InvalidParameterError(
+            "One estimate from several mechanisms takes their reports for independent, and those of one cluster are "
+            "not. Estimate each mechanism alone, or count without clusters."
+        )
+    return [replace(observe_weighted(one, counts, part), layout=layout) for one, counts in groups.items()]
 
 
 def estimate(

@@ -10,9 +10,10 @@ from __future__ import annotations
 import copy
 import math
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
+from confide.evidence.designs import Blocks
 from confide.values.base import plain_array
 from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds, settle
 from confide.values.wording import Shown, listed
@@ -220,6 +222,8 @@ class Counts(Shown):
     weights, squares
         Of weighted reports: for each distinct report, the sum of the weights and of their squares. These add up, as
         counts do, and intervals need no more than these. None without weights.
+    blocks
+        The same by stratum and cluster, where people were drawn so; they add up as well.
     repeats
         Most reports that one person may have made, if noise is permanent; see :attr:`independent`.
     is_thinned
@@ -238,6 +242,7 @@ class Counts(Shown):
     is_thinned: bool = field(default=False, kw_only=True)
     weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
     squares: NDArray[np.float64] | None = field(default=None, kw_only=True)
+    blocks: Blocks | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats, 1)
@@ -250,8 +255,9 @@ class Counts(Shown):
         if "weights" in sums and "squares" not in sums:
             raise InvalidParameterError("Sums of weights need sums of their squares. Call tally(reports, weights=...).")
         if not _are_distinct(reports):
-            reports, every = _sum_repeated(reports, list(sums.values()))
-            sums = dict(zip(sums, every, strict=True))
+            reports, places = _distinct(reports)
+            sums = {name: _summed(places, one) for name, one in sums.items()}
+            settle(self, blocks=None if self.blocks is None else self.blocks.moved(places))
         settle(
             self, reports=read_only(np.array(reports)), **{name: read_only(np.array(one)) for name, one in sums.items()}
         )
@@ -285,17 +291,28 @@ class Counts(Shown):
         """
         if self.weights is None or self.squares is None or not self.weight > 0:
             return 1.0
-        return self.total * float(self.squares.sum()) / self.weight**2
+        return self.total * float(self.squares.sum()) / self.weight**2 * self._clustering
+
+    @cached_property
+    def _clustering(self) -> float:
+        """What strata and clusters do to variances, on average over all reports."""
+        return 1.0 if self.blocks is None or self.weights is None else self.blocks.effect(self.weights)
 
     @property
     def unweighted(self) -> Counts:
         """The same reports, each with a weight of one."""
-        return self if self.weights is None else self._with(weights=None, squares=None)
+        return self if self.weights is None else self._with(weights=None, squares=None, blocks=None)
 
-    @property
-    def of_squares(self) -> Counts:
-        """The sums of squares in place of the counts."""
-        return self._with(counts=self.squares)
+    def variance(self, scores: NDArray[np.float64]) -> float:
+        """Return the variance of the sum of a score for each report, over samples like this one."""
+        if self.blocks is None:
+            return float((self.counts if self.squares is None else self.squares) @ scores**2)
+        known = self.blocks.covariance(scores.size)
+        return max(0.0, float(known.diagonal @ scores**2) + float((known.rows @ scores) ** 2 @ known.factors))
+
+    def with_sums(self, sums: NDArray[np.float64]) -> Counts:
+        """Return other sums of the same reports, in place of the counts."""
+        return self._with(counts=read_only(sums))
 
     def with_reports(self, reports: ArrayLike) -> Counts:
         """Return the same counts of changed reports, such as rounded ones."""
@@ -336,10 +353,12 @@ class Counts(Shown):
             return self._with(counts=read_only(self.counts / self.repeats), is_thinned=True, _as_counted=self)
         if not self.weight > 0:
             raise InvalidCountsError("All of these reports have a weight of 0. At least one must count for something.")
-        scale = self.weight / float(self.squares.sum())
-        thinned = read_only(self.weights * scale / self.repeats)
-        variances = read_only(self.squares * scale**2 / self.repeats)
-        return self._with(counts=thinned, weights=None, squares=variances, is_thinned=True, _as_counted=self)
+        scale = self.weight / (float(self.squares.sum()) * self._clustering)
+        changes: dict[str, Any] = {"counts": read_only(self.weights * scale / self.repeats), "weights": None}
+        changes |= {"squares": read_only(self.squares * scale**2 / self.repeats)}
+        if self.blocks is not None:
+            changes["blocks"] = self.blocks.scaled(scale / math.sqrt(self.repeats))
+        return self._with(**changes, is_thinned=True, _as_counted=self)
 
     def _with(self, **changes: object) -> Counts:
         """Return a copy with changes, without checking again."""
@@ -381,7 +400,7 @@ class Counts(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        if self._sums != other._sums or not np.array_equal(self.reports, other.reports):
+        if self._sums != other._sums or self.blocks != other.blocks or not np.array_equal(self.reports, other.reports):
             return False
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._sums)
 
@@ -394,7 +413,14 @@ class Counts(Shown):
         return f"Counts({self.total:,.10g} {kind}{word}, {self.reports.shape[0]:,} distinct)"
 
 
-def tally(reports: ArrayLike, counts: ArrayLike | None = None, *, weights: ArrayLike | None = None) -> Counts:
+def tally(
+    reports: ArrayLike,
+    counts: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+) -> Counts:
     """Count reports, or add up reports that were counted elsewhere.
 
     Parameters
@@ -407,6 +433,9 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None, *, weights: Array
         Survey weight of each entry: how many people of the population each of its reports stands for, up to a common
         factor. A weight of 0 leaves a report out of the estimate. Counts then carry the sums of weights and of squares,
         and intervals are as wide as the weights make them.
+    strata, clusters
+        How people were drawn: the stratum of each entry, such as a region, and its cluster, such as a village. Clusters
+        of the same name in two strata are two clusters. Intervals then have the variance of that design.
 
     Examples
     --------
@@ -424,21 +453,28 @@ def tally(reports: ArrayLike, counts: ArrayLike | None = None, *, weights: Array
         more = f" and {parts.size - 1:,} more" if parts.size > 1 else ""
         got = f"{numbers[parts[0]]:g} at position {parts[0]}{more}"
         raise InvalidCountsError(f"Counts must be whole numbers of reports; got {got}. {NO_WEIGHTS}")
-    return found if weights is None else _weighed(reports, counts, weights, found.origin)
+    if weights is None and strata is None and clusters is None:
+        return found
+    weighed = _weighed(reports, counts, weights, strata, clusters)
+    return weighed.with_origin(found.origin)
 
 
-def _weighed(reports: ArrayLike, counts: ArrayLike | None, weights: ArrayLike, origin: Origin) -> Counts:
+def _weighed(
+    reports: ArrayLike, counts: ArrayLike | None, weights: ArrayLike | None, strata: Any, clusters: Any
+) -> Counts:
     """Return counts with the sums of weights and of their squares."""
     array = _as_reports(reports)
     size = array.shape[0]
-    each = check_weights(weights, size)
+    each = np.ones(size) if weights is None else check_weights(weights, size)
     times = np.ones(size) if counts is None else _as_counts(counts, size)
     if not size:
         return Counts(array, times, weights=times, squares=times)
     if not float(times @ each) > 0:
         raise InvalidCountsError("All weights are 0. At least one report must count for something.")
-    distinct, sums = _sum_repeated(array, [times, times * each, times * each**2])
-    return Counts(distinct, sums[0], origin, weights=sums[1], squares=sums[2])
+    distinct, places = _distinct(array)
+    blocks = None if strata is None and clusters is None else Blocks.of(strata, clusters, places, times, each)
+    sums, squares = _summed(places, times * each), _summed(places, times * each**2)
+    return Counts(distinct, _summed(places, times), weights=sums, squares=squares, blocks=blocks)
 
 
 def check_weights(weights: ArrayLike, size: int) -> NDArray[np.float64]:
@@ -482,8 +518,14 @@ def describe_weights(parts: Iterable[Counts]) -> str:
     worth = reports / design_effect_of(every)
     left_out = sum(float(part.counts[part.weights == 0].sum()) for part in every if part.weights is not None)
     none = f" Reports of weight 0 alone, left out: {left_out:,.10g}." if left_out else ""
-    many = f"{reports:,.10g} reports are worth" if reports != 1 else "1 report is worth"
-    return f"Weights: {many} {worth:,.4g} of equal weight (design effect {reports / worth:.3g}).{none}"
+    many = f"{reports:,.10g} reports" if reports != 1 else "1 report"
+    blocks = [part.blocks for part in every if part.blocks is not None]
+    strata, clusters = (max((one.sizes[place] for one in blocks), default=0) for place in (0, 1))
+    drawn = [f"{strata:,} strata"] * (strata > 1) + [f"{clusters:,} clusters"] * (clusters > 0)
+    what = f"Sample: {many} in {listed(drawn)}" if drawn else f"Weights: {many}"
+    of = "a simple random sample" if drawn else "equal weight"
+    are = "are" if reports != 1 else "is"
+    return f"{what} {are} worth {worth:,.4g} of {of} (design effect {reports / worth:.3g}).{none}"
 
 
 def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
@@ -494,8 +536,8 @@ def add_up(reports: ArrayLike, counts: ArrayLike | None = None) -> Counts:
         return Counts(array, times)
     # Nobody states the noise of reports that were counted elsewhere.
     origin = Origin.of(noise_of(reports), array.shape[0]) if counts is None else Origin()
-    distinct, (sums,) = _sum_repeated(array, [times])
-    return Counts(distinct, sums, origin)
+    distinct, places = _distinct(array)
+    return Counts(distinct, _summed(places, times), origin)
 
 
 def describe_dependence(repeats: int, people: float) -> str:
@@ -545,12 +587,19 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
         raise InvalidCountsError(
             "Counts with weights and without cannot be merged. Give a weight to all reports; 1 where there is none."
         )
-    sums = [np.concatenate([getattr(part, name) for part in filled]) for name in names]
+    if len({part.blocks is None for part in filled}) > 1:
+        raise InvalidCountsError("Counts with strata or clusters and without cannot be merged. Count all in one way.")
     kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
     most = max(1, sum(kept)) if repeats is None else repeats
-    distinct, sums = _sum_repeated(np.concatenate([part.reports for part in filled]), sums)
-    named, is_thinned = dict(zip(names, sums, strict=True)), filled[0].is_thinned
-    return Counts(distinct, origin=origin, repeats=most, is_thinned=is_thinned, **named)
+    distinct, places = _distinct(np.concatenate([part.reports for part in filled]))
+    named: dict[str, Any] = {
+        name: _summed(places, np.concatenate([getattr(part, name) for part in filled])) for name in names
+    }
+    ends = np.cumsum([part.reports.shape[0] for part in filled])[:-1]
+    pairs = zip(filled, np.split(places, ends), strict=True)
+    blocks = [part.blocks.moved(own) for part, own in pairs if part.blocks is not None]
+    named |= {"blocks": Blocks.joined(blocks)} if blocks else {}
+    return Counts(distinct, origin=origin, repeats=most, is_thinned=filled[0].is_thinned, **named)
 
 
 class Accumulator:
@@ -643,20 +692,21 @@ def _are_distinct(reports: Reports) -> bool:
     return is_ordered or len(np.unique(reports, axis=None if reports.ndim == 1 else 0)) == len(rows)
 
 
-def _sum_repeated(
-    reports: Reports, columns: Sequence[NDArray[np.float64]]
-) -> tuple[Reports, list[NDArray[np.float64]]]:
-    """Return the distinct reports in order, with the sums of each column."""
+def _distinct(reports: Reports) -> tuple[Reports, NDArray[np.int64]]:
+    """Return the distinct reports in order, and which of them each one is."""
     if reports.dtype.kind == "O":
         # Parts are of different types, such as a number and a category; numpy cannot sort these.
         rows = list(map(tuple, reports.tolist()))
         each = sorted(set(rows), key=str)
         numbers = {report: number for number, report in enumerate(each)}
-        distinct, places = np.array(each, dtype=object), np.array([numbers[row] for row in rows])
-    else:
-        # Along an axis numpy sorts whole rows, which is far slower; only reports of several parts need it.
-        distinct, places = np.unique(reports, axis=None if reports.ndim == 1 else 0, return_inverse=True)
-    return distinct, [np.bincount(places.reshape(-1), one).astype(np.float64) for one in columns]
+        return np.array(each, dtype=object), np.array([numbers[row] for row in rows], dtype=np.int64)
+    # Along an axis numpy sorts whole rows, which is far slower; only reports of several parts need it.
+    distinct, places = np.unique(reports, axis=None if reports.ndim == 1 else 0, return_inverse=True)
+    return distinct, places.reshape(-1)
+
+
+def _summed(places: NDArray[np.int64], column: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.bincount(places, column).astype(np.float64)
 
 
 def _as_reports(reports: ArrayLike) -> Reports:

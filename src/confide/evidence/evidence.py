@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from confide.channels.base import UNIT, Channel, Dense, FloatArray, Indices, Layout
 from confide.channels.composed import Blocks, ColumnStack, Mixed, Mixture
 from confide.errors import InvalidCountsError
+from confide.evidence.designs import Covariance
 from confide.values.checks import MOST_REPORTS, as_floats, read_only
 
 MOST_ENTRIES = 30_000_000
@@ -117,6 +118,8 @@ class Evidence:
         treats ages and colours alike.
     variances
         Of weighted reports: the variance of each count. None without weights, where a count is its own variance.
+    design
+        Of strata and clusters: their rows and factors (:class:`Covariance`); the diagonal is in the variances.
 
     Examples
     --------
@@ -131,6 +134,7 @@ class Evidence:
     log_offset: float = 0.0
     layout: Layout | None = None
     variances: FloatArray | None = None
+    design: Covariance | None = None
 
     # The distribution that was proven last, if any, with its certificate.
     _proofs: list[tuple[FloatArray, float]] = field(default_factory=list, init=False, repr=False)
@@ -159,7 +163,17 @@ class Evidence:
         variances = np.concatenate([group.spread for group in groups])
         is_weighted = any(group.variances is not None for group in groups)
         offset = sum(group.log_offset for group in groups)
-        return cls(channel, counts, offset, groups[0].layout, variances if is_weighted else None)
+        pooled = cls(channel, counts, offset, groups[0].layout, variances if is_weighted else None)
+        designs = [group.design for group in groups]
+        if all(one is None for one in designs):
+            return pooled
+        from scipy.sparse import block_diag, csr_array
+
+        pairs = list(zip(groups, designs, strict=True))
+        rows = [csr_array((0, own.counts.size)) if one is None else one.rows for own, one in pairs]
+        diagonals = [own.spread if one is None else one.diagonal for own, one in pairs]
+        factors = np.concatenate([one.factors for one in designs if one is not None])
+        return replace(pooled, design=Covariance(np.concatenate(diagonals), block_diag(rows, "csr"), factors))
 
     def mixed(self, mixture: Mixture) -> Evidence:
         """Return evidence about the shares of a mixture's components."""
@@ -171,7 +185,8 @@ class Evidence:
         if channel is None:
             return None
         variances = None if self.variances is None else blocks.nearest(self.variances)
-        return Evidence(channel, blocks.nearest(self.counts), self.log_offset, Layout(blocks.grid), variances)
+        design = None if self.design is None else self.design.mapped(blocks.nearest)
+        return Evidence(channel, blocks.nearest(self.counts), self.log_offset, Layout(blocks.grid), variances, design)
 
     def gathered(self, numbers: NDArray[np.int64]) -> Evidence:
         """Merge outputs of the same number, averaging their likelihoods.
@@ -188,7 +203,10 @@ class Evidence:
         rows = np.array([np.bincount(numbers, weights=row) for row in columns])
         counts = np.bincount(numbers, weights=self.counts).astype(np.float64)
         variances = None if self.variances is None else np.bincount(numbers, weights=self.variances).astype(np.float64)
-        return Evidence(Dense(rows, self.channel.layout), counts, self.log_offset, self.layout, variances)
+        design = None
+        if self.design is not None:
+            design = self.design.mapped(lambda row: np.bincount(numbers, weights=row).astype(np.float64))
+        return Evidence(Dense(rows, self.channel.layout), counts, self.log_offset, self.layout, variances, design)
 
     @cached_property
     def total(self) -> float:
@@ -209,10 +227,17 @@ class Evidence:
         """
         if self.variances is None:
             return 1.0
-        seen = self.counts > 0
-        slopes = (outputs[seen] / others[seen] - 1) ** 2
-        alone = float(self.counts[seen] @ slopes)
-        return float(self.variances[seen] @ slopes) / alone if alone > 0 else 1.0
+        slopes = np.divide(outputs, others, out=np.ones_like(outputs), where=self.counts > 0) - 1
+        alone = float(self.counts @ slopes**2)
+        return float(self.quadratic(slopes)) / alone if alone > 0 else 1.0
+
+    def quadratic(self, slopes: FloatArray) -> FloatArray:
+        """Return the variance of the sum of a slope for each report; one or several rows of slopes by output."""
+        if self.design is None:
+            return np.asarray(slopes**2 @ self.spread)
+        diagonal, rows, factors = self.design
+        together = (rows @ slopes.T).T ** 2 @ factors
+        return np.asarray(np.maximum(slopes**2 @ diagonal + together, 0.0))
 
     def inflations(self, outputs: FloatArray) -> FloatArray:
         """Return the usual weight of each value's reports.

@@ -808,3 +808,31 @@ class UnboundedMechanism(MetricMechanism):
             noise=self._lattice_noise,
             dominance=self._dominance if self.alphabet.is_finite else None,
         )
+
+
+def observe_weighted(mechanism: Mechanism, counts: Counts, part: Alphabet | None = None) -> Evidence:
+    """Observe counts within a part of the values, if given; weighted ones with their variances."""
+
+    def observe(some: Counts) -> Evidence:
+        return mechanism.observe(some) if part is None else mechanism.observe_within(some, part)
+
+    def to_outputs(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        # Sums by report go to outputs as counts do; a sum of nothing is no evidence.
+        return observe(counts.with_sums(sums)).counts if sums.any() else np.zeros_like(found.counts)
+
+    found, size = observe(counts), counts.reports.shape[0]
+    if counts.squares is None:
+        return found
+    if counts.blocks is None:
+        return replace(found, variances=to_outputs(counts.squares))
+    probe = to_outputs(np.arange(1.0, size + 1))
+    places = np.flatnonzero(probe)
+
+    def at_once(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        outputs = np.zeros_like(probe)
+        outputs[places] = sums[probe[places].astype(np.int64) - 1]
+        return outputs
+
+    # Each report has an output of its own, unless some are clamped into one.
+    design = counts.blocks.covariance(size).mapped(at_once if places.size == size else to_outputs)
+    return replace(found, variances=design.variances, design=design)

@@ -160,7 +160,6 @@ class Cards:
     alphabet: Alphabet
     panels: Sequence[Panel]
     name: str
-    has_colors: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,11 +370,11 @@ def about_reports(survey: Survey, total: float, origin: Origin, design_effect: f
     ['48,842 simulated reports', 'epsilon 0.05 per year']
     """
     kind = f"{origin.in_short} " if origin.is_simulated else ""
-    weighted = [f"weighted, design effect {design_effect:.3g}"] if design_effect != 1 else []
+    weighted = [f"design effect {design_effect:.3g}"] if design_effect != 1 else []
     terms = survey.mechanism.guarantee.terms
     # Per unit of distance the terms are a bare rate; others say themselves what they are.
     return [
-        f"{total:,.10g} {kind}report{'' if total == 1 else 's'}",
+        count_reports(total, kind),
         *weighted,
         f"epsilon {terms}" if terms[:1].isdigit() else terms,
     ]
@@ -392,7 +391,8 @@ def explain_width(answer: Interval | None) -> str:
 
 def describe_weighting(words: str) -> list[tuple[str, str]]:
     """Return the line on weights, if there are any."""
-    return [("Weights", words.removeprefix("Weights: ").capitalize())] if words else []
+    name, _, rest = words.partition(": ")
+    return [(name, rest)] if words else []
 
 
 def caution_estimate(answer: Estimate) -> list[Caution]:

@@ -63,6 +63,7 @@ def summarise_survey(survey: Survey) -> Summary:
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
         ("Blurred by", f"{describe_mechanism(survey)}, into {again}"),
         *([("Consider", mechanism.advice)] if mechanism.advice else []),
+        *([("Fine print", mechanism.fine_print[0])] if mechanism.instructions else []),
         *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
         *([("Not blurred", describe_groups(survey))] if survey.groups else []),
     ]

@@ -223,7 +223,7 @@ def open_large(
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class SummedFit:
     """Least squares from sums alone.
 
     Attributes
@@ -242,7 +242,7 @@ class Moments:
     naive: FloatArray | None
 
 
-def add_up(file: LargeFile, design: Design, columns: Sequence[str], numbers: dict[Any, Sequence[float]]) -> Moments:
+def add_up(file: LargeFile, design: Design, columns: Sequence[str], numbers: dict[Any, Sequence[float]]) -> SummedFit:
     """Fit by least squares in two passes over a file.
 
     `numbers` has, for each report, the unbiased value, that of the square, and the report itself as a value.
@@ -261,7 +261,7 @@ def add_up(file: LargeFile, design: Design, columns: Sequence[str], numbers: dic
     noisy, exact = (bread @ _symmetric(one, pairs, size) @ bread for one in np.split(sums, 2))
     factor = file.used / max(file.used - size, 1)
     part = np.sqrt(np.clip(np.diag(exact) / np.maximum(np.diag(noisy), 1e-300), 0.0, 1.0))
-    return Moments(fitted, factor * noisy, part, None if np.isnan(naive).any() else naive)
+    return SummedFit(fitted, factor * noisy, part, None if np.isnan(naive).any() else naive)
 
 
 def _symmetric(values: FloatArray, pairs: Sequence[tuple[int, int]], size: int) -> FloatArray:

@@ -335,9 +335,6 @@ MOST_EACH = 8
 MOST_KEPT = 64
 """Most cached answers."""
 
-STATUS = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503}
-"""HTTP status of each error code."""
-
 
 class Crew:
     """Processes for one kind of work.
@@ -362,7 +359,7 @@ class Crew:
         loop = asyncio.get_running_loop()
         async with self._turns:
             if self._is_closed:  # the server ends
-                raise Refusal(STATUS["ended"], "ended", ENDED, retry_after=1)
+                raise Refusal(503, "ended", ENDED, retry_after=1)
             if begin is not None:
                 begin()
             worker = await self._take(loop)
@@ -377,7 +374,8 @@ class Crew:
             else:
                 self._idle.append(worker)
         if code:
-            raise Refusal(STATUS[code], code, body.decode(), retry_after=1 if code == "ended" else None)
+            status = {"malformed": 400, "no-answer": 422, "too-large": 422, "failed": 500, "ended": 503}
+            raise Refusal(status[code], code, body.decode(), retry_after=1 if code == "ended" else None)
         return body
 
     async def _take(self, loop: asyncio.AbstractEventLoop) -> Worker:

@@ -54,6 +54,8 @@ def count(
     columns: str | Sequence[str] = ...,
     by: tuple[()] = ...,
     weights: str = ...,
+    strata: str = ...,
+    clusters: str = ...,
     engine: Engine = ...,
     strict: bool = ...,
     allow_copies: bool = ...,
@@ -68,6 +70,8 @@ def count(
     columns: str | Sequence[str] = ...,
     by: str | Sequence[str],
     weights: str = ...,
+    strata: str = ...,
+    clusters: str = ...,
     engine: Engine = ...,
     strict: bool = ...,
     allow_copies: bool = ...,
@@ -81,6 +85,8 @@ def count(  # noqa: PLR0913 - one argument an option
     columns: str | Sequence[str] = (),
     by: str | Sequence[str] = (),
     weights: str = "",
+    strata: str = "",
+    clusters: str = "",
     engine: Engine = "duckdb",
     strict: bool = False,
     allow_copies: bool = False,
@@ -103,6 +109,8 @@ def count(  # noqa: PLR0913 - one argument an option
         Columns that name a group, to count each group in the same pass.
     weights
         The column of survey weights, if any: see :func:`confide.tally`. A row without a usable weight is an error.
+    strata, clusters
+        The columns of the stratum and of the cluster in which people were drawn, if any.
     engine
         ``"duckdb"``, on this machine, or ``"spark"``, in a running Spark session or a local one.
     strict
@@ -128,9 +136,11 @@ def count(  # noqa: PLR0913 - one argument an option
     loaded = load_survey(survey) if isinstance(survey, str | Path) else survey
     # A bare mechanism has no limits, so metadata are compared by the mechanism.
     contract = Survey(loaded) if isinstance(loaded, Mechanism) else loaded
-    if not isinstance(weights, str):
-        raise InvalidParameterError(f"weights is the name of a column; got {weights!r}.")
-    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by), weights=weights)
+    for name, given in (("weights", weights), ("strata", strata), ("clusters", clusters)):
+        if not isinstance(given, str):
+            raise InvalidParameterError(f"{name} is the name of a column; got {given!r}.")
+    names: dict[str, Any] = {"weights": weights, "strata": strata, "clusters": clusters}
+    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by), **names)
     with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
         if strict:
             refuse_rejects(ledger)
@@ -145,7 +155,8 @@ def head(ledger: Tallied, survey: Survey, request: Request, account: Account) ->
     # Only permanent noise makes a person's reports depend on each other, so only then read again.
     of_groups = ledger.group_files() if request.by and ledger.files > 1 and origin.permanent else {}
     files, sources = ledger.files, ledger.sources
-    return Heading((survey,), request.by, account, (), (origin,), files, sources, of_groups, request.weights)
+    design = request.weights, request.strata, request.clusters
+    return Heading((survey,), request.by, account, (), (origin,), files, sources, of_groups, *design)
 
 
 def name_source(source: Any) -> str:
@@ -204,7 +215,6 @@ def read_reports(
     columns: Sequence[str] = (),
     rejects: PathLike | None = None,
     cure: str = "Correct or remove them, or name a file to set them aside in.",
-    beside: Sequence[Reject] = (),
 ) -> ReportInput:
     r"""Read reports or counts for one estimate, whatever their format.
 
@@ -224,8 +234,6 @@ def read_reports(
         File for rejected rows; without it, a rejected row is an error.
     cure
         What an error about rejected rows advises.
-    beside
-        Rejected rows of other files, such as true values, for the same file.
 
     Examples
     --------
@@ -240,8 +248,6 @@ def read_reports(
     require_kinds(read_reports, locals())
     if counts_files.is_counts_file(path):
         file = counts_files.read_counts(path, survey)
-        if rejects is not None and beside:
-            write_rejects(rejects, beside)
         if file.heading.by:
             raise DataFileError(f"{path} holds counts of several groups, by {', '.join(file.heading.by)}.")
         pools = file.pools
@@ -253,7 +259,7 @@ def read_reports(
     if str(path) == STANDARD_STREAM or format_of(str(path)) == "csv":
         # In Python, so that users without DuckDB can estimate.
         rows = read_report_rows(path, survey, columns)
-        _screen(rows.account, [*beside, *rows.rejected], rejects, cure)
+        _screen(rows.account, rows.rejected, rejects, cure)
         rows.account.require_any(rows.alphabet)
         unused = rows.unused if rows.account.is_counted and not columns else ()
         notes = tuple(rows.traces.notes(rows.account.columns))
@@ -262,7 +268,7 @@ def read_reports(
     with open_ledger(path, request, survey=survey) as ledger:
         account = replace(ledger.account, source=str(path))
         named = replace(account, first=first_few(ledger.rejects()))
-        _screen(named, itertools.chain(beside, ledger.rejects()), rejects, cure)
+        _screen(named, ledger.rejects(), rejects, cure)
         account.require_any(request.alphabet)
         counts = _to_file(ledger, head(ledger, survey, request, account)).merged
         notes = tuple(ledger.traces.notes(ledger.report_names))

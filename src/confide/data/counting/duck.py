@@ -129,7 +129,7 @@ class DuckLedger(sources.Tallied):
             yield from self._list(self._frame, self._table)
         for shard in self._shards:
             if shard.format == "csv" and not shard.is_plain:
-                for rows in csv_batches(shard.path, replace(self._request, by=(), weights="")):
+                for rows in csv_batches(shard.path, replace(self._request, by=(), weights="", strata="", clusters="")):
                     yield from (replace(one, file=shard.name) for one in rows.rejected)
             elif shard.format == "json":
                 yield from self._list(self._start(_JsonStream("lines", [shard])), shard.name)
@@ -201,7 +201,7 @@ class DuckLedger(sources.Tallied):
         sums = "SELECT outcome, SUM(row_total), SUM(people) FROM counted GROUP BY 1"
         strays = sum((stream.strays for stream in self._streams), Counter[str]())
         self._settle(self._connection.execute(sums).fetchall(), strays)
-        self._refuse_bad_weights("counted", lambda query: self._connection.execute(query).fetchall())
+        self._refuse_bad_design("counted", lambda query: self._connection.execute(query).fetchall())
 
     def _is_complete(self) -> bool:
         """Whether we read as many rows as an independent count says."""
@@ -498,6 +498,8 @@ def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, .
         tuple(dict.fromkeys(source for heading in headings.values() for source in heading.sources)),
         dict(group_files),
         first.weights,
+        first.strata,
+        first.clusters,
     )
 
 
@@ -532,7 +534,7 @@ def _refuse_copies(parts: dict[str, tuple[str, ...]], headings: dict[str, counts
 
 def _key(name: str, heading: counts_files.Heading) -> str:
     """Return SQL for a column; an empty group name equals NULL."""
-    return f"NULLIF({DUCK.quoted(name)}, '')" if name in heading.by else DUCK.quoted(name)
+    return f"NULLIF({DUCK.quoted(name)}, '')" if name in (*heading.by, *heading.design) else DUCK.quoted(name)
 
 
 def _select(file: str, heading: counts_files.Heading, merged: counts_files.Heading) -> str:
@@ -570,6 +572,9 @@ def _refuse_unlike(headings: dict[str, counts_files.Heading], *, is_pool: bool) 
             raise DataFileError(
                 f"The counts in {weighted} are weighted and those in {bare} are not. Count both with --weights."
             )
+        if other.design != one.design:
+            known, found = (f"by {' and '.join(some.design) or 'no stratum or cluster'}" for some in (one, other))
+            raise DataFileError(f"{first} is counted {known}, and {path} {found}. Count both in the same way.")
         if other.survey.alphabet != one.survey.alphabet:
             raise DataFileError(
                 f"{first} is about {one.survey.alphabet!r} and {path} about {other.survey.alphabet!r}. "

@@ -852,14 +852,21 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
         self.query = Query(self._request.alphabet, kinds[:parts], weight, keys, has_weights)
         return " UNION ALL ".join(relation.select(kinds) for relation in relations)
 
-    def _refuse_bad_weights(self, table: str, find: Callable[[str], Sequence[Sequence[Any]]]) -> None:
+    def _refuse_bad_design(self, table: str, find: Callable[[str], Sequence[Sequence[Any]]]) -> None:
         """Raise if an accepted row has no weight, or none has any.
 
         `find` runs SQL over the counted `table`.
         """
+        accepted = f"FROM {table} WHERE outcome = '{ACCEPTED}' AND people > 0"
+        for place, label in enumerate(self._request.keys[len(self._request.by) :], len(self._request.by)):
+            missing = f"{accepted} AND by{place} IS NULL"
+            if label != self._request.weights and (rows := find(f"SELECT SUM(row_total) {missing}")[0][0]):
+                raise DataFileError(
+                    f"Column {label!r} is empty in {int(rows):,} of {counted(self.account.read, 'row')}. Everybody was "
+                    f"drawn in some stratum and cluster. Correct these rows, or leave them out."
+                )
         if not self._request.weights:
             return
-        accepted = f"FROM {table} WHERE outcome = '{ACCEPTED}' AND people > 0"
         bad = f"{accepted} AND scale IS NULL"
         name = self.query.group_columns[-1]
         ((rows,),) = find(f"SELECT SUM(row_total) {bad}")

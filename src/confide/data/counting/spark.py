@@ -75,7 +75,7 @@ class SparkLedger(Tallied):
             sums = found.select("outcome", "sum(row_total)", "sum(people)").collect()
             self._settle(sums, Counter(reason for _, reason in self._strays))
             table = self._view(self._counted)
-            self._refuse_bad_weights(table, lambda query: self._session.sql(query).collect())
+            self._refuse_bad_design(table, lambda query: self._session.sql(query).collect())
 
     def batches(self) -> Any:
         """Return groups, reports and counts as sorted Arrow batches."""

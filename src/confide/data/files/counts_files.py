@@ -28,6 +28,7 @@ from confide.data.files.sheets import COUNT_COLUMN, PARQUET, Account, Reason, fi
 from confide.data.files.writing import record_digest
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
 from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
+from confide.evidence.designs import Blocks
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values import Alphabet, Values
@@ -119,15 +120,14 @@ class GroupedCounts(Mapping[Key, Counts]):
 
 def split_groups(table: Any, heading: Heading, path: object = "The source") -> dict[Key, dict[int, Counts]]:
     """Split a sorted table into groups and surveys; refuse a repeated report."""
-    alphabet, depth = heading.survey.mechanism.report_alphabet, len(heading.by)
+    alphabet, depth = heading.survey.mechanism.report_alphabet, len(heading.by) + len(heading.design)
     columns = [table.column(place).combine_chunks() for place in range(table.num_columns)]
     names = depth + heading.is_pooled
     keys = [
         column.fill_null("").to_pylist() if place < depth else column.to_pylist()
         for place, column in enumerate(columns[:names])
     ]
-    groups: dict[Key, dict[int, Counts]] = {}
-    distinct = 0
+    runs: dict[tuple[Key, int], list[Counts]] = {}
     # Find runs of rows with the same key.
     changes = np.arange(table.num_rows) == 0
     for names_of in keys:
@@ -137,21 +137,40 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
         parts = [column.slice(start, end - start) for column in columns[names:]]
         cut = len(parts) - len(heading.sums)
         reports, (numbers, *sums) = to_reports(parts[:cut], alphabet), [one.to_numpy() for one in parts[cut:]]
-        weighted = dict(zip(WEIGHT_COLUMNS, sums, strict=False))
-        counts = Counts(reports, numbers.astype(np.float64), **weighted)
+        counts = Counts(reports, numbers.astype(np.float64), **dict(zip(WEIGHT_COLUMNS, sums, strict=False)))
         # Parts of mixed types have an order of their own, which SQL does not know, so they are sorted here.
         counts = merge([counts]) if reports.dtype.kind == "O" else counts
-        of_key = groups.setdefault(tuple(str(column[start]) for column in keys[:depth]), {})
-        number = keys[depth][start] if heading.is_pooled else 0
-        distinct -= 0 if number not in of_key else of_key[number].counts.size
-        of_key[number] = counts if number not in of_key else merge([of_key[number], counts])
-        distinct += of_key[number].counts.size
+        named = tuple(str(column[start]) for column in keys[:depth])
+        runs.setdefault((named, keys[depth][start] if heading.is_pooled else 0), []).append(counts)
+    found = {key: some[0] if len(some) == 1 else merge(some) for key, some in runs.items()}
+    distinct = sum(one.counts.size for one in found.values())
     if distinct != table.num_rows:
         raise DataFileError(
             f"{path} holds {table.num_rows - distinct:,} of its {table.num_rows:,} counts more than once. Were files "
             f"put behind one another? Add files of counts up with confide merge."
         )
-    return groups
+    groups: dict[Key, dict[int, list[Counts]]] = {}
+    for (key, number), one in found.items():
+        group = groups.setdefault(key[: len(heading.by)], {})
+        group.setdefault(number, []).append(_in_block(one, heading, key[len(heading.by) :]))
+    return {
+        key: {number: some[0] if len(some) == 1 else merge(some) for number, some in parts.items()}
+        for key, parts in groups.items()
+    }
+
+
+def _in_block(counts: Counts, heading: Heading, names: Key) -> Counts:
+    """Return the counts of one stratum and cluster."""
+    if not heading.design:
+        return counts
+    # Without weights each report counts once.
+    weights = counts.counts if counts.weights is None else counts.weights
+    squares = counts.counts if counts.squares is None else counts.squares
+    named = dict(zip(heading.design, names, strict=True))
+    size = counts.counts.size
+    strata, clusters = ([named[one]] * size if one else None for one in (heading.strata, heading.clusters))
+    blocks = Blocks.of(strata, clusters, np.arange(size), counts.counts, weights, squares)
+    return replace(counts, weights=weights, squares=squares, blocks=blocks)
 
 
 def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
@@ -196,6 +215,9 @@ SUMS = b"confide.sums"
 
 SURVEY_COLUMN = "survey"
 
+DESIGN = ("weights", "strata", "clusters")
+"""What a heading may name a column of."""
+
 WEIGHT_COLUMNS = ("weights", "squares")
 """Columns of the sums of weights and of their squares."""
 
@@ -225,8 +247,8 @@ class Heading:
         Their SHA-256, at least of those with metadata.
     group_files
         In how many of them each group occurs, if noise is permanent; a group not listed may be in all.
-    weights
-        The column that the weights were read from; empty without weights.
+    weights, strata, clusters
+        The columns that weights, strata and clusters were read from; empty if there are none.
     """
 
     surveys: tuple[Survey, ...]
@@ -238,14 +260,17 @@ class Heading:
     sources: tuple[str, ...] = ()
     group_files: Mapping[Key, int] = field(default_factory=dict)
     weights: str = ""
+    strata: str = ""
+    clusters: str = ""
 
     def __post_init__(self) -> None:
         # The number of unknown reports follows from the counts: see `origin`.
         known = self.origins or (Origin(),) * len(self.surveys)
         object.__setattr__(self, "origins", tuple(replace(one, unknown=0) for one in known))
         taken = {*writing.report_columns(self.survey), *self.sums, SURVEY_COLUMN}
-        for place, name in enumerate(self.by):
-            if name in taken or name in self.by[:place]:
+        named = (*self.by, *self.design)
+        for place, name in enumerate(named):
+            if name in taken or name in named[:place]:
                 raise InvalidParameterError(f"Groups cannot be named by a column called {name!r}. Rename it.")
 
     @property
@@ -299,6 +324,11 @@ class Heading:
         return self.limit is not None and self.most_reports > self.limit
 
     @property
+    def design(self) -> tuple[str, ...]:
+        """The columns that name a stratum and a cluster."""
+        return tuple(filter(None, (self.strata, self.clusters)))
+
+    @property
     def sums(self) -> tuple[str, ...]:
         """The columns that add up."""
         return (COUNT_COLUMN, *(WEIGHT_COLUMNS if self.weights else ()))
@@ -308,7 +338,7 @@ class Heading:
         """The columns that say what was counted."""
         # With one survey there is no column for its number.
         middle = (SURVEY_COLUMN,) if self.is_pooled else ()
-        return (*self.by, *middle, *writing.report_columns(self.survey))
+        return (*self.by, *self.design, *middle, *writing.report_columns(self.survey))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -323,7 +353,7 @@ class Heading:
         parts = [kinds[field.kind] for field in fields_of(self.survey.mechanism.report_alphabet)]
         middle = [pyarrow.int64()] if self.is_pooled else []
         sums = [pyarrow.int64(), *(pyarrow.float64() for _ in self.sums[1:])]
-        types = [*(pyarrow.string() for _ in self.by), *middle, *parts, *sums]
+        types = [*(pyarrow.string() for _ in (*self.by, *self.design)), *middle, *parts, *sums]
         surveys = [{"fingerprint": one.fingerprint, "text": one.text()} for one in self.surveys]
         rejected = {str(reason): number for reason, number in self.rows.rejected.items()}
         origins = [[int(one.secure), int(one.simulated), int(one.permanent)] for one in self.origins]
@@ -332,7 +362,8 @@ class Heading:
         record |= {"parts": list(self.parts)} if self.parts else {}
         of_groups = [[*key, files] for key, files in self.group_files.items()]
         record |= {"group_files": of_groups} if of_groups else {}
-        record |= {"weights": self.weights} if self.weights else {}
+        design = {"weights": self.weights, "strata": self.strata, "clusters": self.clusters}
+        record |= {name: column for name, column in design.items() if column}
         return pyarrow.schema(
             list(zip(self.columns, types, strict=True)),
             metadata={METADATA: json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False).encode()},
@@ -398,8 +429,8 @@ def _parse_heading(record: dict[str, Any], path: object, known: Survey | None) -
     of_groups = {tuple(map(str, key)): max(1, _whole(files)) for *key, files in record.get("group_files", ())}
     if any(len(key) != len(by) for key in of_groups):
         raise ValueError("a group has not one name for each column")
-    files, weights = max(1, _whole(record["files"])), str(record.get("weights", ""))
-    return Heading(tuple(surveys), by, rows, parts, origins, files, sources, of_groups, weights)
+    files, design = max(1, _whole(record["files"])), [str(record.get(name, "")) for name in DESIGN]
+    return Heading(tuple(surveys), by, rows, parts, origins, files, sources, of_groups, *design)
 
 
 def _whole(number: object) -> int:
@@ -478,7 +509,8 @@ class CountsFile:
             return GroupedCounts(self.heading.by, groups, self.heading.rows, self.origin, self._most(0))
         one = next(iter(self.groups.values()), {0: tally([])})[0]
         found = CountedReports(one.reports, one.counts, one.origin, repeats=one.repeats, rows=self.heading.rows)
-        return found if one.weights is None else replace(found, weights=one.weights, squares=one.squares)
+        design: dict[str, Any] = {"weights": one.weights, "squares": one.squares, "blocks": one.blocks}
+        return found if one.weights is None else replace(found, **design)
 
 
 def is_counts_file(path: str | Path) -> bool:
@@ -575,8 +607,11 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
         raise InvalidParameterError(
             "Some of these groups have weights and others have none. Give a weight to all reports."
         )
-    weights = WEIGHT_COLUMNS[0] if with_weights == {True} else ""
-    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups, weights)
+    blocks = [one.blocks for one in groups.values() if one.blocks is not None]
+    # Columns that were read under other names get these.
+    has = [with_weights == {True}, any(one.sizes[0] > 1 for one in blocks), any(one.has_clusters for one in blocks)]
+    design = [name if given else "" for name, given in zip(DESIGN, has, strict=True)]
+    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups, *design)
     for one in groups.values():
         # Fractions are expected counts of a plan, which nobody reported.
         if (one.counts != np.floor(one.counts)).any():
@@ -590,13 +625,26 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
 
 def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]:
     pyarrow = require("pyarrow")
-    for key, one in groups.items():
+    for key, one in itertools.chain.from_iterable(_apart(heading, *pair) for pair in groups.items()):
         size = one.counts.size
         if size:
             columns = [*([part] * size for part in key), *(part.tolist() for part in one.reports.reshape(size, -1).T)]
             weighted = [getattr(one, name).tolist() for name in heading.sums[1:]]
             columns += [one.counts.astype(np.int64).tolist(), *weighted]
             yield pyarrow.record_batch(columns, schema=heading.schema)
+
+
+def _apart(heading: Heading, key: Key, counts: Counts) -> Iterator[tuple[Key, Counts]]:
+    """Yield the counts of each stratum and cluster, with their names."""
+    if counts.blocks is None or not heading.design:
+        yield key, counts
+        return
+    blocks = counts.blocks
+    for number, names in enumerate(blocks.names):
+        own = np.flatnonzero(blocks.block == number)
+        weighted: dict[str, Any] = {"weights": blocks.weights[own], "squares": blocks.squares[own]}
+        named = [name for name, column in zip(names, (heading.strata, heading.clusters), strict=True) if column]
+        yield (*key, *named), Counts(counts.reports[blocks.place[own]], blocks.counts[own], **weighted)
 
 
 def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
@@ -607,7 +655,8 @@ def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:
 
 def write_counts(path: str | Path, batches: Iterable[Any], heading: Heading) -> Sums:
     """Write counts batch by batch, and return their sums."""
-    writing.require_ending(path, (".parquet",) if heading.weights else (".parquet", ".csv", ".csv.gz"))
+    is_sampled = bool(heading.weights or heading.design)  # CSV would lose what the columns mean
+    writing.require_ending(path, (".parquet",) if is_sampled else (".parquet", ".csv", ".csv.gz"))
     name, sums, schema = str(path).lower(), Sums(heading.sums), heading.schema
     ready = sums.watch(batch.rename_columns(schema.names).cast(schema) for batch in batches)
     with contextlib.ExitStack() as closing:
@@ -656,7 +705,7 @@ def checked_batches(path: str | Path, heading: Heading) -> Iterator[Any]:
 
 def _find_batch_fault(batch: Any, heading: Heading) -> str:
     """Return what is wrong with a batch of counts; empty if nothing."""
-    depth, columns = len(heading.by), batch.columns
+    depth, columns = len(heading.by) + len(heading.design), batch.columns
     empty = [name for name, column in zip(heading.columns[depth:], columns[depth:], strict=True) if column.null_count]
     if empty:
         return f"its column {empty[0]!r} has rows without a value"

@@ -401,8 +401,9 @@ class Request:
         The columns to copy unchanged.
     is_raw
         Whether to read people's own values, which the alphabet may coarsen, rather than reports.
-    weights
-        The column of survey weights, if there is one. Rows are counted by it, as by one more name of a group.
+    strata, clusters, weights
+        The columns of strata, of clusters and of survey weights, if there are any. Rows are counted by them, as by more
+        names of a group.
     """
 
     alphabet: Alphabet
@@ -411,12 +412,14 @@ class Request:
     name: str = REPORT_COLUMN
     keep: tuple[str, ...] = ()
     is_raw: bool = False
+    strata: str = ""
+    clusters: str = ""
     weights: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns by which rows are counted: groups, then the weight."""
-        return (*self.by, self.weights) if self.weights else self.by
+        """The columns by which rows are counted: groups, then the design."""
+        return (*self.by, *filter(None, (self.strata, self.clusters, self.weights)))
 
     @property
     def names(self) -> tuple[tuple[str, ...], ...]:
@@ -447,12 +450,13 @@ class Request:
         parts = self._choose_parts(source, header, has_lines=has_lines)
         by_cure = "Name the ones that tell groups apart, with --by on the command line."
         by = tuple(_find(source, name, header, by_cure) for name in self.by)
-        by += tuple(_find(source, name, header, "Name another one with --weights.") for name in self.keys[len(by) :])
-        if self.weights and by[-1] in (*parts, *by[:-1]):
-            what = "says what people reported" if by[-1] in parts else "names a group"
-            raise DataFileError(
-                f"Column {self.weights!r} of {source} {what}; it cannot be the weight of a row as well."
-            )
+        cure = "Name another one with --weights, --strata or --clusters."
+        for name in self.keys[len(by) :]:
+            place = _find(source, name, header, cure)
+            if place in (*parts, *by):
+                what = "says what people reported" if place in parts else "names a group"
+                raise DataFileError(f"Column {name!r} of {source} {what}; it cannot be a weight or a stratum as well.")
+            by = (*by, place)
         # A column that was named for something else is no count, whatever it is called.
         counts = [at for at, name in enumerate(header) if name == COUNT_COLUMN and at not in (*parts, *by)]
         kept = tuple(_find(source, name, header, KEEP_CURE) for name in self.keep)

@@ -358,6 +358,11 @@ class Bootstrap(Basis):
     def _half_widths(self, inference: Inference, answer: Answer, level: float) -> FloatArray:
         """Return the larger error of the two sources, one a question."""
         needed = replicates_for(level)
+        if inference.has_clusters:
+            raise InvalidParameterError(
+                "Bootstrap draws people one by one, and these were drawn in clusters. Use Likelihood(), the default of "
+                "queries, which knows clusters."
+            )
         if self.replicates < needed:  # too few for this level
             raise InvalidParameterError(
                 f"A level of {percent(level)} takes at least {needed:,} replicates; got {self.replicates:,}. Use "
@@ -734,6 +739,11 @@ class Inference:
         ((low, high),) = quantile_ranges([self], [reached], is_enough).tolist()
         return (low, high) if low < high else None
 
+    @property
+    def has_clusters(self) -> bool:
+        """Whether people were drawn in clusters, whose reports are not independent."""
+        return any(one.design is not None and not one.design.diagonal.any() for one in self.parts)
+
     @cached_property
     def is_redrawn_from_sources(self) -> bool:
         """Whether replicates can be drawn from a distribution.
@@ -752,7 +762,7 @@ class Inference:
         check_level("level", level)
         # Each likelihood interval takes two searches of a few maxima.
         is_small = self.alphabet.size <= 150
-        is_few = (self.method.reaches_maximum or self.mixture is not None) and is_small
+        is_few = ((self.method.reaches_maximum or self.mixture is not None) and is_small) or self.has_clusters
         # With 150 replicates the ends of a band have a sampling error of 8 %.
         usual = Bootstrap().replicates if is_small else 150
         replicates = max(usual, replicates_for(level))

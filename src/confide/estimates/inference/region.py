@@ -165,7 +165,9 @@ class Region:
         if not (np.allclose(matrix.sum(axis=1), 1.0) and np.allclose(matrix @ scores, weights)):
             return found
         mean = float(self.evidence.frequencies @ scores)
-        variance = float(self.evidence.spread @ (scores - mean) ** 2) / (people * self.evidence.total**2)
+        variance = float(self.evidence.quadratic(np.asarray(scores - mean, dtype=np.float64))) / (
+            people * self.evidence.total**2
+        )
         return max(found, mean - errors * math.sqrt(variance))
 
     def ends(self, weights: FloatArray, drop: float) -> tuple[float, float]:
@@ -714,9 +716,19 @@ class _SupportSearch:
         falls = self.highest - self.evidence.log_offset - np.log(outputs) @ counts
         information = noise = total * curved
         if self.evidence.variances is not None:
-            bent = rows * (np.sqrt(self.evidence.variances[self.evidence.seen]) / outputs)[:, None, :]
-            noise = bent @ bent.transpose(0, 2, 1)
+            noise = self._noise(rows / outputs[:, None, :])
         return Supports(values, shares, information, noise, np.maximum(falls, 0.0), self.first - values.shape[1])
+
+    def _noise(self, scores: FloatArray) -> FloatArray:
+        """Return the covariance of the scores of weighted reports, set by set."""
+        evidence, seen = self.evidence, self.evidence.seen
+        own = evidence.spread if evidence.design is None else evidence.design.diagonal
+        noise: FloatArray = (scores * own[seen]) @ scores.transpose(0, 2, 1)
+        if evidence.design is None:
+            return noise
+        rows, factors = evidence.design.rows.toarray()[:, seen], evidence.design.factors
+        together = scores @ rows.T
+        return np.asarray(noise + (together * factors) @ together.transpose(0, 2, 1))
 
 
 def _merged(values: Indices, shares: FloatArray, number: int) -> tuple[Indices, FloatArray]:

@@ -246,7 +246,10 @@ class Unbiased:
 
     def _spread(self, coefficients: FloatArray) -> FloatArray:
         """Return the variance of sums of shares."""
-        return _spread(coefficients, self._variances, self.evidence.frequencies)
+        if self.evidence.variances is None:
+            return _spread(coefficients, self._variances)
+        middles = coefficients @ self.evidence.frequencies
+        return self.evidence.quadratic(coefficients - middles[:, None]) / self.evidence.total / self._response[2]
 
     @cached_property
     def _guesses(self) -> Shrunk:
@@ -272,13 +275,12 @@ class _LowerBound:
     error: FloatArray
 
 
-def _spread(coefficients: FloatArray, variances: FloatArray, shares: FloatArray | None = None) -> FloatArray:
+def _spread(coefficients: FloatArray, variances: FloatArray) -> FloatArray:
     """Return the variance of weighted sums, one a row of coefficients.
 
-    The counts are multinomial: each report has one output. `shares` are those of the outputs; in proportion to the
-    variances, if left out, as they are unless reports are weighted.
+    The counts are multinomial: each report has one output.
     """
-    middles = coefficients @ variances / variances.sum() if shares is None else coefficients @ shares
+    middles = coefficients @ variances / variances.sum()
     spread: FloatArray = (coefficients - middles[:, None]) ** 2 @ variances
     return spread
 

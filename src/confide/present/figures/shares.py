@@ -213,14 +213,14 @@ class LineScene(AxesScene):
         return label if self._width == 1 else f"{label}; means of {self._width:,} neighbours"
 
 
-def label_values(axes: Axes, alphabet: Alphabet, most: int = MOST_TICKS) -> None:
+def label_values(axes: Axes, alphabet: Alphabet) -> None:
     """Label values below the axis, slanted if long, some if many."""
     room = LETTERS_AN_INCH * axes.figure.get_figwidth()  # type: ignore[union-attr]  # letters beside each other
-    tried = (alphabet.ticks(number) for number in range(most, 0, -1))
+    tried = (alphabet.ticks(number) for number in range(MOST_TICKS, 0, -1))
     if ticks := next((one for one in tried if sum(len(text) + 2 for _, text in one) <= room), []):
         axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
         return
-    step = -(-alphabet.size // most)
+    step = -(-alphabet.size // MOST_TICKS)
     chosen = np.arange(0, alphabet.size, step)
     labels = style.shorten(alphabet.labels(chosen), 22)
     is_slanted = max(map(len, labels)) * len(labels) > room

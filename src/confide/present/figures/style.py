@@ -87,8 +87,6 @@ METHODS = {
 }
 """Name of each method's colour. RAPPOR's own estimators repair as inversion does, and never stand beside it."""
 
-# Methods of other people, and a method that stands twice with two settings, take what is left, in this order.
-SPARE = ("stacked", "ibu", "projected", "mle", "held-out", "smooth", "normalized")
 
 SCALES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # Shares on a map: the card for nobody. Its hues change, so that no shade of it passes for a method.
@@ -130,8 +128,10 @@ def colors_of(names: Sequence[str]) -> list[str]:
     >>> len(set(colors_of(["IBU(delta=1)", "IBU(delta=2)", "mine"])))
     3
     """
+    # Methods of other people, and a method that stands twice with two settings, take what is left, in this order.
+    spare_names = ("stacked", "ibu", "projected", "mle", "held-out", "smooth", "normalized")
     own = [METHODS.get(name, METHODS.get(name.partition("(")[0], "")) for name in names]
-    spare = cycle([one for one in SPARE if one not in own] or SPARE)
+    spare = cycle([one for one in spare_names if one not in own] or spare_names)
     taken: set[str] = set()
     for place, one in enumerate(own):
         if not one or one in taken:
