@@ -38,7 +38,7 @@ def draw(
     alphabet = mechanism.alphabet
     rise = np.linspace(0.5, 1.5, alphabet.size)
     found: list[tuple[Any, Any, Any]] = []
-    values = generator.choice(alphabet.size, people, p=rise / rise.sum())
+    last = values = generator.choice(alphabet.size, people, p=rise / rise.sum())
     for week in range(3):
         if week and not are_same:
             values = generator.choice(alphabet.size, people, p=rise / rise.sum())

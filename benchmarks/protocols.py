@@ -169,7 +169,7 @@ def winners(repeats: int, first_seed: int) -> None:  # noqa: ARG001 (nothing is 
 def shuffled(repeats: int, first_seed: int) -> None:  # noqa: ARG001 (nothing is drawn)
     """Print the central epsilon of shuffled reports, beside the literature's."""
     rows = []
-    known = cf.LocalDP(4.0).shuffled(100_000, 1e-6)
+    known = cf.mechanisms.LocalDP(4.0).shuffled(100_000, 1e-6)
     rows.append(["any, epsilon 4", "100,000", "0.16754 to 0.17279", f"{known.lower:.5f}", f"{known.upper:.5f}", ""])
     cases = [*((size, 100_000, figure) for size, figure in ((10, "0.110"), (100, "0.069"), (1000, "0.024")))]
     for size, people, figure in [*cases, (10, 100_000_000, "")]:

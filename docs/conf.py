@@ -132,6 +132,7 @@ SECTIONS = {
 
 
 BESIDE = {
+    "Mechanisms": ["mechanisms.LocalDP", "mechanisms.MetricPrivacy"],
     "Methods": ["solve.methods.BitInversion"],
     "Estimates and checks": [
         *("estimates.Estimate", "estimates.Likelihood", "estimates.Bootstrap", "check.fit_groups", "check.fit_pool"),

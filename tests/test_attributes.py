@@ -191,9 +191,9 @@ def test_the_promise_is_stated_for_each_and_for_all() -> None:
     assert mixed.guarantee.bound((18, 0, 0), (20, 0, 2)) == pytest.approx(0.5 * 2 + 1.0)
     known = cf.FromMatrix(YES, np.eye(2))
     both = cf.Product(vote=cf.RandomizedResponse(YES, 1.0), known=known).guarantee
-    assert both.together == cf.LocalDP(np.inf)
+    assert both.together == cf.mechanisms.LocalDP(np.inf)
     with pytest.raises(InvalidParameterError, match="A promise for attributes needs"):
-        ProductGuarantee(("a", "b"), (cf.LocalDP(1.0),) * 2, (1, 1)).bounds(AGE)
+        ProductGuarantee(("a", "b"), (cf.mechanisms.LocalDP(1.0),) * 2, (1, 1)).bounds(AGE)
     with pytest.raises(InvalidParameterError, match="A value of 3 parts is needed; got 'yes'"):
         guarantee.bound("yes", yes)
 

@@ -22,9 +22,7 @@ from confide import (
     Integers,
     Laplace,
     Lattice,
-    LocalDP,
     Mechanism,
-    MetricPrivacy,
     PlanarGeometric,
     PlanarLaplace,
     Product,
@@ -41,7 +39,7 @@ from confide import (
 )
 from confide.channels import Channel
 from confide.errors import BrokenPromiseError, InvalidParameterError
-from confide.mechanisms import Facts
+from confide.mechanisms import Facts, LocalDP, MetricPrivacy
 from confide.mechanisms.audits import Extent, chi_square, count_draws
 from confide.mechanisms.guarantees import Guarantee, worst_ratio
 from confide.mechanisms.sampling import Bits, GeometricNoise, PermanentBits, SecureBits, WeightRows, ratio_above

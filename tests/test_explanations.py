@@ -97,8 +97,8 @@ def test_metric_privacy_on_a_grid_speaks_of_cells() -> None:
 
     class Planar(cf.FromMatrix):
         @property
-        def guarantee(self) -> cf.MetricPrivacy:
-            return cf.MetricPrivacy(1.0, grid.metric, "km")
+        def guarantee(self) -> cf.mechanisms.MetricPrivacy:
+            return cf.mechanisms.MetricPrivacy(1.0, grid.metric, "km")
 
     sentences = explain_guarantee(survey(Planar(grid, np.full((280, 2), 0.5))))
     assert [re.findall(r"([\d.]+) km apart", sentence) for sentence in sentences] == [["0.5"], ["5"]]

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from confide import Categories, Grid, Integers, LocalDP, MetricPrivacy, RandomizedResponse, TruncatedGeometric
+from confide import Categories, Grid, Integers, RandomizedResponse, TruncatedGeometric
 from confide.errors import InvalidParameterError
+from confide.mechanisms import LocalDP, MetricPrivacy
 from confide.values.metrics import Euclidean, Manhattan
 
 

@@ -25,9 +25,9 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_408,
     "data": 4_451,
-    "mechanisms": 5_321,
-    "estimates": 3_718,
-    "present": 4_311,
+    "mechanisms": 5_324,
+    "estimates": 3_717,
+    "present": 4_310,
     "cli": 2_890,
     "solve": 2_846,
     "collector": 2_643,
@@ -37,9 +37,9 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 990,
-    "regression": 1_912,
+    "regression": 1_909,
     "surveys": 561,
-    "api.py": 209,
+    "api.py": 206,
     "errors.py": 50,
     "__init__.py": 39,
     "__main__.py": 7,
@@ -47,14 +47,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_565,
+    "code lines": 42_560,
     "files": 175,
     "entries at the top": 20,
     "functions": 4_298,
     "functions of one statement": 1_251,
-    "constants": 356,
+    "constants": 351,
     "options": 115,
-    "public names": 91,
+    "public names": 89,
 }
 """What the whole house may have."""
 

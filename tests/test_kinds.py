@@ -40,8 +40,8 @@ class Neighbourly(cf.Mechanism):
     reach: int = 1
 
     @property
-    def guarantee(self) -> cf.LocalDP:
-        return cf.LocalDP(self.epsilon)
+    def guarantee(self) -> cf.mechanisms.LocalDP:
+        return cf.mechanisms.LocalDP(self.epsilon)
 
     def weights(self, index: int) -> list[int]:
         ratio = ratio_above(Fraction(self.epsilon))

@@ -34,7 +34,6 @@ from confide import (
     KukCards,
     Laplace,
     Lattice,
-    LocalDP,
     LocalHashing,
     Mechanism,
     OneBitMean,
@@ -66,7 +65,7 @@ from confide import (
     tally,
 )
 from confide.errors import ConfideError, SurveyError
-from confide.mechanisms import MECHANISMS
+from confide.mechanisms import MECHANISMS, LocalDP
 
 AGES = """
 name = "age"

@@ -228,7 +228,7 @@ def test_pins_are_what_the_promises_say() -> None:
             largest = getattr(survey.mechanism.guarantee, "epsilon", None) if not tables_of(survey.mechanism) else None
             if isinstance(survey.mechanism, cf.Product):
                 largest = sum(one.guarantee.epsilon for one in survey.mechanism.mechanisms)  # type: ignore[attr-defined]
-            is_local = largest is not None and not isinstance(survey.mechanism.guarantee, cf.MetricPrivacy)
+            is_local = largest is not None and not isinstance(survey.mechanism.guarantee, cf.mechanisms.MetricPrivacy)
             holds = pin["fingerprint"] == survey.pin if "fingerprint" in pin else is_local and largest <= pin["epsilon"]
             if "per" in pin:
                 holds = _holds_per(survey.mechanism, pin)

@@ -50,7 +50,6 @@ from confide.mechanisms import (
     UnrelatedQuestion,
     WrappedGeometric,
 )
-from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms.sampling import Permanent
 from confide.solve.methods import (
     IBU,
@@ -128,11 +127,9 @@ __all__ = [
     "Laplace",
     "Lattice",
     "Ledger",
-    "LocalDP",
     "LocalHashing",
     "Mechanism",
     "Method",
-    "MetricPrivacy",
     "OneBitMean",
     "OptimizedUnary",
     "Permanent",

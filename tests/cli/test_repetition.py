@@ -75,25 +75,25 @@ def test_promises_add_up_and_to_no_less(mechanism: cf.Mechanism, reports: int) -
 def _scaled(guarantee: Guarantee, factor: float) -> Guarantee:
     if isinstance(guarantee, ProductGuarantee):
         return replace(guarantee, parts=tuple(_scaled(part, factor) for part in guarantee.parts))
-    if isinstance(guarantee, cf.LocalDP):
-        return cf.LocalDP(guarantee.epsilon * factor)
-    assert isinstance(guarantee, cf.MetricPrivacy)
-    return cf.MetricPrivacy(guarantee.epsilon * factor, guarantee.metric, guarantee.unit)
+    if isinstance(guarantee, cf.mechanisms.LocalDP):
+        return cf.mechanisms.LocalDP(guarantee.epsilon * factor)
+    assert isinstance(guarantee, cf.mechanisms.MetricPrivacy)
+    return cf.mechanisms.MetricPrivacy(guarantee.epsilon * factor, guarantee.metric, guarantee.unit)
 
 
 def test_a_composed_promise_is_never_rounded_down() -> None:
     for epsilon, reports in itertools.product((0.1, 0.7, 0.05, 1 / 3, 1e-9), (1, 2, 3, 7, 30, 365, 10**6)):
-        composed = cf.LocalDP(epsilon).times(reports)
-        assert isinstance(composed, cf.LocalDP)
+        composed = cf.mechanisms.LocalDP(epsilon).times(reports)
+        assert isinstance(composed, cf.mechanisms.LocalDP)
         assert Fraction(epsilon) * reports <= Fraction(composed.epsilon) <= Fraction(epsilon) * reports * (1 + 2**-52)
 
 
 def test_composed_promises_keep_their_kind() -> None:
     assert YEARS.guarantee.times(30).terms == "1.5 per year"
     assert YEARS.guarantee.times(1) == YEARS.guarantee
-    assert cf.LocalDP(math.inf).times(3) == cf.LocalDP(math.inf)
-    assert cf.LocalDP(0).times(3).terms == "epsilon 0"
-    both = ProductGuarantee(("sex", "age"), (cf.LocalDP(1.0), YEARS.guarantee), (1, 1)).times(2)
+    assert cf.mechanisms.LocalDP(math.inf).times(3) == cf.mechanisms.LocalDP(math.inf)
+    assert cf.mechanisms.LocalDP(0).times(3).terms == "epsilon 0"
+    both = ProductGuarantee(("sex", "age"), (cf.mechanisms.LocalDP(1.0), YEARS.guarantee), (1, 1)).times(2)
     assert both.terms == "epsilon 2 for sex and 0.1 per year for age"
     assert both.bound(("f", 3), ("m", 5)) == pytest.approx(2.2)
     for wrong in (0, -1, 1.5, True, "2"):

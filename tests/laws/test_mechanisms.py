@@ -31,13 +31,13 @@ from confide import (
     FromMatrix,
     Grid,
     Integers,
-    LocalDP,
     Mechanism,
     TruncatedGeometric,
     TruncatedPlanarGeometric,
     TruncatedPlanarLaplace,
     TruncatedTaxicab,
 )
+from confide.mechanisms import LocalDP
 from confide.mechanisms.guarantees import Guarantee
 from confide.surveys.survey import parse_survey
 

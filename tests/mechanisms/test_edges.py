@@ -99,4 +99,4 @@ def test_a_matrix_just_over_its_promise_says_by_how_much() -> None:
     odds = math.exp(1.0) * (1 + 1e-9)
     matrix = np.array([[odds, 1.0], [1.0, odds]]) / (1 + odds)
     with pytest.raises(BrokenPromiseError, match=r"e\^1\.000000001 times as likely .* at most e\^1 is promised"):
-        cf.FromMatrix(cf.Integers(0, 1), matrix, promise=cf.LocalDP(1.0))
+        cf.FromMatrix(cf.Integers(0, 1), matrix, promise=cf.mechanisms.LocalDP(1.0))

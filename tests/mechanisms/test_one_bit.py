@@ -146,7 +146,7 @@ def test_permanent_noise_is_one_bit_for_each_value() -> None:
 def test_a_fresh_round_after_the_permanent_bit_still_tells_the_mean() -> None:
     ages = cf.Integers(0, 19)
     rounds = cf.TwoRounds(cf.OneBitMean(ages, 2.0), cf.RandomizedResponse(cf.Integers(0, 1), 2.0))
-    assert rounds.lasting == cf.LocalDP(2.0)
+    assert rounds.lasting == cf.mechanisms.LocalDP(2.0)
     assert cf.audit(rounds).holds
     people = np.full(20, 500)
     with pytest.warns(cf.errors.NotIdentifiedWarning, match="The mean alone is identifiable"):

@@ -58,8 +58,8 @@ class ListedUnary(cf.Mechanism):
     epsilon: float
 
     @property
-    def guarantee(self) -> cf.LocalDP:
-        return cf.LocalDP(self.epsilon)
+    def guarantee(self) -> cf.mechanisms.LocalDP:
+        return cf.mechanisms.LocalDP(self.epsilon)
 
     @property
     def report_alphabet(self) -> cf.values.BitVectors:
@@ -86,8 +86,8 @@ class SquareWave(cf.Mechanism):
         return round(width * self.alphabet.size)
 
     @property
-    def guarantee(self) -> cf.LocalDP:
-        return cf.LocalDP(self.epsilon)
+    def guarantee(self) -> cf.mechanisms.LocalDP:
+        return cf.mechanisms.LocalDP(self.epsilon)
 
     @property
     def report_alphabet(self) -> cf.Integers:
@@ -376,8 +376,8 @@ def test_a_mechanism_without_weights_is_told_what_it_lacks() -> None:
         alphabet: cf.Integers
 
         @property
-        def guarantee(self) -> cf.LocalDP:
-            return cf.LocalDP(1.0)
+        def guarantee(self) -> cf.mechanisms.LocalDP:
+            return cf.mechanisms.LocalDP(1.0)
 
     with pytest.raises(NotImplementedError, match=r"Nothing must define weights\(index\)"):
         Nothing(cf.Integers(0, 3)).privatize([1], rng=1)
@@ -397,8 +397,8 @@ class SubsetSelection(cf.Mechanism):
         return list(combinations(range(self.alphabet.size), width))
 
     @property
-    def guarantee(self) -> cf.LocalDP:
-        return cf.LocalDP(self.epsilon)
+    def guarantee(self) -> cf.mechanisms.LocalDP:
+        return cf.mechanisms.LocalDP(self.epsilon)
 
     @property
     def report_alphabet(self) -> cf.Categories:
@@ -436,8 +436,8 @@ class PlainResponse(cf.Mechanism):
         self.alphabet, self.epsilon = alphabet, epsilon
 
     @property
-    def guarantee(self) -> cf.LocalDP:
-        return cf.LocalDP(self.epsilon)
+    def guarantee(self) -> cf.mechanisms.LocalDP:
+        return cf.mechanisms.LocalDP(self.epsilon)
 
     def weights(self, index: int) -> list[int]:
         ratio = ratio_above(Fraction(self.epsilon))

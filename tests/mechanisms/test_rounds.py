@@ -50,7 +50,7 @@ def test_rappor_has_the_promises_of_its_authors() -> None:
     """f = p = 1/2 and q = 3/4: q* = 11/16 and p* = 9/16, and the odds of both are 77/45."""
     assert DEPLOYED.facts.bits == (Fraction(11, 16), Fraction(9, 16))
     assert epsilon_of(DEPLOYED) == epsilon_above(Fraction(77, 45)) == pytest.approx(math.log(77 / 45))
-    assert DEPLOYED.lasting == cf.LocalDP(epsilon_above(Fraction(9)))
+    assert DEPLOYED.lasting == cf.mechanisms.LocalDP(epsilon_above(Fraction(9)))
 
 
 @pytest.mark.parametrize("ratio", [Fraction(9), Fraction(77, 45), Fraction(10**12 + 1, 10**12), Fraction(2) ** 90])
@@ -125,7 +125,7 @@ def test_a_broken_promise_is_found_in_rounded_weights(monkeypatch: pytest.Monkey
     twice = cf.TwoRounds(cf.TruncatedGeometric(ages, 0.05), cf.TruncatedGeometric(ages, 0.02))
     measured, metric = cf.audit(twice, reports=100).worst.log_ratio, twice.guarantee.metric  # type: ignore[attr-defined]
     for share, is_broken in ((1 - 1e-9, True), (1 + 1e-9, False)):
-        vars(twice)["guarantee"] = cf.MetricPrivacy(share * measured, metric)
+        vars(twice)["guarantee"] = cf.mechanisms.MetricPrivacy(share * measured, metric)
         assert cf.audit(twice, reports=100).worst.exceeds is is_broken
 
 

@@ -39,7 +39,9 @@ MECHANISMS = [
     colours(3, 1.5),
     cf.TruncatedGeometric(cf.Integers(0, 3), 0.6),
     cf.SquareWave(cf.Integers(0, 2), 1.0, width=1),
-    cf.FromMatrix(cf.Integers(0, 2), [[0.5, 0.2, 0.3], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]], promise=cf.LocalDP(1.0)),
+    cf.FromMatrix(
+        cf.Integers(0, 2), [[0.5, 0.2, 0.3], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]], promise=cf.mechanisms.LocalDP(1.0)
+    ),
 ]
 
 
@@ -78,13 +80,13 @@ def test_among_three_colours_the_blanket_is_what_an_attack_reaches() -> None:
 
 def test_published_numbers() -> None:
     # apple/ml-shuffling-amplification brackets the bound of Feldman, McMillan and Talwar (2021) by these two.
-    assert 0.16754 < cf.LocalDP(4.0).shuffled(100_000, 1e-6).upper < 0.17279
+    assert 0.16754 < cf.mechanisms.LocalDP(4.0).shuffled(100_000, 1e-6).upper < 0.17279
     # Wang et al. (VLDB 2024), for randomized response among 10, 100 and 1,000 values.
     for size, published in ((10, 0.110), (100, 0.069), (1_000, 0.024)):
         known = colours(size, 4.0).shuffled(100_000, 1e-6)
         assert known.upper == pytest.approx(published, abs=0.0006)
         assert 1 <= known.upper / known.lower < 1.01
-        assert known.upper < cf.LocalDP(4.0).shuffled(100_000, 1e-6).upper
+        assert known.upper < cf.mechanisms.LocalDP(4.0).shuffled(100_000, 1e-6).upper
 
 
 def test_a_sum_of_many_is_binomial() -> None:
@@ -108,7 +110,7 @@ def test_more_people_hide_better_and_a_smaller_delta_costs() -> None:
 
 
 def test_metric_privacy_without_a_mechanism() -> None:
-    promise = cf.MetricPrivacy(0.1)
+    promise = cf.mechanisms.MetricPrivacy(0.1)
     near = promise.shuffled(10_000, 1e-6, distance=1, widest=9)
     assert cf.TruncatedGeometric(cf.Integers(0, 9), 0.1).shuffled(10_000, 1e-6, between=(0, 1)).upper <= near.upper
     assert promise.shuffled(10_000, 1e-6, distance=1, widest=90).upper > near.upper
@@ -117,7 +119,7 @@ def test_metric_privacy_without_a_mechanism() -> None:
 
 def test_mechanisms_without_a_matrix_fall_back_to_their_promise() -> None:
     many = cf.OptimizedUnary(cf.Categories([f"word {number}" for number in range(300)]), 1.0)
-    assert many.shuffled(1_000, 1e-6) == cf.LocalDP(1.0).shuffled(1_000, 1e-6)
+    assert many.shuffled(1_000, 1e-6) == cf.mechanisms.LocalDP(1.0).shuffled(1_000, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_values_without_an_end_are_not_hidden() -> None:
     with pytest.raises(cf.ConfideError):
         cf.Geometric(cf.Integers(), 0.1).shuffled(1_000, 1e-6)
     with pytest.raises(InvalidParameterError, match="distance must be at most widest"):
-        cf.MetricPrivacy(0.1).shuffled(1_000, 1e-6, distance=10, widest=9)
+        cf.mechanisms.MetricPrivacy(0.1).shuffled(1_000, 1e-6, distance=10, widest=9)
 
 
 def test_a_survey_names_who_shuffles() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from confide import Geometric, Integers, MetricPrivacy, RandomizedResponse, TruncatedGeometric
+from confide import Geometric, Integers, RandomizedResponse, TruncatedGeometric
+from confide.mechanisms import MetricPrivacy
 
 dp = pytest.importorskip("opendp.prelude", reason="opendp, an oracle, is not installed: pip install opendp")
 

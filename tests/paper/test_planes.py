@@ -13,7 +13,6 @@ from confide import (
     Counts,
     Grid,
     Inversion,
-    MetricPrivacy,
     Remapped,
     TruncatedPlanarGeometric,
     TruncatedTaxicab,
@@ -23,6 +22,7 @@ from confide import (
     emd,
     estimate,
 )
+from confide.mechanisms import MetricPrivacy
 from confide.mechanisms.guarantees import worst_ratio
 from confide.values.metrics import Manhattan
 

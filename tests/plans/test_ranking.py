@@ -56,7 +56,7 @@ def test_few_categories_take_randomized_response_and_many_do_not() -> None:
     # Accuracy first: nobody who errs by over a twentieth more stands before one who does not.
     errors = [one.error for one in many.candidates]
     assert all(later >= earlier / ranking.ALIKE for earlier, later in itertools.pairwise(errors))
-    assert all(one.mechanism.guarantee == cf.LocalDP(1.0) for one in many.candidates)
+    assert all(one.mechanism.guarantee == cf.mechanisms.LocalDP(1.0) for one in many.candidates)
     assert rank(words(100), 1.0, people=80_000).candidates[0].error == pytest.approx(many.candidates[0].error / 2)
 
 
@@ -66,7 +66,7 @@ def test_ordered_values_take_the_square_wave_or_metric_noise_by_the_promise() ->
     assert local.unit == "year"
     metric = rank(cf.Integers(0, 19, unit="year"), 0.2, people=2_000, promise="metric")
     assert {one.mechanism.kind for one in metric.candidates} >= {"truncated-geometric", "truncated-laplace"}
-    assert all(isinstance(one.mechanism.guarantee, cf.MetricPrivacy) for one in metric.candidates)
+    assert all(isinstance(one.mechanism.guarantee, cf.mechanisms.MetricPrivacy) for one in metric.candidates)
     asked = rank(cf.Integers(0, 19), 1.0, people=2_000, query="value >= 10")
     assert asked.measure == "95% half-width of value >= 10"
 

@@ -57,7 +57,7 @@ def test_a_survey_is_designed_and_collects(page: Page, studio: RunningStudio) ->
     assert fingerprint
     survey = cf.Survey.from_json(studio.ask(f"/v1/surveys/{fingerprint[1]}").body.decode())
     assert survey.alphabet == cf.Categories(["tea", "coffee", "water"])
-    assert (survey.title, survey.mechanism.guarantee) == ("Which drink do you like best?", cf.LocalDP(1.5))
+    assert (survey.title, survey.mechanism.guarantee) == ("Which drink do you like best?", cf.mechanisms.LocalDP(1.5))
     page.get_by_role("link", name="Look at what comes in").click()
     page.wait_for_function("() => document.querySelector('nav [aria-current]').textContent === 'Look'")
     assert seen.foreign(studio.url) == []

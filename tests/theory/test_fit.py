@@ -468,8 +468,8 @@ def test_outputs_that_depend_on_epsilon_leave_the_other_statistics() -> None:
         epsilon: float
 
         @property
-        def guarantee(self) -> cf.LocalDP:
-            return cf.LocalDP(self.epsilon)
+        def guarantee(self) -> cf.mechanisms.LocalDP:
+            return cf.mechanisms.LocalDP(self.epsilon)
 
         @property
         def report_alphabet(self) -> cf.Integers:

@@ -44,9 +44,6 @@ from confide.values.order import natural_order
 from confide.values.queries import Query
 from confide.values.wording import Shown, counted
 
-NEARLY = 1.25
-"""Width of unbiased changes, relative to the others, up to which they serve: they need no model."""
-
 
 @dataclass(frozen=True, eq=False)
 class Linked:
@@ -261,12 +258,14 @@ class Series(Shown):
     @cached_property
     def is_unbiased(self) -> bool:
         """Whether changes are those of unbiased answers."""
+        # Width of unbiased changes, relative to the others, up to which they serve: they need no model.
+        nearly = 1.25
         if self.moments is None:
             return False
         pairs = list(itertools.pairwise(self.waves))
         widths = [np.subtract(*ways(*pair)[:0:-1]) for ways in (self._unbiased, self._between) for pair in pairs]
         own, other = np.array(widths).reshape(2, -1).sum(axis=1)
-        return bool(own <= NEARLY * other)
+        return bool(own <= nearly * other)
 
     @property
     def rests_on(self) -> str:

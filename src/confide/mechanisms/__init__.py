@@ -6,6 +6,7 @@ Add one of your own with ``confide.register``.
 from confide.mechanisms.base import Bound, Facts, LatticeNoise, Mechanism, Premise, Proof, truncated
 from confide.mechanisms.combinations import Product, Remapped
 from confide.mechanisms.finite import BlahutArimoto, Exponential, FromMatrix
+from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.mechanisms.hadamard_response import HadamardResponse
 from confide.mechanisms.line import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, WrappedGeometric
 from confide.mechanisms.one_bit import OneBitMean
@@ -57,8 +58,10 @@ __all__ = [
     "KukCards",
     "Laplace",
     "LatticeNoise",
+    "LocalDP",
     "LocalHashing",
     "Mechanism",
+    "MetricPrivacy",
     "OneBitMean",
     "OptimizedUnary",
     "PlanarGeometric",

@@ -42,7 +42,7 @@ class Shuffled:
 
     Examples
     --------
-    >>> from confide import LocalDP
+    >>> from confide.mechanisms import LocalDP
     >>> print(LocalDP(4.0).shuffled(100_000, delta=1e-6))
     central epsilon 0.1698 (delta 1e-06) among 100,000 shuffled reports
     """

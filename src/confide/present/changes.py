@@ -19,9 +19,6 @@ from confide.values.wording import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_WAVES = 100
-"""Waves that stand in a table of a terminal: the last ones."""
-
 
 def summarise_series(
     groups: SurveyGroups,
@@ -129,6 +126,8 @@ def _picture(series: Series) -> Picture:
 
 
 def _table(series: Series) -> Listing:
+    # Waves that stand in a table of a terminal: the last ones.
+    most_waves = 100
     rows: list[Row] = []
     for place, (key, one) in enumerate(series.answers.items()):
         now, ends = say.texts(one)
@@ -141,8 +140,8 @@ def _table(series: Series) -> Listing:
             ]
         rows.append([name_wave(key), f"{series.groups.reports[key]:,.10g}", Cell(now, f"({ends})"), *cells])
     headings = [series.by, "reports", series.question, "from the one before", "from the first"]
-    rest = f"The first {MOST_WAVES} of {len(rows):,}; --show all shows all."
-    return Listing(headings, rows, (0,), "stacked", most=MOST_WAVES, rest=rest)
+    rest = f"The first {most_waves} of {len(rows):,}; --show all shows all."
+    return Listing(headings, rows, (0,), "stacked", most=most_waves, rest=rest)
 
 
 def explain_changes(series: Series) -> list[Line]:

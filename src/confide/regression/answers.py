@@ -33,10 +33,6 @@ MODELS = {
 """Models by name, and in words."""
 
 
-MOST_AVERAGED = 100_000
-"""Combinations of covariates over which effects are averaged."""
-
-
 @dataclass(frozen=True, eq=False)
 class Predictor:
     """What a fitted model says of people with given covariates.
@@ -97,8 +93,10 @@ class Predictor:
 
         Of very many combinations a sample is taken: effects differ little from one to the next.
         """
-        if len(self.frame) > MOST_AVERAGED:
-            some = np.sort(np.random.default_rng(0).choice(len(self.frame), MOST_AVERAGED, replace=False))
+        # Combinations of covariates over which effects are averaged.
+        most_averaged = 100_000
+        if len(self.frame) > most_averaged:
+            some = np.sort(np.random.default_rng(0).choice(len(self.frame), most_averaged, replace=False))
             return replace(self, frame=self.frame.iloc[some].reset_index(drop=True), masses=self.masses[some]).effects()
         found, shares = [], self.masses / self.masses.sum()
         for name in self.formula.variables:

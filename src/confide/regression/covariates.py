@@ -33,8 +33,6 @@ from confide.values.checks import MOST_STORED
 CHUNK = 2_000_000
 """Numbers that are held for the possible values of people at a time."""
 
-MOST_SPANNED = 2_000
-"""Combinations of covariates from which the needed functions of the value are found."""
 
 WEAK = (
     "The noise leaves too little of the private covariates: their unbiased moments are those of no people. Ask more "
@@ -88,8 +86,10 @@ def distinct_people(frame: Any, people: int) -> tuple[Indices, Any]:
 
 def needed_functions(design: FloatArray, outcome: FloatArray, power: int) -> FloatArray:
     """Return an orthonormal basis of products of columns and outcome, as functions of the value: one a row."""
+    # Combinations of covariates from which the needed functions of the value are found.
+    most_spanned = 2_000
     values = design.shape[1]
-    some = np.linspace(0, len(design) - 1, min(len(design), MOST_SPANNED)).astype(np.int64)
+    some = np.linspace(0, len(design) - 1, min(len(design), most_spanned)).astype(np.int64)
     columns = design[some].transpose(0, 2, 1).reshape(-1, values)
     beside = outcome if outcome.shape[1] == values else np.ones((1, values))
     found = once = _basis(np.concatenate([columns, beside]))

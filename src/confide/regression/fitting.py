@@ -63,9 +63,6 @@ STARTS = 5
 """Starts of the search for the maximum of the likelihood."""
 
 
-MOST_CLASSES = 6
-"""Numbers that the joint likelihood takes for classes; more of them have a normal distribution."""
-
 ERRORS = ("information", "scores", "sandwich")
 """What standard errors may rest on."""
 
@@ -737,13 +734,15 @@ def _by_corrected_scores(case: PrivateCase) -> Regression:
 
 def _by_joint_likelihood(case: PrivateCase, rng: np.random.Generator) -> Regression:
     """Fit by the joint likelihood of outcome and report: a model of the private value beside that of the outcome."""
+    # Numbers that the joint likelihood takes for classes; more of them have a normal distribution.
+    most_classes = 6
     alphabet, size = case.mechanism.alphabet, case.blocks.shape[2]
     if case.outcome.shape[1] > 1:
         raise InvalidParameterError("model='joint' needs a public outcome. Leave it out: corrected scores need none.")
     public = case.formula.without(_names_of(case.known.survey))
     own_design, matrix = Design.of(public, case.frame)
     columns = Columns.of(case.mechanism, case.distinct)
-    is_number = alphabet.has_mean and alphabet.size > MOST_CLASSES
+    is_number = alphabet.has_mean and alphabet.size > most_classes
     amounts = alphabet.amounts if alphabet.has_mean else np.zeros(alphabet.size)
     family = (
         ExponentialFamily.normal((amounts - amounts.mean()) / amounts.std())
