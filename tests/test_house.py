@@ -27,7 +27,7 @@ ROOMS = {
     "data": 4_451,
     "mechanisms": 5_324,
     "estimates": 3_717,
-    "present": 4_310,
+    "present": 4_317,
     "cli": 2_890,
     "solve": 2_846,
     "collector": 2_643,
@@ -47,7 +47,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_560,
+    "code lines": 42_567,
     "files": 175,
     "entries at the top": 20,
     "functions": 4_298,

@@ -15,6 +15,7 @@ from confide.errors import InvalidParameterError
 from confide.estimates.changes import Linked, Moments, in_order
 from confide.estimates.inference.inference import Question
 from confide.estimates.pseudo_values import PseudoValues
+from confide.present.changes import say_change
 
 ANSWERS = cf.Categories(["yes", "no"])
 AGES = cf.Integers(0, 9, unit="year")
@@ -149,6 +150,8 @@ def test_thresholds_under_metric_noise_use_the_intervals_of_both() -> None:
         held.append(low <= change <= high)
         # No unbiased answer: the whole distribution is tested.
         assert "distribution" in series.test.hypothesis
+        said = say_change(series)
+        assert ("The distribution changed" if series.test.is_seen else "No change of the distribution is seen") in said
         assert math.isnan(series.test.statistic)
     assert np.mean(held) >= 0.85
 

@@ -232,12 +232,12 @@ class Series(Shown):
         is_share = self.answers[first].is_share
         return Interval(words, now, low, high, self.level, self.rests_on, is_share=is_share)
 
-    @property
+    @cached_property
     def steps(self) -> list[Interval]:
         """The change from each wave to the next."""
         return [self.change(one, other) for one, other in itertools.pairwise(self.waves)]
 
-    @property
+    @cached_property
     def overall(self) -> Interval:
         """The change from the first wave to the last."""
         return self.change(self.waves[0], self.waves[-1])
