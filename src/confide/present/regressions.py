@@ -178,7 +178,10 @@ def _cautions(answer: Regression) -> list[Caution]:
 
 
 def _covariates(answer: Regression) -> list[Section]:
-    """Return that covariates are not blurred; a caution says it where they are rare."""
+    """Return that covariates are not blurred.
+
+    A caution says it where they are rare.
+    """
     if answer.rare > 0 or not answer.public:
         return []
     if math.isnan(answer.rare):

@@ -81,7 +81,7 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     level: float = 0.95,
     seed: int = 0,
 ) -> Regression:
-    """Explain a private value by covariates, or something else by a private value.
+    """Explain a private value, or something else by a private value.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _names_of(survey: Survey) -> tuple[str, ...]:
 
 
 def _asked(formula: Formula, survey: Survey, columns: Sequence[str]) -> tuple[Survey, tuple[str, ...]]:
-    """Return the survey of the attributes that a formula names, and the columns of their reports."""
+    """Return the attributes' survey that a formula names, and its columns."""
     attributes = survey.alphabet.attributes
     if attributes is None:
         return survey, tuple(columns)
@@ -715,7 +715,10 @@ def _with_private_covariates(
 
 
 def _by_corrected_scores(case: PrivateCase) -> Regression:
-    """Fit by corrected scores: least squares or a logit over every value that a person may have."""
+    """Fit by corrected scores.
+
+    Least squares or a logit over every value that a person may have.
+    """
     _require_people(case.sample, case.blocks.shape[2])
     basis = np.eye(case.blocks.shape[1]) if case.is_logit else needed_functions(case.blocks, case.outcome, 2)
     weights = signed_weights(case.mechanism, case.distinct, basis)
@@ -733,7 +736,10 @@ def _by_corrected_scores(case: PrivateCase) -> Regression:
 
 
 def _by_joint_likelihood(case: PrivateCase, rng: np.random.Generator) -> Regression:
-    """Fit by the joint likelihood of outcome and report: a model of the private value beside that of the outcome."""
+    """Fit by the joint likelihood of outcome and report.
+
+    A model of the private value beside that of the outcome.
+    """
     # Numbers that the joint likelihood takes for classes; more of them have a normal distribution.
     most_classes = 6
     alphabet, size = case.mechanism.alphabet, case.blocks.shape[2]
@@ -804,7 +810,7 @@ def _logit_shares(parameters: FloatArray, matrix: FloatArray) -> FloatArray:
 def _outcome(
     known: Regression, sample: Sample, question: FloatArray | str | None, name: str, base: str | None
 ) -> tuple[FloatArray, tuple[str, ...], bool]:
-    """Return the outcome of each row, or of each value if it is private.
+    """Return the outcome of each row, or of each private value.
 
     And its labels, and whether a logit explains it.
     """
@@ -837,7 +843,10 @@ def _outcome(
 
 
 def _naive_solution(equations: CorrectedScores, mechanism: Mechanism, distinct: Values) -> FloatArray | None:
-    """Return the fit that takes reports for true values; None where they are none."""
+    """Return the fit that takes reports for true values.
+
+    None where they are none.
+    """
     alphabet = mechanism.alphabet
     try:
         reports = alphabet.as_array(distinct)
@@ -851,7 +860,9 @@ def _naive_solution(equations: CorrectedScores, mechanism: Mechanism, distinct: 
 def _exact_errors(
     equations: CorrectedScores, mechanism: Mechanism, distinct: Values, fitted: FloatArray, covariance: FloatArray
 ) -> FloatArray | None:
-    """Return standard errors if true values had been sent; None where these cannot be known.
+    """Return standard errors if true values had been sent.
+
+    None where these cannot be known.
 
     The squared scores of true values are functions of these, which have unbiased values.
     """

@@ -1,4 +1,6 @@
-"""Files of more rows than fit into memory: DuckDB merges people who are alike, or adds up the moments.
+"""Files of more rows than fit into memory.
+
+DuckDB merges people who are alike, or adds up the moments.
 
 People with the same covariates and the same report are one row with a count, which any model takes. Where covariates
 are numbers with many digits that is no help. Least squares needs sums alone, and DuckDB adds them up in two passes: one
@@ -35,7 +37,7 @@ MOST_LEVELS = 1000
 
 
 def is_large(path: str | Path) -> bool:
-    """Whether a file has too many rows to be read row by row."""
+    """Whether a file is too long to be read row by row."""
     place = Path(path)
     if not place.is_file():
         return False
@@ -47,7 +49,7 @@ def is_large(path: str | Path) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class LargeFile:
-    """A file behind DuckDB, as a view `people` of the rows without gaps.
+    """A file behind DuckDB, as a view of rows without gaps.
 
     Attributes
     ----------
@@ -76,7 +78,10 @@ class LargeFile:
         return ", ".join(map(quoted, (*self.keep, *self.parts)))
 
     def table(self) -> dict[str, Any] | None:
-        """Return all people, merged where they are alike, with counts; None if there are too many of these."""
+        """Return all people, merged where they are alike, with counts.
+
+        None if there are too many of these.
+        """
         if self._ask(f"SELECT approx_count_distinct(hash({self.columns})) FROM people")[0] > MOST_CELLS:
             return None
         merged = self.connection.execute(f"SELECT {self.columns}, COUNT(*) AS count FROM people GROUP BY ALL").df()
