@@ -27,7 +27,7 @@ ROOMS = {
     "data": 4_451,
     "mechanisms": 5_324,
     "estimates": 3_717,
-    "present": 4_302,
+    "present": 4_317,
     "cli": 2_890,
     "solve": 2_846,
     "collector": 2_643,
@@ -37,7 +37,7 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 990,
-    "regression": 1_664,
+    "regression": 1_909,
     "surveys": 561,
     "api.py": 206,
     "errors.py": 50,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_307,
-    "files": 174,
+    "code lines": 42_567,
+    "files": 175,
     "entries at the top": 20,
-    "functions": 4_282,
-    "functions of one statement": 1_246,
-    "constants": 349,
+    "functions": 4_298,
+    "functions of one statement": 1_251,
+    "constants": 351,
     "options": 115,
     "public names": 89,
 }

@@ -15,6 +15,7 @@ from tests.cases import each
 import confide as cf
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import MECHANISMS as KNOWN
+from confide.mechanisms.questionnaires import Questionnaire
 from confide.mechanisms.sampling import Bits, Octets
 from confide.surveys.survey import tables_of
 from confide.values import ALPHABETS, BitVectors
@@ -92,7 +93,8 @@ def test_confide_draws_every_vector(path: Path) -> None:
 
 def test_there_are_enough_of_every_mechanism() -> None:
     counts = {path.stem: sum(len(group["draws"]) for group in read(path)["groups"]) for path in DRAWS}
-    assert set(counts) == set(KNOWN) == set(MECHANISMS)
+    by_hand = {kind for kind, one in KNOWN.items() if issubclass(one, Questionnaire)}  # on paper, not on a device
+    assert set(counts) == set(KNOWN) - by_hand == set(MECHANISMS)
     assert min(counts.values()) >= 30
     assert sum(counts.values()) >= 2000
     kinds = {group["survey"]["alphabet"]["kind"] for path in DRAWS for group in read(path)["groups"]}

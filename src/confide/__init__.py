@@ -42,7 +42,7 @@ else:
         raise AttributeError(f"module 'confide' has no attribute {name!r}{moved}")
 
     def _room_of(name: str) -> str:
-        """Return where a name stands that is not public here, as some were in version 0.2."""
+        """Return where a name of version 0.2 stands now."""
         rooms = (
             "errors",
             "estimates",

@@ -15,6 +15,7 @@ from confide.errors import InvalidParameterError
 from confide.estimates.changes import Linked, Moments, in_order
 from confide.estimates.inference.inference import Question
 from confide.estimates.pseudo_values import PseudoValues
+from confide.present.changes import say_change
 
 ANSWERS = cf.Categories(["yes", "no"])
 AGES = cf.Integers(0, 9, unit="year")
@@ -79,6 +80,16 @@ def waves_of(shares: dict[str, float], mechanism: cf.Mechanism, people: int, see
     generator = np.random.default_rng(seed)
     chances = {wave: np.array([share, 1 - share]) @ mechanism.channel.dense() for wave, share in shares.items()}
     return {wave: cf.tally(["yes", "no"], generator.multinomial(people, one)) for wave, one in chances.items()}
+
+
+def test_two_reports_of_a_person_in_one_wave_are_one_draw() -> None:
+    values, generator = np.random.default_rng(3).normal(size=50), np.random.default_rng(3)
+    once = Moments.of_people(np.tile(values, 2), np.repeat([0, 1], 50), generator.permutation(100), 2)
+    twice = Moments.of_people(
+        np.tile(values, 4), np.repeat([0, 0, 1, 1], 50), np.repeat([0, 0, 1, 1], 50) * 50 + np.tile(np.arange(50), 4), 2
+    )
+    np.testing.assert_allclose(once.covariance, twice.covariance, atol=1e-15)
+    assert once.covariance[0, 0] == pytest.approx(values.var(ddof=1) / 50)
 
 
 def test_a_test_for_any_change_keeps_its_level() -> None:
@@ -149,6 +160,8 @@ def test_thresholds_under_metric_noise_use_the_intervals_of_both() -> None:
         held.append(low <= change <= high)
         # No unbiased answer: the whole distribution is tested.
         assert "distribution" in series.test.hypothesis
+        said = say_change(series)
+        assert ("The distribution changed" if series.test.is_seen else "No change of the distribution is seen") in said
         assert math.isnan(series.test.statistic)
     assert np.mean(held) >= 0.85
 

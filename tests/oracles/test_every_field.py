@@ -115,6 +115,9 @@ def a_heading(number: int, *surveys: cf.Survey) -> Heading:
         number + 4,
         (f"source {number}", "shared source"),
         {("Oslo", "1"): number + 1, ("Rome", ""): number + 2},
+        "weight",
+        "region",
+        "village",
     )
 
 
@@ -124,7 +127,8 @@ def rows_of(heading: Heading, number: int) -> Any:
     rows = []
     for place, _ in enumerate(heading.surveys):
         middle = (place,) if heading.is_pooled else ()
-        rows += [(town, week, *middle, report, 1000 + number) for town, week, report in groups]
+        design, sums = ("north", f"village {number}"), (1000 + number, 2000.5 + number, 5000.5 + number)
+        rows += [(town, week, *design, *middle, report, *sums) for town, week, report in groups]
     columns = [list(column) for column in zip(*sorted(rows), strict=True)]
     return pyarrow.record_batch(columns, schema=heading.schema)
 

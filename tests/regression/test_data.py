@@ -217,6 +217,12 @@ def test_a_missing_package_is_named_with_its_cure(data: Any, monkeypatch: pytest
 def test_the_answer_shows_itself(data: Any, tmp_path: Any) -> None:
     found = cf.regress("vote ~ x + town", data, VOTES)
     assert "95% confidence" in str(found)
+    assert "points in vote == yes (95%" in str(cf.regress("vote == yes ~ x", data, VOTES))
+    assert "vote" in str(cf.regress("vote ~ 1", data.head(1), VOTES))
+    with pytest.raises(InvalidParameterError, match="2 people cannot tell 2 coefficients"):
+        cf.regress("age ~ x", {"x": [1, 2], "report": [30, 40]}, AGES)
+    years = cf.regress("age ~ x", data.assign(report=30 + 3 * data["x"]), AGES)
+    assert "+3.0000 years in age" in str(years)
     assert "[0.025" in found.summary()
     frame = found.to_frame()
     assert list(frame.columns) == ["name", "coef", "std err", "z", "P>|z|", "low", "high", "naive", "privacy"]

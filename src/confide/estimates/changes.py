@@ -104,7 +104,7 @@ class Moments:
         shares = (values - means[waves]) / sizes[waves]
         sums = coo_array((shares, (places.reshape(-1), waves)), shape=(names.size, number)).tocsr()
         # As many people as are in a wave, less one for its mean.
-        each = np.bincount(_distinct(places.reshape(-1), waves, number) % number, minlength=number)
+        each = np.bincount(sums.indices, minlength=number)
         factor = np.sqrt(each / np.maximum(each - 1, 1))
         covariance: FloatArray = (sums.T @ sums).toarray() * np.outer(factor, factor)
         return cls(means, covariance)
@@ -129,12 +129,6 @@ class Moments:
         statistic, degrees = float(((axes.T @ moved)[counts] ** 2 / sizes[counts]).sum()), int(counts.sum())
         chance = float(gammaincc(degrees / 2, statistic / 2)) if degrees else 1.0
         return AnyChange(chance, "the answer is the same in all", statistic, degrees)
-
-
-def _distinct(people: Indices, waves: Indices, number: int) -> Indices:
-    """Return one entry for each person and wave."""
-    found: Indices = np.unique(people.astype(np.int64) * number + waves)
-    return found
 
 
 def _pseudo_values(mechanism: Mechanism, question: Question) -> PseudoValues:
@@ -232,12 +226,12 @@ class Series(Shown):
         is_share = self.answers[first].is_share
         return Interval(words, now, low, high, self.level, self.rests_on, is_share=is_share)
 
-    @property
+    @cached_property
     def steps(self) -> list[Interval]:
         """The change from each wave to the next."""
         return [self.change(one, other) for one, other in itertools.pairwise(self.waves)]
 
-    @property
+    @cached_property
     def overall(self) -> Interval:
         """The change from the first wave to the last."""
         return self.change(self.waves[0], self.waves[-1])

@@ -304,7 +304,7 @@ class Counts(Shown):
         return self if self.weights is None else self._with(weights=None, squares=None, blocks=None)
 
     def variance(self, scores: NDArray[np.float64]) -> float:
-        """Return the variance of the sum of a score for each report, over samples like this one."""
+        """Return the variance of a sum of scores over samples like this."""
         if self.blocks is None:
             return float((self.counts if self.squares is None else self.squares) @ scores**2)
         known = self.blocks.covariance(scores.size)
@@ -693,7 +693,7 @@ def _are_distinct(reports: Reports) -> bool:
 
 
 def _distinct(reports: Reports) -> tuple[Reports, NDArray[np.int64]]:
-    """Return the distinct reports in order, and which of them each one is."""
+    """Return the distinct reports in order, and each one's place."""
     if reports.dtype.kind == "O":
         # Parts are of different types, such as a number and a category; numpy cannot sort these.
         rows = list(map(tuple, reports.tolist()))

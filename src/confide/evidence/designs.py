@@ -1,4 +1,4 @@
-"""Sample designs: strata and clusters, and how they move the variance of weighted sums.
+"""Sample designs: how strata and clusters move the variance of weighted sums.
 
 People of one cluster, such as a village or a school, were drawn together, and are alike. People of different strata,
 such as regions, were drawn on their own. The variance of a sum of scores is then, over the strata h with m clusters,
@@ -25,7 +25,10 @@ Places = NDArray[np.int64]
 
 
 class Covariance(NamedTuple):
-    """A covariance of sums by report: a diagonal, and rows whose squares are added with a factor each."""
+    """A covariance of sums by report.
+
+    A diagonal, and rows whose squares are added with a factor each.
+    """
 
     diagonal: Floats
     rows: Any
@@ -37,7 +40,7 @@ class Covariance(NamedTuple):
         return np.asarray(np.maximum(self.diagonal + (self.rows**2).T @ self.factors, 0.0))
 
     def mapped(self, change: Callable[[Floats], Floats]) -> Covariance:
-        """Return the same of other outputs, to which `change` takes sums by report."""
+        """Return the same of other outputs."""
         from scipy.sparse import csr_array, vstack
 
         # One row at a time: outputs may be many, and clusters too.
@@ -79,7 +82,10 @@ class Blocks:
     def of(
         cls, strata: Any, clusters: Any, places: Places, counts: Floats, weights: Floats, squares: Floats | None = None
     ) -> Blocks:
-        """Sum entries by their labels: an array of texts or numbers each, or None."""
+        """Sum entries by their labels.
+
+        An array of texts or numbers each, or None.
+        """
         columns = [_labels(name, one, places.size) for name, one in (("strata", strata), ("clusters", clusters))]
         names = list(dict.fromkeys(zip(*columns, strict=True)))
         numbers = {name: number for number, name in enumerate(names)}
@@ -125,7 +131,10 @@ class Blocks:
         return dict(zip(keys, zip(*sums, strict=True), strict=True))
 
     def moved(self, places: Places) -> Blocks:
-        """Return the same of reports that stand elsewhere; several may stand at one place."""
+        """Return the same of reports that stand elsewhere.
+
+        Several may stand at one place.
+        """
         return replace(self, place=places[self.place])._summed()
 
     def scaled(self, factor: float) -> Blocks:
@@ -164,7 +173,7 @@ class Blocks:
         return Covariance(np.zeros(size), vstack([entries, below @ entries]), wider * factors)
 
     def effect(self, totals: Floats) -> float:
-        """Return the mean variance of the reports' shares, by the one that weights alone would leave."""
+        """Return the reports' mean variance, by that of weights alone."""
         squares = np.bincount(self.place, self.squares, totals.size)
         shares = totals / totals.sum()
         # The influence of a person on the share of a report is its indicator less the share.

@@ -232,7 +232,10 @@ class Evidence:
         return float(self.quadratic(slopes)) / alone if alone > 0 else 1.0
 
     def quadratic(self, slopes: FloatArray) -> FloatArray:
-        """Return the variance of the sum of a slope for each report; one or several rows of slopes by output."""
+        """Return the variance of the sum of a slope for each report.
+
+        One or several rows of slopes by output.
+        """
         if self.design is None:
             return np.asarray(slopes**2 @ self.spread)
         diagonal, rows, factors = self.design

@@ -811,7 +811,10 @@ class UnboundedMechanism(MetricMechanism):
 
 
 def observe_weighted(mechanism: Mechanism, counts: Counts, part: Alphabet | None = None) -> Evidence:
-    """Observe counts within a part of the values, if given; weighted ones with their variances."""
+    """Observe counts within a part of the values, if given.
+
+    Weighted ones with their variances.
+    """
 
     def observe(some: Counts) -> Evidence:
         return mechanism.observe(some) if part is None else mechanism.observe_within(some, part)

@@ -478,7 +478,7 @@ class WeightRows:
 
 
 def draw_second(first: int, second: int, count: int, bits: Bits) -> NDArray[np.bool_]:
-    """Draw from two weights `count` times, and return where it was the second.
+    """Draw from two weights `count` times; true where the second came.
 
     >>> draw_second(1, 0, 2, as_bits(7)).tolist()
     [False, False]

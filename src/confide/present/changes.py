@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -56,13 +57,18 @@ def say_change(series: Series) -> str:
     About 50.0% have answer yes in W1, 59.9% in W2: a change (p < 0.001).
     """
     (first, start), *_, (last, end) = series.answers.items()
-    asked, chance = series.question, series.test.shown
-    if not series.test.is_seen:
-        return f"{asked}: no change is seen over {counted(len(series.answers), series.by)} ({chance})."
+    asked, test = series.question, series.test
+    what = asked if series.is_unbiased else "the distribution"
+    if not test.is_seen:
+        return f"No change of {what} is seen over {counted(len(series.answers), series.by)} ({test.shown})."
     then, now, people = say.texts(start)[0], say.texts(end)[0], say.people_in(asked) if start.is_share else ""
-    if people:
-        return f"About {then} {people} in {name_wave(first)}, {now} in {name_wave(last)}: a change ({chance})."
-    return f"{asked} changed: {then} in {name_wave(first)}, {now} in {name_wave(last)} ({chance})."
+    opening = f"About {then} {people}" if people else f"{asked[:1].upper()}{asked[1:]} {then}"
+    told = f"{opening} in {name_wave(first)}, {now} in {name_wave(last)}"
+    return (
+        f"{told}: a change ({test.shown})."
+        if series.is_unbiased
+        else f"{told}. The distribution changed ({test.shown})."
+    )
 
 
 def show_step(change: Interval) -> tuple[str, str]:
@@ -71,7 +77,7 @@ def show_step(change: Interval) -> tuple[str, str]:
     >>> show_step(Interval("", 0.0994, 0.0779, 0.1209, 0.95, ""))
     ('+9.9 points', '+7.8 to +12.1')
     >>> show_step(Interval("", -1.25, -2.0, 0.5, 0.95, "", is_share=False))
-    ('-1.25', '-2 to +0.5')
+    ('-1.25', '-2.00 to +0.50')
     """
     numbers = (change.estimate, change.low, change.high)
     if change.width < 1e-9:  # nobody's report changed
@@ -80,7 +86,8 @@ def show_step(change: Interval) -> tuple[str, str]:
         decimals = say.digits(change.width)
         now, low, high = (f"{100 * one:+.{decimals}f}" for one in numbers)
         return f"{now} points", f"{low} to {high}"
-    now, low, high = (f"{one:+,.3g}" if abs(one) < 1000 else f"{one:+,.0f}" for one in numbers)
+    decimals = min(9, max(0, 2 - math.floor(math.log10(change.width))))
+    now, low, high = (f"{one:+,.{decimals}f}" for one in numbers)
     return now, f"{low} to {high}"
 
 
@@ -94,7 +101,7 @@ def _lines(series: Series) -> list[tuple[str, str, str]]:
         place = max(range(len(waves) - 1), key=lambda at: abs(series.steps[at].estimate))
         now, ends = show_step(series.steps[place])
         step = f"{name_wave(waves[place])} to {name_wave(waves[place + 1])}"
-        found.append((f"Largest step, {step}", now, f"{level}: {ends}"))
+        found.append((f"Largest step of {asked}, {step}", now, f"{level}: {ends}"))
     return found
 
 

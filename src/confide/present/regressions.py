@@ -16,7 +16,7 @@ from confide.present.figures import style
 from confide.present.summary import NONE, Caution, Cell, Line, Listing, Note, Picture, Row, Section, Summary
 from confide.present.terminal import as_text
 from confide.regression.answers import MODELS, Regression
-from confide.values.wording import counted, listed
+from confide.values.wording import counted, listed, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,8 +70,13 @@ def _headline(answer: Regression) -> str:
         of = "a higher answer" if answer.model == "ordered" else f"{event} against {answer.base}"
         times = [f"{math.exp(min(one, 700.0)):.3g}" for one in (now, low, high)]
         return f"{term}: the odds of {of} are {times[0]} times as large ({told}: {times[1]} to {times[2]})."
-    sign = "+" if now > 0 else ""
-    return f"{answer.names[place]}: {sign}{ends(now)} in {answer.outcomes[0]} ({told}: {ends(low)} to {ends(high)})."
+    outcome, alphabet = answer.outcomes[0], answer.survey.alphabet
+    names = (answer.survey.name,) if alphabet.attributes is None else alphabet.attributes.names
+    unit = plural(alphabet.unit) if outcome == answer.survey.name and alphabet.unit else ""
+    if outcome not in (*names, *answer.public):  # a share, in percentage points
+        ends, unit = (lambda number: f"{100 * number:.3g}"), "points"
+    change = f"{'+' if now > 0 else ''}{ends(now)} {unit}".rstrip()
+    return f"{answer.names[place]}: {change} in {outcome} ({told}: {ends(low)} to {ends(high)})."
 
 
 def _is_effect(answer: Regression, name: str) -> bool:
@@ -162,7 +167,7 @@ def _cautions(answer: Regression) -> list[Caution]:
     elif not answer.is_done:
         words = ("The search did not reach a maximum.", "Use fewer covariates, or merge answers that are rare.")
         found.append(Caution("But", "The search did not end", words))
-    if answer.rare:
+    if answer.rare > 0 and answer.public:
         share = percent(round(answer.rare / answer.nobs, 2) or round(answer.rare / answer.nobs, 4))
         words = (
             f"{share} of these people share {listed(answer.public)} with fewer than four others.",
@@ -173,9 +178,15 @@ def _cautions(answer: Regression) -> list[Caution]:
 
 
 def _covariates(answer: Regression) -> list[Section]:
-    """Return that covariates are not blurred; a caution says it where they are rare."""
-    if answer.rare or not answer.public:
+    """Return that covariates are not blurred.
+
+    A caution says it where they are rare.
+    """
+    if answer.rare > 0 or not answer.public:
         return []
+    if math.isnan(answer.rare):
+        rows = "the promise covers the private value alone. So many different rows give most people away."
+        return [Section("", [Note(f"{_sent(answer)} unblurred: {rows}")])]
     words = "the promise covers the private value alone. Here at least five people share each combination."
     return [Section("", [Note(f"{_sent(answer)} unblurred: {words}")])]
 
@@ -276,7 +287,7 @@ def _picture(answer: Regression) -> Picture:
 def columns_of_regression(answer: Regression) -> dict[str, list[Any]]:
     """Return the table of coefficients as columns."""
     low, high = answer.ends()
-    ratios = answer.estimates / answer.standard_errors
+    ratios = answer.tvalues.to_numpy()
     found: dict[str, list[Any]] = {"name": list(answer.names)}
     numbers: Sequence[tuple[str, FloatArray | None]] = (
         ("coef", answer.estimates),
@@ -319,7 +330,7 @@ def regression_record(answer: Regression) -> dict[str, Any]:
         "starts": answer.starts or None,
         "agreeing": answer.agreeing or None,
         "separated": list(answer.separated),
-        "people_with_rare_covariates": answer.rare,
+        "people_with_rare_covariates": None if math.isnan(answer.rare) else answer.rare,
         "left_out": answer.left_out or None,
         "facts": dict(answer.facts),
     }

@@ -168,7 +168,7 @@ class Regression(Shown):
     exact
         Standard errors if true values had been sent; NaN where they are not known.
     predictor
-        What the model says of given covariates; None for private covariates.
+        What the model says of given covariates; None if people were too many to keep theirs.
     outcomes, base
         The labels of the outcomes, and the one that odds are against; empty if there are none.
     starts, agreeing
@@ -180,7 +180,7 @@ class Regression(Shown):
     left_out
         Rows that were left out, in words.
     rare
-        People whose combination of covariates fewer than five share.
+        People whose combination of covariates fewer than five share; NaN where they were not counted.
     facts
         What else there is to know, by name: cells, clusters, the design effect.
     level
@@ -230,12 +230,17 @@ class Regression(Shown):
     @property
     def tvalues(self) -> Any:
         """Each coefficient divided by its standard error."""
-        return self._series(self.estimates / self.standard_errors)
+        return self._series(self._ratios)
 
     @property
     def pvalues(self) -> Any:
         """Two-sided p-values of the test that a coefficient is 0."""
-        return self._series(2 * ndtr(-np.abs(self.estimates / self.standard_errors)))
+        return self._series(2 * ndtr(-np.abs(self._ratios)))
+
+    @property
+    def _ratios(self) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.estimates / self.standard_errors)
 
     @property
     def standard_errors(self) -> FloatArray:
@@ -361,8 +366,8 @@ class Regression(Shown):
     def _predictor(self) -> Predictor:
         if self.predictor is None:
             raise InvalidParameterError(
-                "Predictions need the covariates of people, and those of this regression are private. Its coefficients "
-                "are in .params."
+                "Predictions need the covariates of all people, and these were too many rows to keep them. The "
+                "coefficients are in .params."
             )
         return self.predictor
 

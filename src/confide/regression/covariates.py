@@ -1,4 +1,4 @@
-"""Private covariates: unbiased estimating equations, whatever the distribution of the private value is.
+"""Private covariates: unbiased estimating equations for any distribution.
 
 Let y be the private value, one of k, and z its report. With pseudo-values q_y(z) for the indicator of each value, every
 function h of y has the unbiased value sum over y of q_y(z) h(y). So one person becomes k rows, one for each value that
@@ -41,7 +41,10 @@ WEAK = (
 
 
 def private_columns(alphabet: Alphabet, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the private covariates of every value, by name: numbers where values have a mean, otherwise words."""
+    """Return the private covariates of every value, by name.
+
+    Numbers where values have a mean, otherwise words.
+    """
     if alphabet.attributes is None:
         return {names[0]: _column(alphabet)}
     parts = alphabet.attributes.split(np.arange(alphabet.size))
@@ -56,7 +59,7 @@ def _column(alphabet: Alphabet) -> Any:
 
 
 def possible_design(formula: Formula, frame: Any, survey: Survey) -> tuple[Design, FloatArray, Any]:
-    """Return the columns of the regression for every value that people with some covariates may have.
+    """Return the regression's columns for every value that people may have.
 
     One block for each row of a table, one row for each value; and the table of all of these.
     """
@@ -76,7 +79,7 @@ def possible_design(formula: Formula, frame: Any, survey: Survey) -> tuple[Desig
 
 
 def distinct_people(frame: Any, people: int) -> tuple[Indices, Any]:
-    """Return the combination of covariates of each row, and the table of all combinations."""
+    """Return each row's combination of covariates, and all combinations."""
     if not len(frame.columns):
         return np.zeros(people, dtype=np.int64), frame.iloc[:1]
     numbers = frame.groupby(list(frame.columns), observed=True, sort=False).ngroup().to_numpy()
@@ -85,7 +88,7 @@ def distinct_people(frame: Any, people: int) -> tuple[Indices, Any]:
 
 
 def needed_functions(design: FloatArray, outcome: FloatArray, power: int) -> FloatArray:
-    """Return an orthonormal basis of products of columns and outcome, as functions of the value: one a row."""
+    """Return an orthonormal basis of products of columns and outcome."""
     # Combinations of covariates from which the needed functions of the value are found.
     most_spanned = 2_000
     values = design.shape[1]
@@ -109,7 +112,10 @@ def _basis(functions: FloatArray) -> FloatArray:
 
 
 def signed_weights(mechanism: Mechanism, distinct: Values, basis: FloatArray) -> FloatArray:
-    """Return q, one row for each report: the weight of each value that its person may have."""
+    """Return q, one row for each report.
+
+    The weight of each value that its person may have.
+    """
     size = basis.shape[1]
     if size * len(distinct) > 10 * MOST_STORED:
         raise TooLargeError(f"{len(distinct):,} distinct reports of {size:,} values do not fit. Use coarser values.")
@@ -158,12 +164,12 @@ class CorrectedScores:
         return self._summed(lambda rows: self.cells.weights[rows, None] * self._slopes(parameters, rows))
 
     def true_meat(self, parameters: FloatArray) -> FloatArray:
-        """Return what the squares of scores would add up to if true values had been sent, without bias."""
+        """Return the sum of squared scores of true values, without bias."""
         return self._summed(lambda rows: self.cells.squares[rows, None] * self._rest(parameters, rows) ** 2)
 
     @property
     def masses(self) -> FloatArray:
-        """The weight of all people with each combination and each value, without bias."""
+        """The weight of people with each combination and value, without bias."""
         found = np.zeros(self.design.shape[:2])
         np.add.at(found, self.combination, self.cells.weights[:, None] * self.weights[self.cells.report])
         return found

@@ -221,7 +221,7 @@ def take_sample(
             frame[name] = frame[name].cat.remove_unused_categories()
     return Sample(
         frame,
-        _as_reports(survey, [one.iloc[rows].to_numpy() for one in parts]),
+        as_reports(survey, [one.iloc[rows].to_numpy() for one in parts]),
         many[is_used],
         None if own is None else own[is_used],
         None if groups is None else np.asarray(pandas.factorize(groups.iloc[rows])[0], dtype=np.int64),
@@ -292,7 +292,7 @@ def _check_counts(column: Any) -> FloatArray:
     return found
 
 
-def _as_reports(survey: Survey, parts: list[Any]) -> Values:
+def as_reports(survey: Survey, parts: list[Any]) -> Values:
     """Return reports as the survey's own values."""
     alphabet, columns = survey.mechanism.report_alphabet, []
     for part in parts:

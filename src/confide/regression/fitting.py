@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from confide.channels.base import FloatArray, Indices
 from confide.data.files import read_people
-from confide.errors import InvalidParameterError, NotInvertibleError, SolverError
+from confide.data.files.writing import Traces
+from confide.errors import InvalidParameterError, NotInvertibleError, SolverError, TooLargeError
 from confide.estimates.inference import check_level
 from confide.estimates.pseudo_values import PseudoValues
 from confide.evidence.counts import Origin, tally
@@ -34,11 +35,13 @@ from confide.regression.designs import (
     Formula,
     MergedRows,
     Sample,
+    as_reports,
     describe_rows,
     require_full_rank,
     take_sample,
 )
 from confide.regression.joint import JointLikelihood
+from confide.regression.large import MOST_CELLS, LargeFile, add_up, is_large, open_large
 from confide.regression.likelihood import (
     Climb,
     Columns,
@@ -78,7 +81,7 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     level: float = 0.95,
     seed: int = 0,
 ) -> Regression:
-    """Explain a private value by covariates, or something else by a private value.
+    """Explain a private value, or something else by a private value.
 
     Parameters
     ----------
@@ -134,9 +137,22 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     if isinstance(data, str | Path):
         beside = [one for one in (weights, clusters) if isinstance(one, str)]
         keep = list(dict.fromkeys([*public, *beside]))
-        data, account, traces = read_people(data, contract, keep, columns, whole)
-        origin = traces.origin(account.people, account.columns)
-        columns, unread = account.columns, account.total_rejected
+        if is_large(data):
+            weight = weights if isinstance(weights, str) else ""
+            with open_large(data, contract, keep, columns, weight) as file:
+                origin = Traces.of([str(data)], whole).origin(file.used, file.parts)
+                table = file.table()
+                if table is None:
+                    chosen = "linear" if isinstance(question, str) else model or _suitable_model(contract, question)
+                    if private or clusters is not None or len(file.parts) > 1:
+                        chosen = "none of these"
+                    found = _by_sums(file, read, contract, None if isinstance(question, str) else question, chosen)
+                    return replace(found, level=level, origin=origin)
+                data, columns, unread = table, file.parts, file.rows - file.used
+        else:
+            data, account, traces = read_people(data, contract, keep, columns, whole)
+            origin = traces.origin(account.people, account.columns)
+            columns, unread = account.columns, account.total_rejected
     sample = take_sample(data, contract, public, weights=weights, clusters=clusters, columns=columns)
     known = Regression(
         str(read),
@@ -177,6 +193,46 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     if chosen == "linear":
         return _by_moments(plain, question)
     return _by_likelihood(plain, base, np.random.default_rng(seed))
+
+
+def _by_sums(file: LargeFile, formula: Formula, survey: Survey, question: FloatArray | None, model: str) -> Regression:
+    """Fit by least squares from sums, which DuckDB adds up."""
+    if model != "linear":
+        raise TooLargeError(
+            f"The file has more than {MOST_CELLS:,} different rows. For so many there is only least squares of the "
+            f"private value, without clusters: model='linear'. Round the covariates, or read a sample of the rows."
+        )
+    mechanism, raw = survey.mechanism, file.distinct_reports()
+    reports = as_reports(survey, [np.array(raw)])
+    mechanism.refuse_strays(tally(reports))
+    own = mechanism.alphabet.amounts if question is None else question
+    values = PseudoValues(mechanism, own, repr(formula.outcome)).values(reports)
+    try:
+        squares = PseudoValues(mechanism, own**2, "the variance").values(reports)
+    except NotInvertibleError:
+        squares = np.full(len(values), math.nan)
+    naive = _naive_amounts(mechanism, reports, question)
+    beside = np.full(len(values), math.nan) if naive is None else naive
+    design, columns = file.design(formula)
+    found = add_up(file, design, columns, dict(zip(raw, np.stack([values, squares, beside], axis=1), strict=True)))
+    errors = np.sqrt(np.diag(found.covariance))
+    left = file.rows - file.used
+    return Regression(
+        str(formula),
+        survey,
+        "linear",
+        design.names,
+        found.fitted,
+        found.covariance,
+        "sandwich",
+        float(file.used),
+        naive=found.naive,
+        exact=found.exact * errors,
+        outcomes=(survey.name if question is None else formula.outcome,),
+        left_out=f"{counted(left, 'row')} with gaps or of weight 0" if left else "",
+        rare=math.nan,
+        public=tuple(formula.variables),
+    )
 
 
 def _facts(sample: Sample, cells: MergedRows) -> dict[str, float]:
@@ -225,7 +281,7 @@ def _names_of(survey: Survey) -> tuple[str, ...]:
 
 
 def _asked(formula: Formula, survey: Survey, columns: Sequence[str]) -> tuple[Survey, tuple[str, ...]]:
-    """Return the survey of the attributes that a formula names, and the columns of their reports."""
+    """Return the attributes' survey that a formula names, and its columns."""
     attributes = survey.alphabet.attributes
     if attributes is None:
         return survey, tuple(columns)
@@ -305,12 +361,15 @@ def _by_moments(case: Case, question: FloatArray | None) -> Regression:
     """Fit by least squares of unbiased values: no model of their distribution."""
     cells, alphabet = case.cells, case.mechanism.alphabet
     own = alphabet.amounts if question is None else question
-    values = PseudoValues(case.mechanism, own, "the mean").values(case.distinct)
+    values = PseudoValues(case.mechanism, own, "the mean" if question is None else repr(case.formula.outcome)).values(
+        case.distinct
+    )
     bread = _inverse(cells.design.T @ (cells.weights[:, None] * cells.design))
 
     def fit(numbers: FloatArray) -> FloatArray:
         return np.asarray(bread @ (cells.design.T @ (cells.weights * numbers[cells.report])))
 
+    _require_people(case.sample, cells.design.shape[1])
     fitted, naive = fit(values), _naive_amounts(case.mechanism, case.distinct, question)
     rest = values[cells.report] - cells.design @ fitted
     covariance = sandwich(bread, cells.design * rest[:, None], cells, case.sample, len(fitted))
@@ -350,6 +409,15 @@ def _exact_part(
         for one in (squared[cells.report] - 2 * mean * known + mean**2, (known - mean) ** 2)
     )
     return np.asarray(np.sqrt(np.clip(exact / np.maximum(noisy, 1e-300), 0.0, 1.0)))
+
+
+def _require_people(sample: Sample, coefficients: int) -> None:
+    """Reject samples that leave nothing to judge errors by."""
+    if sample.people <= coefficients:
+        raise InvalidParameterError(
+            f"{counted(int(sample.people), 'person')} cannot tell {counted(coefficients, 'coefficient')} and their "
+            f"errors. Use fewer covariates, or more people."
+        )
 
 
 def sandwich(bread: FloatArray, scores: FloatArray, cells: MergedRows, sample: Sample, parameters: int) -> FloatArray:
@@ -647,7 +715,11 @@ def _with_private_covariates(
 
 
 def _by_corrected_scores(case: PrivateCase) -> Regression:
-    """Fit by corrected scores: least squares or a logit over every value that a person may have."""
+    """Fit by corrected scores.
+
+    Least squares or a logit over every value that a person may have.
+    """
+    _require_people(case.sample, case.blocks.shape[2])
     basis = np.eye(case.blocks.shape[1]) if case.is_logit else needed_functions(case.blocks, case.outcome, 2)
     weights = signed_weights(case.mechanism, case.distinct, basis)
     equations = CorrectedScores(case.blocks, case.cells, case.places, case.outcome, case.is_logit, weights)
@@ -664,7 +736,10 @@ def _by_corrected_scores(case: PrivateCase) -> Regression:
 
 
 def _by_joint_likelihood(case: PrivateCase, rng: np.random.Generator) -> Regression:
-    """Fit by the joint likelihood of outcome and report: a model of the private value beside that of the outcome."""
+    """Fit by the joint likelihood of outcome and report.
+
+    A model of the private value beside that of the outcome.
+    """
     # Numbers that the joint likelihood takes for classes; more of them have a normal distribution.
     most_classes = 6
     alphabet, size = case.mechanism.alphabet, case.blocks.shape[2]
@@ -735,7 +810,7 @@ def _logit_shares(parameters: FloatArray, matrix: FloatArray) -> FloatArray:
 def _outcome(
     known: Regression, sample: Sample, question: FloatArray | str | None, name: str, base: str | None
 ) -> tuple[FloatArray, tuple[str, ...], bool]:
-    """Return the outcome of each row, or of each value if it is private.
+    """Return the outcome of each row, or of each private value.
 
     And its labels, and whether a logit explains it.
     """
@@ -768,7 +843,10 @@ def _outcome(
 
 
 def _naive_solution(equations: CorrectedScores, mechanism: Mechanism, distinct: Values) -> FloatArray | None:
-    """Return the fit that takes reports for true values; None where they are none."""
+    """Return the fit that takes reports for true values.
+
+    None where they are none.
+    """
     alphabet = mechanism.alphabet
     try:
         reports = alphabet.as_array(distinct)
@@ -782,7 +860,9 @@ def _naive_solution(equations: CorrectedScores, mechanism: Mechanism, distinct: 
 def _exact_errors(
     equations: CorrectedScores, mechanism: Mechanism, distinct: Values, fitted: FloatArray, covariance: FloatArray
 ) -> FloatArray | None:
-    """Return standard errors if true values had been sent; None where these cannot be known.
+    """Return standard errors if true values had been sent.
+
+    None where these cannot be known.
 
     The squared scores of true values are functions of these, which have unbiased values.
     """

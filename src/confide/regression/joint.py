@@ -1,4 +1,4 @@
-"""The joint likelihood of a public outcome o and a report z, given public covariates x.
+"""The joint likelihood of a public outcome and a report.
 
 P(z, o | x) is the sum over private values y of P(y | x; b) P(z | y) f(o | y, x; c). It takes a model of the private
 value, which corrected scores do without, and has smaller errors if the model is right (Blair, Imai and Zhou, Journal of
@@ -21,7 +21,7 @@ from confide.regression.likelihood import CHUNK, ExponentialFamily, ReportLikeli
 
 @dataclass(frozen=True, eq=False)
 class JointLikelihood:
-    """The log-likelihood of the coefficients c of the outcome, and b of the private value, in this order.
+    """The log-likelihood of the outcome's coefficients, then the private value's.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class JointLikelihood:
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
     def masses(self, parameters: FloatArray) -> FloatArray:
-        """Return the expected weight of all people with each combination and each value."""
+        """Return the expected weight of people with each combination and value."""
         found = np.zeros(self.design.shape[:2])
         for rows in self._chunks():
             own = self.cells.weights[rows, None] * self.posterior(parameters, rows)
@@ -107,7 +107,7 @@ class JointLikelihood:
         return self._curved(parameters, is_seen=False)[0]
 
     def _curved(self, parameters: FloatArray, *, is_seen: bool) -> tuple[FloatArray, FloatArray]:
-        """Return the information, with or without what the reports hide, and the scores."""
+        """Return the scores and the information, with or without the noise."""
         size, latent = self.size, self.private
         starts = np.cumsum([0, *latent.sizes]) + size
         information = np.zeros((starts[-1], starts[-1]))
@@ -150,7 +150,7 @@ class JointLikelihood:
         return np.asarray(squares - mean[:, :, None] * mean[:, None, :])
 
     def _complete(self, parameters: FloatArray, rows: slice, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the outcome's score for each value, and the information of complete data weighed by masses."""
+        """Return each value's outcome score, and the information of complete data."""
         design, lifted = self.design[self.combination[rows]], self._lifted(parameters, rows)
         if self.is_logit:
             means = 1 / (1 + np.exp(-np.clip(lifted, -700, 700)))
@@ -169,7 +169,7 @@ class JointLikelihood:
         return np.asarray(self.design[self.combination[rows]] @ parameters[: self.design.shape[2]])
 
     def _columns(self, parameters: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
-        """Return P(report, outcome | value) of some cells up to a factor, and its logarithm."""
+        """Return P(report, outcome | value) up to a factor, and its logarithm."""
         lifted, outcome = self._lifted(parameters, rows), self.outcome[rows, None]
         if self.is_logit:
             logs = outcome * lifted - np.logaddexp(0, lifted)
