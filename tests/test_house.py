@@ -26,9 +26,9 @@ ROOMS = {
     "values": 4_408,
     "data": 4_451,
     "mechanisms": 5_324,
-    "estimates": 3_717,
-    "present": 4_317,
-    "cli": 2_890,
+    "estimates": 3_714,
+    "present": 4_306,
+    "cli": 2_889,
     "solve": 2_846,
     "collector": 2_643,
     "check": 1_829,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_567,
+    "code lines": 42_552,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_298,
+    "functions": 4_297,
     "functions of one statement": 1_251,
     "constants": 351,
-    "options": 115,
+    "options": 114,
     "public names": 89,
 }
 """What the whole house may have."""
