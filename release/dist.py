@@ -1,7 +1,7 @@
 """Build the release twice, compare and check it, and try it in empty environments: `make dist`.
 
 1. The sdist and the wheel are built in two fresh clones, in two folders. They must be equal byte for byte.
-2. twine, check-wheel-contents, validate-pyproject, publint, attw and zizmor read what was built.
+2. twine, check-wheel-contents, validate-pyproject, zizmor, repo-review, publint and attw read what was built.
 3. The wheel is installed into empty environments: on every Python from 3.11 on that is here, with the lowest and with
    the newest dependencies. There the demo runs, the blocks of the readme, and a sample of the tests from the sdist.
 4. Parts lists (CycloneDX) of the wheel and of the JavaScript in it are written beside.
@@ -100,7 +100,8 @@ def check_metadata() -> str:
     run(Path(sys.executable).with_name("check-wheel-contents"), *DIST.glob("*.whl"))
     run(Path(sys.executable).with_name("validate-pyproject"), "pyproject.toml")
     run(Path(sys.executable).with_name("zizmor"), "--offline", "--quiet", ".github/workflows")
-    return "4 tools"
+    run(sys.executable, "-m", "repo_review", ".")
+    return "5 tools"
 
 
 def pack_javascript(folder: Path) -> str:
@@ -214,7 +215,7 @@ def main() -> None:
         build_twice(folder)
         say("two builds, equal byte for byte", since, f"{len(list(DIST.iterdir()))} files")
         for step, work in (
-            ("twine, check-wheel-contents, validate-pyproject, zizmor", check_metadata),
+            ("twine, check-wheel-contents, validate-pyproject, ...", check_metadata),
             ("npm package: publint, attw", lambda: pack_javascript(folder)),
         ):
             since = time.perf_counter()
