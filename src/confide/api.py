@@ -84,6 +84,7 @@ from confide.values.distances import emd, total_variation
 from confide.values.geojson import read_areas
 
 if typing.TYPE_CHECKING:
+    from confide.collector.reporter import Reporter
     from confide.data.counting import count, read_reports
     from confide.data.files import (
         load_counts,
@@ -142,6 +143,7 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "Reporter",
     "Scale",
     "Smooth",
     "Solution",
@@ -192,6 +194,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Reporter": "collector.reporter",
     "audit": "mechanisms.audits",
     "count": "data.counting",
     "diagnose": "estimates.diagnosis",
