@@ -25,9 +25,9 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_408,
     "data": 4_451,
-    "mechanisms": 5_310,
+    "mechanisms": 5_307,
     "estimates": 3_712,
-    "present": 4_288,
+    "present": 4_280,
     "cli": 2_889,
     "solve": 2_842,
     "collector": 2_643,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_420,
+    "code lines": 42_410,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_253,
-    "functions of one statement": 1_231,
+    "functions": 4_249,
+    "functions of one statement": 1_229,
     "constants": 348,
     "options": 114,
     "public names": 89,

@@ -155,7 +155,7 @@ class Embedded(Channel):
         return np.array(merged, dtype=np.float64).reshape(values.size, asked.size)[:, again]
 
     def _full(self, side: int, vectors: FloatArray) -> FloatArray:
-        """Lay out a distribution over the base's values, or weights over its outputs."""
+        """Lay out a distribution, or weights, as the base takes them."""
         if side == 1:
             return np.where(self.remap < 0, 0.0, vectors[..., self.remap])
         # Values that do not exist have nobody.

@@ -280,7 +280,7 @@ class Mechanism(Shown, ABC):
     asks: ClassVar[Example | None] = None
     """A survey to begin with, if the alphabet's own does not fit."""
 
-    derived: ClassVar[tuple[str, ...]] = ()
+    _derived: ClassVar[tuple[str, ...]] = ()
     """Settings that follow from epsilon unless they are chosen."""
 
     alphabet: Alphabet
@@ -427,7 +427,7 @@ class Mechanism(Shown, ABC):
                 f"{self!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
                 f"people alone; or plan with a mechanism that takes an epsilon."
             )
-        anew: dict[str, Any] = dict.fromkeys(self.derived)
+        anew: dict[str, Any] = dict.fromkeys(self._derived)
         if anew and self != replace(self, **anew):  # type: ignore[type-var]  # it is a dataclass
             anew = {}
         changed: Self = replace(self, epsilon=epsilon, **anew)  # type: ignore[type-var]

@@ -50,7 +50,7 @@ class HadamardResponse(NearOrFar):
     suits = "categories"
     title = "Hadamard response"
     about = "a number whose bits agree with the value's row of a Hadamard matrix, otherwise any other"
-    derived = ("blocks",)
+    _derived = ("blocks",)
     alphabet: Alphabet
     epsilon: float
     blocks: int | None = None

@@ -61,7 +61,7 @@ class ProjectiveGeometryResponse(NearOrFar):
     suits = "categories"
     title = "projective geometry response"
     about = "a set of values from a projective geometry, more often one with the true value than without"
-    derived = ("order", "recurrence")
+    _derived = ("order", "recurrence")
     alphabet: Alphabet
     epsilon: float
     order: int | None = None

@@ -62,7 +62,7 @@ class SquareWave(NearOrFar):
     title = "the square wave"
     about = "reports a value near the true one with high probability, otherwise any other"
     advice = ""
-    derived = ("width",)
+    _derived = ("width",)
     alphabet: Alphabet
     epsilon: float
     width: int | None = None
@@ -210,7 +210,7 @@ class PlanarSquareWave(LocalMechanism):
     title = "the planar square wave"
     about = "reports a cell near the true one with high probability, otherwise any other"
     advice = ""
-    derived = ("radius",)
+    _derived = ("radius",)
     alphabet: Grid
     epsilon: float
     radius: float | None = None

@@ -56,7 +56,7 @@ class SubsetSelection(BitReports):
     suits = "categories"
     title = "subset selection"
     about = "a random set of values of one size, more often with the true value in it than without"
-    derived = ("members",)
+    _derived = ("members",)
     alphabet: Alphabet
     epsilon: float
     members: int | None = None
@@ -82,17 +82,13 @@ class SubsetSelection(BitReports):
     def _members(self) -> int:
         return self.members or 1  # settled: never None once the mechanism is made
 
-    @property
+    @cached_property
     def keep(self) -> Fraction:
-        return self._keep_and_flip[0]
-
-    @property
-    def flip(self) -> Fraction:
-        return self._keep_and_flip[1]
+        return _chances(self.alphabet.size, self._members, self._ratio)[0]
 
     @cached_property
-    def _keep_and_flip(self) -> tuple[Fraction, Fraction]:
-        return _chances(self.alphabet.size, self._members, self._ratio)
+    def flip(self) -> Fraction:
+        return _chances(self.alphabet.size, self._members, self._ratio)[1]
 
     @property
     def report_alphabet(self) -> BitVectors:
@@ -207,7 +203,7 @@ class LocalHashing(LocalMechanism):
     suits = "categories"
     title = "local hashing"
     about = "a random hash of the value, scrambled by randomized response"
-    derived = ("buckets",)
+    _derived = ("buckets",)
     alphabet: Alphabet
     epsilon: float
     buckets: int | None = None

@@ -376,6 +376,7 @@ class Simulation:
         key = self._key(mechanism, people)
         if key not in self.known:
             kept = None if self.cache is None else self.cache.get(key)
+            # A file that holds something else, or too little, is made anew.
             if kept is None or kept.size != self.repeats:
                 kept = self._simulate(mechanism, people)
                 if self.cache is not None:
@@ -406,6 +407,7 @@ class Simulation:
                 return mechanism.simulate_counts(generator.multinomial(people, self.guess.vector), rng=generator)
 
             return draw_reports
+        # Rounding may leave a share a little below 0.
         shares = np.maximum(mechanism.channel.push(self.guess.vector), 0.0)
         drawn = draw_multinomials(shares, people, draw_uniforms(shares.size, self.repeats, self.seed))
 
@@ -459,6 +461,7 @@ def draw_multinomials(shares: FloatArray, people: int, uniforms: FloatArray) -> 
     counts, taken = np.full((repeats, 1), float(people)), 1
     while counts.shape[1] < width:
         nodes = counts.shape[1]
+        # A binary tree: the people of a node are split between its halves by one binomial.
         halves = mass.reshape(nodes, 2, -1).sum(axis=2)
         total = halves.sum(axis=1)
         left = np.divide(halves[:, 0], total, out=np.zeros(nodes), where=total > 0)
@@ -523,6 +526,7 @@ class Cache:
         """Store errors under a fingerprint, atomically."""
         import secrets  # imported late, because it loads much of the standard library
 
+        # Written beside and then moved: a process that reads meanwhile sees a whole file or none.
         path = self.folder / f"{key}.json"
         beside = path.with_suffix(f".{secrets.token_hex(4)}.partial")
         with contextlib.suppress(OSError):

@@ -154,7 +154,9 @@ class CorrectedScores:
         """Return the corrected score of a person of each cell."""
         parts = [
             np.einsum(
-                "mk,mkp->mp", self._signed(rows) * self._rest(parameters, rows), self.design[self.combination[rows]]
+                "mk,mkp->mp",
+                self.weights[self.cells.report[rows]] * self._rest(parameters, rows),
+                self.design[self.combination[rows]],
             )
             for rows in self._chunks()
         ]
@@ -208,16 +210,14 @@ class CorrectedScores:
         means = self._means(parameters, rows)
         return np.asarray(means * (1 - means))
 
-    def _signed(self, rows: slice) -> FloatArray:
-        return np.asarray(self.weights[self.cells.report[rows]])
-
     def _summed(self, factors: Callable[[slice], FloatArray]) -> FloatArray:
         """Return the sum of products of columns, times q and other factors."""
         size = self.design.shape[2]
         total = np.zeros((size, size))
         for rows in self._chunks():
             design = self.design[self.combination[rows]].reshape(-1, size)
-            total += design.T @ ((self._signed(rows) * factors(rows)).reshape(-1, 1) * design)
+            products = self.weights[self.cells.report[rows]] * factors(rows)
+            total += design.T @ (products.reshape(-1, 1) * design)
         return total
 
     def _chunks(self) -> Iterator[slice]:

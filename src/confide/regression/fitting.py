@@ -578,7 +578,7 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 def _errors_of(
     problem: Searched, best: Climb, errors: str, sample: Sample
 ) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
-    """Return which coefficients are finite, the covariance, and what noise leaves of each error."""
+    """Return finite coefficients, their covariance, and each error's exact part."""
     is_free = np.ones(best.parameters.size, dtype=bool) if best.escaping is None else best.escaping <= 0.05
     # Coefficients that grow without end are held: the others have the errors that they have at the end.
     held = np.outer(is_free, is_free)

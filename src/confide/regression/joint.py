@@ -153,7 +153,8 @@ class JointLikelihood:
 
     def _complete(self, parameters: FloatArray, rows: slice, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each value's outcome score, and the information of complete data."""
-        design, lifted = self.design[self.combination[rows]], self._lifted(parameters, rows)
+        design = self.design[self.combination[rows]]
+        lifted = design @ parameters[: design.shape[2]]
         if self.is_logit:
             means = 1 / (1 + np.exp(-np.clip(lifted, -700, 700)))
             flat = design.reshape(-1, design.shape[2])
@@ -168,12 +169,10 @@ class JointLikelihood:
         bends[-1, -1] /= 2
         return own, bends
 
-    def _lifted(self, parameters: FloatArray, rows: slice) -> FloatArray:
-        return np.asarray(self.design[self.combination[rows]] @ parameters[: self.design.shape[2]])
-
     def _columns(self, parameters: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
         """Return P(report, outcome | value) up to a factor, and its logarithm."""
-        lifted, outcome = self._lifted(parameters, rows), self.outcome[rows, None]
+        lifted = self.design[self.combination[rows]] @ parameters[: self.design.shape[2]]
+        outcome = self.outcome[rows, None]
         if self.is_logit:
             logs = outcome * lifted - np.logaddexp(0, lifted)
         else:

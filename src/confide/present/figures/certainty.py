@@ -44,6 +44,14 @@ def draw_series(axes: Axes, answers: Mapping[str, Interval]) -> None:
     axes.set_ylabel(first.question)
 
 
+@style.styled()
+def draw_waves(answers: Mapping[str, Interval], width: float) -> Figure:
+    """Return answers that follow each other as a figure of their own."""
+    figure = style.new_figure(width, 2.6)
+    draw_series(figure.add_subplot(), answers)
+    return figure
+
+
 def draw_ranges(
     alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str = "value", *, width: float = style.MIDDLE
 ) -> Figure:
