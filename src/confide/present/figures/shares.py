@@ -1,4 +1,4 @@
-"""Shares on axes: steps, bars, and windows with their intervals."""
+"""Shares on axes: steps over numbers, bars over categories, windows with intervals."""
 
 from __future__ import annotations
 
