@@ -72,7 +72,7 @@ def test_what_was_not_sent_goes_out_when_the_application_starts_again(running: R
 
 
 def test_reports_are_blurred_by_the_survey_before_they_are_kept(tmp_path: Path) -> None:
-    secret = "00112233445566778899aabbccddeeff"
+    secret = "00112233445566778899aabbccddeeff"  # noqa: S105 - of nobody
     survey = parse_survey(SURVEY)
     with Reporter(survey, NOBODY, tmp_path, secret=secret, ledger=False) as reporter:
         for value in range(10):

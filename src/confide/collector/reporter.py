@@ -17,7 +17,7 @@ from typing import Any
 
 from confide.collector.client import Client, CollectorError, write_message
 from confide.collector.wire import LIMITS, Wire
-from confide.errors import ConfideError, InvalidParameterError, LimitError
+from confide.errors import InvalidParameterError, LimitError
 from confide.mechanisms.sampling import Permanent
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey, load_survey
@@ -145,7 +145,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         except queue.Full:
             self._note("dropped", "values come faster than they are kept")
             return False
-        except Exception as error:  # noqa: BLE001 - the application must go on, whatever happens here
+        except Exception as error:
             self._note("dropped", type(error).__name__)
             return False
         return True
@@ -247,9 +247,8 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
             return write_message(self.survey, Wire.of(self.survey).to_lists(reports), groups=self._groups)
         except LimitError:
             self._note("refused", "the ledger's limit is reached, or it cannot be written")
-        except ConfideError as error:
-            self._note("refused", f"{type(error).__name__}: the value is none of the survey's")  # which logs do not quote
-        except Exception as error:  # noqa: BLE001 - the next value may be good
+        except Exception as error:
+            # The error quotes the value, which belongs in no log.
             self._note("refused", f"{type(error).__name__}: the value is none of the survey's")
         return None
 
@@ -257,11 +256,13 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         """Write messages to the queue, as many as there is room for."""
         try:
             with self._lock, self._table() as table:
-                room = 0 if self._is_out else max(0, self._most - self._waiting)  # the person may have opted out meanwhile
+                # The person may have opted out meanwhile.
+                room = 0 if self._is_out else max(0, self._most - self._waiting)
                 table.executemany("INSERT INTO waiting (message) VALUES (?)", [(one,) for one in messages[:room]])
                 self._waiting += len(messages[:room])
         except (OSError, sqlite3.Error) as error:
-            self._note("dropped", f"the queue in {self.folder} cannot be written ({type(error).__name__})", len(messages))
+            said = f"the queue in {self.folder} cannot be written ({type(error).__name__})"
+            self._note("dropped", said, len(messages))
             return
         if len(messages) > room and not self._is_out:
             self._note("dropped", f"{self._most:,} reports wait already", len(messages) - room)
@@ -291,7 +292,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
                 self._trouble = str(error)
                 self._ending.wait(pause)
                 pause = min(300.0, 2 * pause)
-            except Exception as error:  # noqa: BLE001 - a full disk, say: later it may not be
+            except Exception as error:
                 self._trouble = type(error).__name__
                 self._ending.wait(pause)
                 pause = min(300.0, 2 * pause)
