@@ -91,7 +91,7 @@ def test_nothing_that_an_application_gives_raises_or_gets_into_the_log(
         def __repr__(self) -> str:
             raise RuntimeError("no")
 
-        __str__ = __array__ = __repr__  # type: ignore[assignment]
+        __str__ = __array__ = __repr__
 
     caplog.set_level(logging.DEBUG)
     with Reporter(parse_survey(SURVEY), NOBODY, tmp_path) as reporter:

@@ -23,9 +23,12 @@ from confide.cli.usage import (
     warn_over_limit,
 )
 from confide.data.counting import (
+    DIALECTS,
     ENGINES,
     Request,
     head,
+    histogram_of,
+    in_dialect,
     merge_files,
     name_source,
     open_ledger,
@@ -33,12 +36,13 @@ from confide.data.counting import (
     refuse_rejects,
 )
 from confide.data.counting.sources import expand, search
-from confide.data.files import Account, Heading, name_columns, write_counts, write_rejects
+from confide.data.files import Account, Heading, name_columns, save_counts, write_counts, write_rejects
 from confide.data.files.counts_files import Sums
 from confide.data.files.sheets import first_few
 from confide.errors import InvalidParameterError
+from confide.evidence.counts import Counts
 from confide.present.summary import describe_noise, describe_weighting
-from confide.surveys.survey import load_survey
+from confide.surveys.survey import Survey, load_survey
 from confide.values.wording import counted, listed
 
 EXAMPLES = {
@@ -46,7 +50,7 @@ EXAMPLES = {
         "confide count survey.toml reports.csv -o counts.parquet",
         "confide count survey.toml 'days/*.parquet' --by city,week -o counts.parquet",
         "zcat reports.csv.gz | confide count survey.toml - -o counts.parquet",
-        "confide count survey.toml --engine sql",
+        "confide count survey.toml --engine bigquery",
     ),
     "merge": (
         "confide merge north.parquet south.parquet -o country.parquet",
@@ -93,8 +97,8 @@ def count(  # noqa: PLR0913 - one argument an option
     engine: Annotated[
         str,
         option(
-            "Count here or on Spark; sql prints the query and does nothing else.",
-            "|".join([*ENGINES, "sql"]),
+            "Count here or on Spark. The others print the query for a warehouse, and do nothing else.",
+            "|".join([*ENGINES, "sql", *DIALECTS]),
             show_default=True,
         ),
     ] = "duckdb",
@@ -114,19 +118,23 @@ def count(  # noqa: PLR0913 - one argument an option
 
     Unusable rows are left out and named; --strict makes them an error. Only the report, its count and the columns of
     --by get into the output. A column called 'count' says how often a row's report was seen. The command refuses files
-    of another survey, files that changed since they were written, and copies of a file.
+    of another survey, files that changed since they were written, and copies of a file. A JSON list of numbers is a
+    histogram: how often each possible report was seen, in order, as a secure sum gives it.
     """
     contract, paths = load_survey(survey), reports or []
     alphabet, keys = contract.mechanism.report_alphabet, split_names("--by", by)
     design: dict[str, Any] = {"weights": weights or "", "strata": strata or "", "clusters": clusters or ""}
     request = Request(alphabet, tuple(column or ()), keys, **design)
     _refuse_design(design, engine, output)
-    if engine == "sql":
-        say_exactly(plan_query(paths, request).explained_text)
+    if engine in ("sql", *DIALECTS):
+        say_exactly(in_dialect(plan_query(paths, request).explained_text, engine))
         return
     if not paths or output is None:
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
     check_outputs([output, rejects], [survey, *map(Path, search(paths).files)])
+    if len(paths) == 1 and (seen := histogram_of(paths[0], contract)) is not None:
+        _count_histogram(paths[0], seen, contract, output, request, as_json=as_json)
+        return
     # Refuses names that groups cannot have, before any work is done.
     Heading((contract,), request.by, Account(), **design)
     ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
@@ -162,12 +170,25 @@ def count(  # noqa: PLR0913 - one argument an option
         warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
 
 
+def _count_histogram(
+    path: str, seen: Counts, contract: Survey, output: Path, request: Request, *, as_json: bool
+) -> None:
+    """Write the counts of a histogram, which has neither groups nor weights."""
+    if request.by or request.weights or request.strata or request.clusters:
+        raise InvalidParameterError(f"{path} is a histogram of all reports: it has no groups and no weights.")
+    save_counts(output, seen, contract)
+    if as_json:
+        show_json({"reports": int(seen.total), "distinct": len(seen.counts), "output": str(output)})
+    else:
+        show_pairs([("Reports", f"{int(seen.total):,}, from a histogram"), ("Counts", str(output))])
+
+
 def _refuse_design(design: dict[str, str], engine: str, output: Path | None) -> None:
     """Refuse weights, strata and clusters where their sums have no place."""
     given = [f"--{name}" for name, column in design.items() if column]
-    if given and engine == "sql":
+    if given and engine in ("sql", *DIALECTS):
         raise InvalidParameterError(
-            f"--engine sql prints a query that counts, without {given[0]}. Leave out one of the two."
+            f"--engine {engine} prints a query that counts, without {given[0]}. Leave out one of the two."
         )
     if given and output is not None and not str(output).lower().endswith(".parquet"):
         raise InvalidParameterError(f"{output} should end in .parquet: {given[0]} needs sums that CSV would lose.")

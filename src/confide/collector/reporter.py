@@ -25,11 +25,6 @@ from confide.values.checks import check_count
 
 LOG = logging.getLogger("confide.reporter")
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, message BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS choice (is_out INTEGER NOT NULL);
-"""
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -125,7 +120,8 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._ledger = Ledger(self.folder / "ledger.json") if ledger else None
         with self._table() as table:
-            table.executescript(TABLES)
+            table.execute("CREATE TABLE IF NOT EXISTS waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, message BLOB)")
+            table.execute("CREATE TABLE IF NOT EXISTS choice (is_out INTEGER NOT NULL)")
             found = table.execute("SELECT count(*) FROM waiting").fetchone()[0]
             self._is_out = table.execute("SELECT 1 FROM choice WHERE is_out").fetchone() is not None
         self._lock = threading.Lock()

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args, overload
 
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.sources import Kind, PathLike, Query, Tallied, is_paths
+from confide.data.counting.warehouse import DIALECTS, histogram_of, in_dialect
 from confide.data.files import counts_files
 from confide.data.files.counts_files import CountedReports, CountsFile, GroupedCounts, Heading, Pool
 from confide.data.files.reading import read_report_rows
