@@ -229,7 +229,7 @@ def test_what_is_counted() -> None:
         '"""Words."""\n\n# why\nLIMIT = 3\n\n\ndef one() -> int:\n    """More words."""\n    return LIMIT  # because\n'
     )
     assert measure(text) == Counter(
-        {"code lines": 42_690, "comments": 2, "functions": 4_269, "functions of one statement": 1_235, "constants": 350}
+        {"code lines": 3, "comments": 2, "functions": 1, "functions of one statement": 1, "constants": 1}
     )
 
 

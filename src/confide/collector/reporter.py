@@ -1,4 +1,4 @@
-"""Reports from inside an application: blurred at once, kept on the disk, sent in the background."""
+"""Reports from inside an application, sent in the background."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         return True
 
     def standing(self) -> Standing:
-        """Return how many reports wait, and how many were sent, refused and dropped."""
+        """Return what waits, and what was sent, refused and dropped."""
         return Standing(self._waiting, self._sent, self._refused, self._dropped, self._is_out, self._trouble)
 
     def opt_out(self) -> None:
@@ -159,7 +159,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         self._choose(out=False)
 
     def flush(self, seconds: float = 5.0, *, sent: bool = True) -> bool:
-        """Wait until all values are on the disk and, unless ``sent=False``, counted by the collector."""
+        """Wait until all values are on the disk, and counted unless ``sent=False``."""
         end = time.monotonic() + seconds
         self._wake.set()
         while self._values.unfinished_tasks or (sent and self._waiting):
@@ -169,7 +169,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         return True
 
     def close(self) -> None:
-        """Put what was taken on the disk, and end; what was not sent goes out next time."""
+        """Put what was taken on the disk, and end."""
         if self._process == os.getpid() and not self._ending.is_set():
             self.flush(2.0, sent=False)
             self._ending.set()
@@ -191,7 +191,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
 
     @contextlib.contextmanager
     def _table(self) -> Iterator[sqlite3.Connection]:
-        """Open the queue for one transaction; other processes and threads wait for it."""
+        """Open the queue for one transaction."""
         path = self.folder / "queue.db"
         path.touch(mode=0o600)
         table = sqlite3.connect(path, timeout=5.0)
@@ -204,7 +204,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
             table.close()
 
     def _note(self, what: str, trouble: str, number: int = 1) -> None:
-        """Count what was lost, and say so in the log. No value gets there."""
+        """Count what was lost, and log it without the value."""
         with self._lock:
             setattr(self, f"_{what}", getattr(self, f"_{what}") + number)
             is_new, self._trouble = trouble != self._trouble, trouble
@@ -221,7 +221,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
                 self._waiting = 0
 
     def _keep(self) -> None:
-        """Blur values and put the reports on the disk, in a thread of its own."""
+        """Blur values and keep the reports, in a thread."""
         while not self._ending.is_set():
             with contextlib.suppress(queue.Empty):
                 values = [self._values.get(timeout=0.5)]
@@ -235,7 +235,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
                         self._values.task_done()
 
     def _blur(self, value: Any) -> bytes | None:
-        """Return the message with the report of a value; None if there is none, which is counted."""
+        """Return the message with the report of a value, or None."""
         try:
             if self._ledger is not None:
                 self._ledger.charge(self.survey, value, rng=self._noise)
@@ -265,7 +265,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         self._wake.set()
 
     def _send(self) -> None:
-        """Send the oldest report again and again until it is counted or refused, in a thread of its own."""
+        """Send reports, oldest first, in a thread."""
         pause, client = 0.5, Client(self.url, self._token, patience=0.0)
         while not self._ending.is_set():
             try:

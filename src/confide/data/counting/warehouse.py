@@ -1,4 +1,4 @@
-"""Counts from elsewhere: the counting query in a warehouse's dialect, and histograms of secure sums."""
+"""Counts from warehouses and from secure sums."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def in_dialect(query: str, dialect: str) -> str:
 
 
 def histogram_of(path: str, survey: Survey) -> Counts | None:
-    """Read a JSON list of how often each possible report was seen; None if the file is something else.
+    """Read a JSON list of how often each report was seen.
+
+    Return None if the file is something else.
 
     Secure aggregation, such as DAP with a histogram, gives such a list: nobody saw a single report.
     """
