@@ -25,7 +25,7 @@ from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.counts import Origin
 from confide.surveys.survey import Survey
 from confide.values.base import is_missing
-from confide.values.wording import counted, name_some
+from confide.values.wording import name_some
 
 DUCK = sources.Dialect(
     '"',
@@ -423,7 +423,6 @@ def merge_files(
     *,
     is_pool: bool = False,
     allow_copies: bool = False,
-    strict: bool = False,
 ) -> counts_files.Heading:
     """Merge files of counts into one.
 
@@ -437,8 +436,6 @@ def merge_files(
         Whether to keep counts of different surveys side by side, for one estimate from all of them.
     allow_copies
         Whether files may have counts or reports in common; otherwise these are refused as copies.
-    strict
-        Whether to refuse more files than a survey allows reports per person, as if the same people were in each.
 
     Raises
     ------
@@ -453,11 +450,6 @@ def merge_files(
         _refuse_copies(parts, headings)
     _refuse_unlike(headings, is_pool=is_pool)
     merged = _add_headings(headings, tuple(itertools.chain.from_iterable(parts.values())))
-    if strict and merged.is_over_limit:
-        raise DataFileError(
-            f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
-            f"allows {merged.limit}. Merge without --strict if they are of different people."
-        )
     with _connection() as connection, _explained(what=f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
