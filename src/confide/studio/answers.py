@@ -17,6 +17,7 @@ from confide.collector.client import simulated_values, to_counts_file
 from confide.collector.wire import Wire
 from confide.data import datasets
 from confide.data.files.counts_files import write_counts_file
+from confide.data.files.records import ends_record
 from confide.errors import ConfideError, InvalidParameterError, UnreachableTargetError
 from confide.estimates.estimate import Estimate, Outcome, assess_pool
 from confide.estimates.explanations import describe_mechanism, why_undivided
@@ -235,14 +236,7 @@ def window_records(windows: Windows) -> list[dict[str, Any]]:
     """Return windows for a page."""
     parts = zip(windows.labels, windows.members, windows.told, windows.answers, strict=True)
     return [
-        {
-            "label": label,
-            "indices": members.tolist(),
-            "is_told": is_told,
-            "estimate": one.estimate,
-            "low": one.low,
-            "high": one.high,
-        }
+        {"label": label, "indices": members.tolist(), "is_told": is_told} | ends_record(one)
         for label, members, is_told, one in parts
     ]
 

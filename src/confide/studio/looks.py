@@ -53,10 +53,6 @@ class Reading:
             self._found[what] = make()
         return self._found[what]
 
-    def has(self, what: str) -> bool:
-        """Whether a cached property is known already."""
-        return what in self.__dict__
-
     @cached_property
     def estimate(self) -> Estimate:
         """The estimate of the default method."""
@@ -111,7 +107,7 @@ class Reading:
     @property
     def known(self) -> dict[str, Any]:
         """Slow results that are known already."""
-        return {what: self.__dict__[what] for what in ("fit", "windows") if self.has(what)}
+        return {what: self.__dict__[what] for what in ("fit", "windows") if what in self.__dict__}
 
     def ask(self, query: str) -> dict[str, Any]:
         """Return the answer to a question, or why there is none."""
@@ -122,17 +118,8 @@ class Reading:
             answer = self.estimate.query(query, LEVEL, name=self.survey.name)
             return answer_record(answer, self.survey.name)
         except ConfideError as error:
-            nothing = {
-                "estimate": 0.0,
-                "low": 0.0,
-                "high": 0.0,
-                "level": LEVEL,
-                "rests_on": "",
-                "title": query,
-                "now": "",
-                "ends": "",
-            }
-            return {"query": query} | nothing | {"error": str(error)}
+            nothing = dict.fromkeys(("estimate", "low", "high"), 0.0) | dict.fromkeys(("rests_on", "now", "ends"), "")
+            return {"query": query, "title": query, "level": LEVEL} | nothing | {"error": str(error)}
 
 
 READINGS: OrderedDict[tuple[str, int], Reading] = OrderedDict()
@@ -182,11 +169,11 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     found = _known(reading, version) | {"queries": answers, "code": look_code(survey, sound, methods)}
     if not work.get("more", True):
         return found | reading.known
-    steps.next("Testing whether the reports fit", None if reading.has("fit") else found)
+    steps.next("Testing whether the reports fit", None if "fit" in reading.known else found)
     found["fit"] = reading.fit
     found |= reading.known | _more(reading, work, sound, methods, steps)
     parts = "districts" if found["values"]["plane"] else "ranges"
-    steps.next(f"Looking for {parts}", None if reading.has("windows") else found)
+    steps.next(f"Looking for {parts}", None if "windows" in reading.known else found)
     return found | {"windows": reading.windows}
 
 
