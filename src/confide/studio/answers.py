@@ -296,11 +296,13 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "left": [],
         "made": f"{counted(draft.people, 'person')}, {described}, {draft.survey.mechanism.guarantee.terms}",
     }
+    # Quick ones first, so that a page has something to show while the others are at work.
     order = (*QUICK, *SLOW)
     for place, method in enumerate(sorted(chosen, key=lambda one: order.index(one) if one in order else len(order))):
         tell(place, len(chosen), f"Trying {METHODS[method].name}", found if found["methods"] else None)
         is_late = bool(found["methods"]) and time.perf_counter() > ends  # run one method in any case
         if math.isfinite(ends) and (method in SLOW or is_late):
+            # Left out and named: the page asks for these by themselves.
             found["left"].append(method)
             continue
         found["methods"].append({"key": method} | method_shown(draft.survey, counts, method, dataset.distribution))

@@ -72,6 +72,7 @@ class Reading:
         if self.why_not:
             return {"headline": "", "words": f"Ranges are left out: {self.why_not}.", "windows": []}
         windows = self.estimate.windows(name=self.survey.name)
+        # The headline may name the fullest district, which only windows know.
         self.found = replace(self.found, windows=windows)
         headline = first_answer(self.found)[1]
         return {"headline": headline, "words": windows.headline, "windows": window_records(windows)}
@@ -165,6 +166,7 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     for query in queries:
         steps.next(f"Answering {query}")
         answers.append(reading.ask(query))
+    # Commands that somebody copies leave out what cannot be asked.
     sound = [one["query"] for one in answers if "error" not in one]
     found = _known(reading, version) | {"queries": answers, "code": look_code(survey, sound, methods)}
     if not work.get("more", True):
@@ -239,6 +241,7 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
         groups = estimate_file(to_counts_file(reading.survey, reading.record, [name]), reading.survey, Stacked())
         answers = ask_groups(groups, queries, LEVEL)
         for key, one in groups.items():
+            # Shares were asked for; the rest, such as a median, comes with every group.
             told = {question: answer_record(found[key], reading.survey.name) for question, found in answers.items()}
             shares = [found[key].is_share for found in answers.values()]
             shown.append(

@@ -405,6 +405,7 @@ def _connection() -> Iterator[Any]:
 
     The rest goes to a temporary folder.
     """
+    # What does not fit into memory goes to a folder that ends with us, and not into the current one.
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
         settings = {
             "memory_limit": "400MB",
@@ -502,6 +503,7 @@ def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -
     names = ", ".join(_key(name, heading) for name in heading.keys)
     source = f"read_parquet({path_literal(file)})"
     with _explained(what=f"{file} cannot be added up"):
+        # Adding up would hide it: a report that stands twice in one file was put together by hand.
         repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
         is_repeated = _execute(connection, repeated).fetchone() is not None
     if is_repeated:

@@ -413,6 +413,7 @@ def _shape_record(answer: Estimate) -> dict[str, Any] | None:
         return None
     if found is None:
         return {}
+    # The shape stands beside it already, in words.
     fit = {name: value for name, value in asdict(found).items() if name != "shape"}
     words = {"verdict": str(found.verdict), "words": str(found)}
     return {"words": list(shape.words), "is_declared": shape.is_declared, "fit": fit | words}

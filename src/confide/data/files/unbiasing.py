@@ -110,6 +110,7 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
         Traces.of([name], survey)  # refuses reports of another survey
     header = _header(name)
     new = _new_names(survey, asked, header)
+    # Names come before rows: a file of millions is not read for a column that is not there.
     places = Request(survey.mechanism.report_alphabet, tuple(columns)).choose(name_of(name), header)
     account, rejected, found = _read(name, survey, places, list(asked.values()))
     if rejects is None:
@@ -161,6 +162,7 @@ def _describe(name: str, question: str, values: Any, counts: Any) -> PseudoColum
     """Return a column with its mean over people."""
     people = counts.sum()
     mean = float(values @ counts / people)
+    # The sample variance: pseudo-values of different people are independent.
     variance = float((values - mean) ** 2 @ counts) / max(people - 1, 1)
     return PseudoColumn(name, question, mean, float(np.sqrt(variance / people)))
 
@@ -180,8 +182,10 @@ def _new_names(survey: Survey, questions: Iterable[str], header: Sequence[str]) 
         text = f"{survey.name} mean" if question == "mean" else question
         for sign, word in SIGNS.items():
             text = text.replace(sign, word)
+        # SPSS, Stata and R each take a letter first, then letters, digits and underscores.
         plain = re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_") or "answer"
         plain = (plain if plain[0].isalpha() else f"q_{plain}")[: LONGEST_NAME - 3]
+        # Three characters are left for a number behind a name that is taken.
         numbered = (plain if number == 1 else f"{plain}_{number}" for number in range(1, 1000))
         names.append(next(one for one in numbered if one.lower() not in taken))
         taken.add(names[-1].lower())
@@ -230,6 +234,7 @@ def read_people(
     except DataFileError:
         if columns or survey.name not in header:
             raise
+        # A file of answers from people calls the column by what was asked, and not "report".
         request = Request(request.alphabet, (survey.name,))
         places = request.choose(name_of(name), header)
     missing = next((one for one in keep if one not in header), None)
