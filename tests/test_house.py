@@ -24,7 +24,7 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_411,
-    "data": 4_445,
+    "data": 4_447,
     "mechanisms": 5_324,
     "estimates": 3_714,
     "present": 4_306,
@@ -35,11 +35,11 @@ ROOMS = {
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_408,
+    "studio": 1_391,
     "evidence": 990,
     "regression": 1_909,
     "surveys": 561,
-    "api.py": 206,
+    "api.py": 204,
     "errors.py": 50,
     "__init__.py": 39,
     "__main__.py": 7,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_483,
+    "code lines": 42_466,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_292,
-    "functions of one statement": 1_250,
+    "functions": 4_293,
+    "functions of one statement": 1_249,
     "constants": 350,
     "options": 91,
     "public names": 89,

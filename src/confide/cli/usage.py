@@ -25,7 +25,7 @@ from confide.mechanisms import PlanarLaplace
 from confide.solve.methods import METHODS, Stacked
 from confide.surveys.survey import Survey, load_survey
 from confide.values import Places, UnorderedGeometry
-from confide.values.geojson import read_areas
+from confide.values.geojson import is_drawing, read_areas
 from confide.values.queries import Query, as_weights
 from confide.values.wording import counted, listed
 
@@ -210,7 +210,7 @@ def read_questions(texts: Iterable[str], survey: Survey, *, is_drawn: bool = Fal
             statistics[None if found[1] else 0.5 if found[2] else _read_share(found[3])] = None
         elif text.strip().lower().endswith((".geojson", ".json")):
             areas.append(Path(text.strip()))
-            queries += read_areas(areas[-1], is_drawn=is_drawn)
+            queries += [] if is_drawn and is_drawing(areas[-1]) else read_areas(areas[-1])
         else:
             queries.append(text)
     return Questions(queries, list(statistics), areas)

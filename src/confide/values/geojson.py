@@ -282,11 +282,10 @@ GeoJSON = str | PathLike[str] | Mapping[str, Any]
 CUT = "Across the date line, cut it there into a MultiPolygon (RFC 7946, 3.1.9)"
 
 
-def read_areas(source: GeoJSON, *, is_drawn: bool = False) -> list[Area]:
+def read_areas(source: GeoJSON) -> list[Area]:
     """Read areas from GeoJSON, one for each feature.
 
-    It may be a Polygon, a MultiPolygon, a Feature of one, or a FeatureCollection of these. If it is drawn as well, it
-    may have nothing but lines, such as a coast, and there are no areas.
+    It may be a Polygon, a MultiPolygon, a Feature of one, or a FeatureCollection of these.
 
     An area is named by its feature's properties, or else by the file.
 
@@ -302,10 +301,7 @@ def read_areas(source: GeoJSON, *, is_drawn: bool = False) -> list[Area]:
     ['area']
     """
     content, origin = _load(source)
-    geometries = _geometries(content, origin)
-    if is_drawn and all(geometry["type"] in ("LineString", "MultiLineString") for geometry, _, _ in geometries):
-        return []
-    found = [(_polygons(geometry, where), name) for geometry, name, where in geometries]
+    found = [(_polygons(geometry, where), name) for geometry, name, where in _geometries(content, origin)]
     otherwise = "area" if isinstance(source, Mapping) else Path(origin).stem
     names, areas = [one for _, one in found], []
     # Areas without a name have that of the file and their number; names that stand twice have a number behind them.
@@ -314,6 +310,12 @@ def read_areas(source: GeoJSON, *, is_drawn: bool = False) -> list[Area]:
         again = names[:place].count(name) if name else 0
         areas.append(Area(polygons, f"{known} ({again + 1})" if again else known))
     return areas
+
+
+def is_drawing(source: GeoJSON) -> bool:
+    """Whether GeoJSON has nothing but lines, such as a coast: they are drawn, and nothing is asked of them."""
+    content, origin = _load(source)
+    return all(one["type"] in ("LineString", "MultiLineString") for one, _, _ in _geometries(content, origin))
 
 
 def read_lines(source: GeoJSON) -> list[FloatArray]:
