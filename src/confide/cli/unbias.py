@@ -25,7 +25,7 @@ from confide.values.wording import counted
 EXAMPLES = (
     "confide unbias survey.toml reports.csv --query mean -o unbiased.csv",
     'confide unbias survey.toml reports.csv --query "age >= 65" -o out.dta',
-    "confide unbias survey.toml people.csv --column vote --query mean -o o.sav",
+    "confide unbias survey.toml people.csv --query mean -o out.sav",
 )
 
 
