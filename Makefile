@@ -13,7 +13,7 @@ help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.installed  ## Blur the ages of 48,842 people, recover their distribution, write confide-demo.html
-	@$(BIN)/confide demo --output confide-demo.html
+	@$(BIN)/confide demo confide-demo.html
 
 studio: $(VENV)/.installed  ## Design a survey, take part and look at what comes in, in a browser; keeps confide.db
 	@$(BIN)/confide studio

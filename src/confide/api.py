@@ -8,9 +8,7 @@ import typing
 
 from confide.check.fit import fit
 from confide.data import datasets
-from confide.errors import (
-    ConfideError,
-)
+from confide.errors import ConfideError
 from confide.estimates.estimate import assess, estimate, estimate_pool
 from confide.estimates.groups import estimate_groups
 from confide.evidence.counts import Counts, merge, tally

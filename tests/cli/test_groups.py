@@ -223,9 +223,9 @@ def test_a_group_that_does_not_fit_is_named_and_ends_strictly(call: Call, tmp_pa
     (tmp_path / "survey.toml").write_text(SURVEY.text())
     with pytest.warns(cf.errors.SimulatedReportsWarning):
         save_counts(tmp_path / "c.parquet", GroupedCounts(("town",), groups, Account(1300)), SURVEY)
-    for command in (["diagnose"], ["estimate", "--method", "ibu"]):
-        result = call(command[0], str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet"), "--strict", *command[1:])
-        assert result.code == 8
+    for command, option, code in (("diagnose", ["--strict"], 8), ("estimate", ["--method", "ibu"], 0)):
+        result = call(command, str(tmp_path / "survey.toml"), str(tmp_path / "c.parquet"), *option)
+        assert result.code == code
         assert "bots" in result.out
 
 

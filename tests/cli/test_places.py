@@ -13,7 +13,7 @@ def test_coordinates_in_a_map_out(call: Call, folder: Path) -> None:
     assert call("init", "city.toml", "--alphabet", "places").code == 0
     survey = folder / "city.toml"
     survey.write_text(survey.read_text().replace('"1 km"', '"3 km"'))
-    assert call("datasets", "manhattan", "--export", "checkins.csv").code == 0
+    assert call("datasets", "manhattan", "checkins.csv").code == 0
     people = (folder / "checkins.csv").read_text().splitlines()
     assert people[0] == "row,column,latitude,longitude"
     assert len(people) == 98_062

@@ -235,11 +235,11 @@ def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
 
 def test_unbounded_values_in_a_span(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED["geometric"])
-    quick = ("--people", "60", "--guess", "falling")
-    ending = call("plan", "s.toml", *quick, "--span", "-2..7", "-v")
+    quick = ("--people", "60", "--guess")
+    ending = call("plan", "s.toml", *quick, "falling -2..7", "-v")
     assert (ending.code, ending.err) == (0, "")
     assert "taken to lie in Integers(-2, 7" in ending.out
-    assert_refused(call("plan", "s.toml", *quick, "--span", "0-99"), 2, "--span", "0..99", "'0-99'")
+    assert_refused(call("plan", "s.toml", *quick, "0-99"), 2, "no guess '0-99'", "--guess 0..99")
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)

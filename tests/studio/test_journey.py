@@ -278,7 +278,7 @@ def test_a_wrong_token_and_a_server_that_went(own_store: Path, page: Page) -> No
         port = first.url.rpartition(":")[2]
     page.get_by_text("The server is gone").wait_for()
     assert page.locator(".live-count").inner_text() == "10,000"  # what is shown stays
-    with running_studio(own_store, "--port", port) as second:
+    with running_studio(own_store, "--bind", port) as second:
         # A studio that is started anew has another token, and says so; what is shown stays.
         page.get_by_role("alert").filter(has_text="started anew").wait_for()
         assert page.locator(".live-count").inner_text() == "10,000"

@@ -54,7 +54,7 @@ EXAMPLES = {
     ),
     "merge": (
         "confide merge north.parquet south.parquet -o country.parquet",
-        "confide merge 'days/*.parquet' --strict -o week.parquet",
+        "confide merge 'days/*.parquet' -o week.parquet",
         "confide merge careful.parquet trusting.parquet --pool -o all.parquet",
     ),
 }
@@ -126,6 +126,7 @@ def count(  # noqa: PLR0913 - one argument an option
     design: dict[str, Any] = {"weights": weights or "", "strata": strata or "", "clusters": clusters or ""}
     request = Request(alphabet, tuple(column or ()), keys, **design)
     _refuse_design(design, engine, output)
+    # Before any file is looked for: the query may be for a warehouse that this machine cannot reach.
     if engine in ("sql", *DIALECTS):
         say_exactly(in_dialect(plan_query(paths, request).explained_text, engine))
         return
@@ -147,13 +148,16 @@ def count(  # noqa: PLR0913 - one argument an option
         account.require_any(request.alphabet)
         heading, unknown = head(ledger, contract, request, account), ledger.traces.notes(ledger.report_names)
         groups = set[tuple[Any, ...]]()
+        # A batch has its groups and its design first, then reports and their counts.
         depth = len(request.by) + len(heading.design)
+        # Batches pass once, so groups are noted on their way into the file.
         sums = write_counts(output, _watch(ledger.batches(), depth, groups), heading)
         columns, notes = ledger.report_names, ledger.notes
         left_out = "" if rejects is None else f": see {rejects}"
         if rejects is None and account.total_rejected:
             listing = replace(account, first=first_few(ledger.rejects())).listing
             left_out = f":\n{listing}\nKeep them all with --rejects rejects.csv."
+    # Of the columns that were watched, the groups come first and strata and clusters behind them.
     drawn = {key[len(request.by) :] for key in groups}
     _summarize(heading, sums, len({key[: len(request.by)] for key in groups}), drawn, output, unknown, as_json=as_json)
     for note in notes:
@@ -164,6 +168,7 @@ def count(  # noqa: PLR0913 - one argument an option
         grouped = " confide estimate takes its groups together." if request.by else ""
         lost = "neither the survey nor how the reports were made"
         warn(f"{output} is CSV, and such counts carry {lost}.{grouped} Write .parquet, which carries all that.")
+    # Last, where nobody overlooks it: counts of true values would look like any others.
     warn_of_values(columns, account.source, contract)
     if account.total_rejected:
         were = "was" if account.total_rejected == 1 else "were"
@@ -230,6 +235,7 @@ def _summarize(  # noqa: PLR0913 - what a count tells
             }
         )
         return
+    # Words beside counts on standard output would end up in the file they are piped into.
     is_piped = str(output) == "-"
     say(f"Counted {counted(sums.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
     several = "pairs of a group and a report" if heading.by or heading.design else "different reports"
@@ -271,31 +277,25 @@ def merge(
             "--allow-copies",
         ),
     ] = False,
-    strict: Annotated[
-        bool,
-        option(
-            "Exit with code 4 if there are more files than the survey's [limits] allow reports of one person.",
-            "",
-            "--strict",
-        ),
-    ] = False,
 ) -> None:
     """Add up files of counts.
 
     The files should hold different people: shards, towns, machines. If one person reported in several of them, as on
-    several days, the privacy loss of that person adds up, and the reports are not independent.
+    several days, the privacy loss of that person adds up, and the reports are not independent. More files than the
+    survey's [limits] allow reports of one person are warned of.
 
     Counts of different surveys do not add up and are refused. --pool keeps them side by side if they are about the
     same values; confide estimate then makes one estimate from all of them.
     """
     if output.suffix.lower() != ".parquet":
         raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")
+    # A URL would pass for a pattern of files, and the error would be that none matches.
     url = next((one for one in counts if "://" in one), None)
     if url is not None:
         raise InvalidParameterError(f"{url} is no file. Get its counts first: confide pull {url} -o counts.parquet")
     files = [file for one in counts for file in expand(one)]
     check_outputs([output], [Path(file) for file in files])
-    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict)
+    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies)
     warn_over_limit(heading)
     warn_of_mixture(heading.origin(heading.rows.people))
     say(f"Merged {counted(len(files), 'file')} of counts into {output}.")

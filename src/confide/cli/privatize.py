@@ -112,6 +112,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
             "--ledger FILE does.",
             stderr=True,
         )
+    # A pipe has no place beside it for a companion file.
     if has_no_name(output):
         where = "Standard output" if str(output) == "-" else output
         say(f"{where} carries no metadata: whoever reads these reports cannot know how they were made.", stderr=True)
@@ -127,6 +128,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
 def _read_secret(path: Path) -> Permanent:
     """Return permanent noise from a file; no message shows the secret."""
     try:
+        # No secret may get into a message, not even a part of it: errors name the path alone.
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise DataFileError(f"{path} is no text. Write a secret in hexadecimal digits: {NEW_SECRET} > {path}") from None
@@ -148,6 +150,7 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
             "these reports were made with a seed. Anyone who knows it can undo the noise: they are for simulation and "
             "protect nobody."
         )
+    # A tenth: below that, even if all of them had one value, shares are off by a tenth at most.
     if 10 * done.account.total_rejected > done.account.read:
         share = done.account.total_rejected / done.account.read
         found.append(

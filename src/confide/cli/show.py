@@ -77,6 +77,7 @@ def audit(survey: SurveyPath, *, verbose: Verbose = False, as_json: AsJson = Fal
         try:
             result = audits.audit(contract.mechanism)
         except InvalidParameterError as error:
+            # The survey is sound; that nothing can be said of it is another exit code than a bad option.
             raise NoAnswerError(f"This mechanism cannot be audited. {error}") from None
     summary = summarise_audit(contract, result)
     if as_json:

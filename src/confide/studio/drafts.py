@@ -82,6 +82,7 @@ def _build(text: str) -> Draft:
     if type(epsilon) not in (int, float) or not math.isfinite(epsilon) or epsilon <= 0:
         raise InvalidParameterError(f"epsilon must be a number above 0; got {_shown(epsilon)}.")
     document = {key: value for key, value in draft["survey"].items() if key in survey_keys}
+    # A page of another version may send more than this one reads: better refused than ignored.
     if strange := next((key for key in draft["survey"] if key not in survey_keys), None):
         raise InvalidParameterError(f"A draft's survey has the unknown key {_shown(strange)}.")
     refuse_files(document)
@@ -96,6 +97,7 @@ def _build(text: str) -> Draft:
 @lru_cache(KEPT)
 def _usual(alphabet: str) -> str:
     """Return the kind of the usual mechanism for these values."""
+    # At one epsilon and kept by the values alone: a slider would otherwise rank all mechanisms at every step.
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)

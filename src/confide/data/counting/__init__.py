@@ -262,12 +262,14 @@ def read_reports(
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, rows.rejected, rejects, cure)
         rows.account.require_any(rows.alphabet)
+        # Of raw reports other columns are none of our business; of counts they may be groups.
         unused = rows.unused if rows.account.is_counted and not columns else ()
         notes = tuple(rows.traces.notes(rows.account.columns))
         return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused, notes)
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     with open_ledger(path, request, survey=survey) as ledger:
         account = replace(ledger.account, source=str(path))
+        # The query counts rejects by reason; a message needs the rows themselves.
         named = replace(account, first=first_few(ledger.rejects()))
         _screen(named, ledger.rejects(), rejects, cure)
         account.require_any(request.alphabet)
