@@ -32,8 +32,8 @@ ROOMS = {
     "solve": 2_846,
     "collector": 2_643,
     "check": 1_829,
-    "channels": 1_909,
-    "plans": 1_732,
+    "channels": 1_921,
+    "plans": 1_748,
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 990,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_552,
+    "code lines": 42_580,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_297,
-    "functions of one statement": 1_251,
+    "functions": 4_301,
+    "functions of one statement": 1_254,
     "constants": 351,
     "options": 114,
     "public names": 89,
