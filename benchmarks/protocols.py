@@ -183,6 +183,20 @@ def shuffled(repeats: int, first_seed: int) -> None:  # noqa: ARG001 (nothing is
         seconds = time.process_time() - start
         bounds = [f"{known.lower:.5f}", f"{known.upper:.5f}"]
         rows.append([f"k-RR of {size:,}, epsilon 4", f"{people:,}", figure, *bounds, f"{seconds:.1f}"])
+    numbers, words = cf.Integers(0, 99), cf.Categories([f"c{number}" for number in range(100)])
+    others: list[cf.Mechanism] = [
+        cf.SquareWave(numbers, 4.0),
+        cf.ProjectiveGeometryResponse(words, 4.0),
+        cf.HadamardResponse(words, 4.0),
+        *(cf.SubsetSelection(words, 4.0), cf.OptimizedUnary(words, 4.0), cf.LocalHashing(words, 4.0)),
+        *(cf.OneBitMean(numbers, 4.0), cf.TruncatedGeometric(numbers, 4 / 99)),
+    ]
+    for other in others:
+        start = time.process_time()
+        known = other.shuffled(100_000, 1e-6)
+        seconds = time.process_time() - start
+        bounds = [f"{known.lower:.5f}", f"{known.upper:.5f}"]
+        rows.append([f"{other.kind} of 100", "100,000", "", *bounds, f"{seconds:.1f}"])
     title = ["mechanism", "people", "literature", "attack", "proven", "seconds"]
     print_table("Shuffled reports: central epsilon at delta 1e-6 (bars: 1 % apart, 1e8 people in 20 s)", title, rows)
 

@@ -25,7 +25,7 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_408,
     "data": 4_451,
-    "mechanisms": 5_324,
+    "mechanisms": 5_357,
     "estimates": 3_714,
     "present": 4_306,
     "cli": 2_889,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_580,
+    "code lines": 42_613,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_301,
-    "functions of one statement": 1_254,
+    "functions": 4_304,
+    "functions of one statement": 1_255,
     "constants": 351,
     "options": 114,
     "public names": 89,
