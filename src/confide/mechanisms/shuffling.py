@@ -126,7 +126,7 @@ def shuffle_channel(
 def shuffle_kinds(
     people: int, delta: float, own: float, first: FloatArray, blanket: FloatArray, third: FloatArray
 ) -> Shuffled:
-    """Bound the central epsilon if reports support both, one or none of two values.
+    """Bound the central epsilon from which of two values reports support.
 
     Within a kind, no report says more about the two than another. So four numbers replace a matrix.
 
