@@ -25,15 +25,15 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_411,
     "data": 4_491,
-    "mechanisms": 5_307,
+    "mechanisms": 5_340,
     "estimates": 3_712,
     "present": 4_280,
     "cli": 2_840,
     "solve": 2_842,
     "collector": 2_849,
     "check": 1_829,
-    "channels": 1_841,
-    "plans": 1_731,
+    "channels": 1_853,
+    "plans": 1_747,
     "theory": 1_328,
     "studio": 1_391,
     "evidence": 990,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_594,
+    "code lines": 42_655,
     "files": 177,
     "entries at the top": 20,
-    "functions": 4_265,
-    "functions of one statement": 1_233,
-    "constants": 349,
+    "functions": 4_272,
+    "functions of one statement": 1_237,
+    "constants": 348,
     "options": 91,
     "public names": 90,
 }

@@ -314,8 +314,8 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
 
 def summarise_ranking(survey: Survey, ranking: Ranking) -> Summary:
     """Return which mechanism does best at the survey's promise."""
-    rows = [[one.mechanism.kind, ranking.show(one), f"{one.bits:,}"] for one in ranking.candidates]
-    table = Listing(["mechanism", ranking.measure, "bits a report"], rows)
+    rows = [[one.mechanism.kind, ranking.show(one), f"{one.bits:,}", f"{one.work:,}"] for one in ranking.candidates]
+    table = Listing(["mechanism", ranking.measure, "bits a report", "numbers a step"], rows)
     return Summary(
         f"Which mechanism? {survey.title}",
         [promise(ranking.best), f"{ranking.people:,} people"],
