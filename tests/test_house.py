@@ -24,11 +24,11 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_408,
-    "data": 4_451,
-    "mechanisms": 5_324,
+    "data": 4_521,
+    "mechanisms": 5_328,
     "estimates": 3_714,
     "present": 4_306,
-    "cli": 2_889,
+    "cli": 2_910,
     "solve": 2_846,
     "collector": 2_643,
     "check": 1_829,
@@ -36,7 +36,7 @@ ROOMS = {
     "plans": 1_732,
     "theory": 1_331,
     "studio": 1_408,
-    "evidence": 990,
+    "evidence": 1_173,
     "regression": 1_909,
     "surveys": 561,
     "api.py": 206,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_552,
-    "files": 175,
+    "code lines": 42_830,
+    "files": 176,
     "entries at the top": 20,
-    "functions": 4_297,
+    "functions": 4_312,
     "functions of one statement": 1_251,
     "constants": 351,
-    "options": 114,
+    "options": 115,
     "public names": 89,
 }
 """What the whole house may have."""
