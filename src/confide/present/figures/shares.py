@@ -1,4 +1,4 @@
-"""Shares on axes: steps over whole numbers, bars over categories, windows with their intervals."""
+"""Shares on axes: steps over numbers, bars over categories, windows with intervals."""
 
 from __future__ import annotations
 
