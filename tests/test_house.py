@@ -27,7 +27,7 @@ ROOMS = {
     "data": 4_521,
     "mechanisms": 5_328,
     "estimates": 3_714,
-    "present": 4_306,
+    "present": 4_315,
     "cli": 2_910,
     "solve": 2_846,
     "collector": 2_643,
@@ -37,7 +37,7 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 1_173,
-    "regression": 1_909,
+    "regression": 1_964,
     "surveys": 561,
     "api.py": 206,
     "errors.py": 50,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_830,
+    "code lines": 42_894,
     "files": 176,
     "entries at the top": 20,
-    "functions": 4_312,
+    "functions": 4_314,
     "functions of one statement": 1_251,
-    "constants": 351,
+    "constants": 354,
     "options": 115,
     "public names": 89,
 }
