@@ -24,11 +24,11 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_411,
-    "data": 4_491,
-    "mechanisms": 5_340,
+    "data": 4_561,
+    "mechanisms": 5_344,
     "estimates": 3_712,
-    "present": 4_280,
-    "cli": 2_840,
+    "present": 4_289,
+    "cli": 2_861,
     "solve": 2_842,
     "collector": 2_849,
     "check": 1_829,
@@ -36,8 +36,8 @@ ROOMS = {
     "plans": 1_747,
     "theory": 1_328,
     "studio": 1_391,
-    "evidence": 990,
-    "regression": 1_888,
+    "evidence": 1_173,
+    "regression": 1_943,
     "surveys": 561,
     "api.py": 207,
     "errors.py": 50,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_655,
-    "files": 177,
+    "code lines": 42_997,
+    "files": 178,
     "entries at the top": 20,
-    "functions": 4_272,
+    "functions": 4_289,
     "functions of one statement": 1_237,
-    "constants": 348,
-    "options": 91,
+    "constants": 351,
+    "options": 92,
     "public names": 90,
 }
 """What the whole house may have."""

@@ -135,6 +135,7 @@ ROWS = [
         --weights      | ages.toml w.csv -o c.parquet     | --weights weight         | design effect 1\.1
         --strata       | ages.toml r.csv -o c.parquet     | --strata town            | 2 strata \(town\)
         --clusters     | ages.toml r.csv -o c.parquet     | --clusters town          | 2 clusters \(town\)
+        --totals       | ages.toml r.csv -o c.parquet     | --totals census.csv      | town \(2 classes\)
         --engine       | ages.toml r.csv -o c.parquet     | --engine spark           | counted elsewhere
         --engine       | ages.toml                        | --engine sql             | SELECT
         --rejects      | ages.toml bad.csv -o c.parquet   | --rejects x.csv          | file x.csv
@@ -300,6 +301,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "r.csv").write_text(lines("report,town", [f"{age},{town}" for age, town in zip(ages, towns, strict=True)]))
     panel = [f"{age},{week},p{one}" for week in (1, 2) for one, age in enumerate(ages)]
     (place / "panel.csv").write_text(lines("report,week,who", panel))
+    (place / "census.csv").write_text(lines("column,value,total", ["town,Oslo,3", "town,Rome,1"]))
     (place / "w.csv").write_text(lines("report,weight", [f"{age},{1 + age}" for age in ages]))
     (place / "two.csv").write_text(lines("years,other", [f"{age},{age}" for age in ages]))
     (place / "bad.csv").write_text(lines("report", [*map(str, ages), "x"]))

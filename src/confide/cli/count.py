@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,8 @@ from confide.data.counting import (
 )
 from confide.data.counting.sources import expand, search
 from confide.data.files import Account, Heading, name_columns, save_counts, write_counts, write_rejects
-from confide.data.files.counts_files import Sums
+from confide.data.files.counts_files import Sums, refuse_unmet
+from confide.data.files.reading import read_totals
 from confide.data.files.sheets import first_few
 from confide.errors import InvalidParameterError
 from confide.evidence.counts import Counts
@@ -94,6 +96,10 @@ def count(  # noqa: PLR0913 - one argument an option
     clusters: Annotated[
         str | None, option("Column of clusters, such as villages or schools, if people were drawn in these.", "COLUMN")
     ] = None,
+    totals: Annotated[
+        Path | None,
+        option("Rake weights to what is known of the population: CSV with the columns column, value, total.", "FILE"),
+    ] = None,
     engine: Annotated[
         str,
         option(
@@ -124,20 +130,21 @@ def count(  # noqa: PLR0913 - one argument an option
     contract, paths = load_survey(survey), reports or []
     alphabet, keys = contract.mechanism.report_alphabet, split_names("--by", by)
     design: dict[str, Any] = {"weights": weights or "", "strata": strata or "", "clusters": clusters or ""}
-    request = Request(alphabet, tuple(column or ()), keys, **design)
-    _refuse_design(design, engine, output)
+    known = {} if totals is None else read_totals(totals)
+    request = Request(alphabet, tuple(column or ()), keys, **design, margins=tuple(known))
+    _refuse_design(design | {"totals": known}, engine, output)
     # Before any file is looked for: the query may be for a warehouse that this machine cannot reach.
     if engine in ("sql", *DIALECTS):
         say_exactly(in_dialect(plan_query(paths, request).explained_text, engine))
         return
     if not paths or output is None:
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
-    check_outputs([output, rejects], [survey, *map(Path, search(paths).files)])
+    check_outputs([output, rejects], [survey, *filter(None, [totals]), *map(Path, search(paths).files)])
     if len(paths) == 1 and (seen := histogram_of(paths[0], contract)) is not None:
         _count_histogram(paths[0], seen, contract, output, request, as_json=as_json)
         return
     # Refuses names that groups cannot have, before any work is done.
-    Heading((contract,), request.by, Account(), **design)
+    Heading((contract,), request.by, Account(), **design, totals=known)
     ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
     with console(stderr=True).status("Counting ..."), ledgers as ledger:
         if strict:
@@ -146,12 +153,10 @@ def count(  # noqa: PLR0913 - one argument an option
         if rejects is not None:
             write_rejects(rejects, ledger.rejects())
         account.require_any(request.alphabet)
-        heading, unknown = head(ledger, contract, request, account), ledger.traces.notes(ledger.report_names)
-        groups = set[tuple[Any, ...]]()
-        # A batch has its groups and its design first, then reports and their counts.
-        depth = len(request.by) + len(heading.design)
+        heading, unknown = head(ledger, contract, request, account, known), ledger.traces.notes(ledger.report_names)
+        groups = Counter[tuple[Any, ...]]()
         # Batches pass once, so groups are noted on their way into the file.
-        sums = write_counts(output, _watch(ledger.batches(), depth, groups), heading)
+        sums = write_counts(output, _watch(ledger.batches(), heading, groups), heading)
         columns, notes = ledger.report_names, ledger.notes
         left_out = "" if rejects is None else f": see {rejects}"
         if rejects is None and account.total_rejected:
@@ -179,7 +184,7 @@ def _count_histogram(
     path: str, seen: Counts, contract: Survey, output: Path, request: Request, *, as_json: bool
 ) -> None:
     """Write the counts of a histogram, which has neither groups nor weights."""
-    if request.by or request.weights or request.strata or request.clusters:
+    if request.by or request.weights or request.strata or request.clusters or request.margins:
         raise InvalidParameterError(f"{path} is a histogram of all reports: it has no groups and no weights.")
     save_counts(output, seen, contract)
     if as_json:
@@ -188,7 +193,7 @@ def _count_histogram(
         show_pairs([("Reports", f"{int(seen.total):,}, from a histogram"), ("Counts", str(output))])
 
 
-def _refuse_design(design: dict[str, str], engine: str, output: Path | None) -> None:
+def _refuse_design(design: dict[str, Any], engine: str, output: Path | None) -> None:
     """Refuse weights, strata and clusters where their sums have no place."""
     given = [f"--{name}" for name, column in design.items() if column]
     if given and engine in ("sql", *DIALECTS):
@@ -199,12 +204,23 @@ def _refuse_design(design: dict[str, str], engine: str, output: Path | None) -> 
         raise InvalidParameterError(f"{output} should end in .parquet: {given[0]} needs sums that CSV would lose.")
 
 
-def _watch(batches: Iterable[Any], depth: int, groups: set[tuple[Any, ...]]) -> Iterator[Any]:
-    """Note the groups that pass on their way into a file."""
+def _watch(batches: Iterable[Any], heading: Heading, groups: Counter[tuple[Any, ...]]) -> Iterator[Any]:
+    """Note the groups on their way into a file, with their weights.
+
+    Known totals that these cannot meet are an error.
+    """
+    depth, sums = len(heading.by) + len(heading.design), len(heading.sums)
     for batch in batches:
         if depth:
-            groups.update(zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True))
+            # The weights, or without any the counts.
+            weights = batch.column(batch.num_columns - (2 if sums > 1 else 1)).to_pylist()
+            names = zip(*(batch.column(place).to_pylist() for place in range(depth)), strict=True)
+            for key, weight in zip(names, weights, strict=True):
+                groups[key] += weight
         yield batch
+    if heading.totals:
+        # Here, so that no file is written of what cannot be raked.
+        refuse_unmet(heading, groups)
 
 
 def _summarize(  # noqa: PLR0913 - what a count tells
@@ -231,6 +247,7 @@ def _summarize(  # noqa: PLR0913 - what a count tells
                 "origin": known,
                 "weights": {"column": heading.weights, "words": sums.weighting} if heading.weights else None,
                 "design": _name_design(heading, drawn) or None,
+                "totals": heading.totals or None,
                 "repetition": repetition_record(heading),
             }
         )
@@ -243,7 +260,12 @@ def _summarize(  # noqa: PLR0913 - what a count tells
     pairs = [
         ("Read", f"{rows.source}, {name_columns(rows.columns)}: {rows}"),
         *describe_weighting(sums.weighting),
-        *([("Drawn", listed(list(_name_design(heading, drawn).values())))] if drawn and heading.design else []),
+        *(
+            [("Drawn", listed(list(_name_design(heading, drawn).values())))]
+            if heading.strata or heading.clusters
+            else []
+        ),
+        *([("Raked", f"to known totals of {_name_margins(heading)}")] if heading.totals else []),
         *describe_noise(origin, unknown),
         *promise_line(heading),
         ("Distinct", f"{sums.rows:,} {distinct}"),
@@ -254,12 +276,18 @@ def _summarize(  # noqa: PLR0913 - what a count tells
 
 def _name_design(heading: Heading, drawn: set[tuple[Any, ...]]) -> dict[str, str]:
     """Return how many strata and clusters there are, in words."""
-    found = {}
+    found, many = {}, bool(heading.strata) + bool(heading.clusters)
     if heading.strata:
         found["strata"] = f"{len({key[0] for key in drawn}):,} strata ({heading.strata})"
     if heading.clusters:
-        found["clusters"] = f"{counted(len(drawn), 'cluster')} ({heading.clusters})"
+        found["clusters"] = f"{counted(len({key[:many] for key in drawn}), 'cluster')} ({heading.clusters})"
     return found
+
+
+def _name_margins(heading: Heading) -> str:
+    """Return the margins with known totals, in words."""
+    names = [f"{name} ({counted(len(classes), 'class')})" for name, classes in heading.totals.items()]
+    return listed(names) + (", each group on its own" if heading.by else "")
 
 
 def merge(

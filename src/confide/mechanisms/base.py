@@ -860,8 +860,12 @@ def observe_weighted(mechanism: Mechanism, counts: Counts, part: Alphabet | None
         return mechanism.observe(some) if part is None else mechanism.observe_within(some, part)
 
     def to_outputs(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        # Sums by report go to outputs as counts do; a sum of nothing is no evidence.
-        return observe(counts.with_sums(sums)).counts if sums.any() else np.zeros_like(found.counts)
+        # Sums by report go to outputs as counts do, which are never negative; a sum of nothing is no evidence.
+        moved = np.zeros_like(found.counts)
+        for sign in (1.0, -1.0):
+            part_of = np.maximum(sign * sums, 0.0)
+            moved = moved + sign * observe(counts.with_sums(part_of)).counts if part_of.any() else moved
+        return moved
 
     found, size = observe(counts), counts.reports.shape[0]
     if counts.squares is None:

@@ -129,7 +129,9 @@ class DuckLedger(sources.Tallied):
             yield from self._list(self._frame, self._table)
         for shard in self._shards:
             if shard.format == "csv" and not shard.is_plain:
-                for rows in csv_batches(shard.path, replace(self._request, by=(), weights="", strata="", clusters="")):
+                for rows in csv_batches(
+                    shard.path, replace(self._request, by=(), weights="", strata="", clusters="", margins=())
+                ):
                     yield from (replace(one, file=shard.name) for one in rows.rejected)
             elif shard.format == "json":
                 yield from self._list(self._start(_JsonStream("lines", [shard])), shard.name)
@@ -493,6 +495,7 @@ def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, .
         first.weights,
         first.strata,
         first.clusters,
+        first.totals,
     )
 
 
@@ -569,6 +572,10 @@ def _refuse_unlike(headings: dict[str, counts_files.Heading], *, is_pool: bool) 
         if other.design != one.design:
             known, found = (f"by {' and '.join(some.design) or 'no stratum or cluster'}" for some in (one, other))
             raise DataFileError(f"{first} is counted {known}, and {path} {found}. Count both in the same way.")
+        if other.totals != one.totals:
+            raise DataFileError(
+                f"{first} and {path} are raked to different totals. Count both with the same file: --totals FILE."
+            )
         if other.survey.alphabet != one.survey.alphabet:
             raise DataFileError(
                 f"{first} is about {one.survey.alphabet!r} and {path} about {other.survey.alphabet!r}. "
