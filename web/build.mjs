@@ -46,6 +46,10 @@ await build({
 for (const page of ["studio.html", "take/take.html"])
   writeFileSync(`${shipped}/${basename(page)}`, readFileSync(`${here}src/${page}`));
 
+// What is built in from elsewhere keeps its licence beside it.
+const lent = ["lean-qr"].map((name) => `${name}\n\n${readFileSync(`${here}node_modules/${name}/LICENSE`, "utf8")}`);
+writeFileSync(`${shipped}/licenses.txt`, lent.join("\n"));
+
 const sizes = readdirSync(shipped).map((name) => [
   name,
   statSync(`${shipped}/${name}`).size,

@@ -125,6 +125,7 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
     from confide.collector.serving import address_of, bind, run
     from confide.collector.stores import first_token, open_store
     from confide.studio.serving import Studio
+    from confide.studio.sharing import Links
 
     people = kept.people
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
@@ -157,7 +158,7 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
             done = simulate(address, contracts[0], people or 0, tell)
         say(f"{counted(done.accepted, 'simulated report')} counted. Look at {address}/ or pull them; end with Ctrl-C.")
 
-    run(opened, listening, settings, ready, Studio)
+    run(opened, listening, settings, ready, lambda collector: Studio(collector, links=Links.of(listening)))
     say("Ended; all that was accepted is counted.")
 
 

@@ -27,6 +27,7 @@ from confide.collector.service import Collector, Entry, Refusal, counts_json, re
 from confide.collector.stores import ACCEPTED, digest_secret, is_allowed
 from confide.errors import InvalidParameterError
 from confide.studio.drafts import chosen_methods, chosen_queries, dataset_records, templates
+from confide.studio.sharing import Links
 from confide.studio.workers import ENDED, Tell, Worker
 
 TYPES = {
@@ -54,8 +55,11 @@ LONG = {"look": "look", "plan": "long", "expect": "quick", "play": "quick", "sim
 class Studio:
     """The studio, as a guest of a collector's server."""
 
-    def __init__(self, collector: Collector, *, is_warm: bool = False, people: int = 0) -> None:
+    def __init__(
+        self, collector: Collector, *, is_warm: bool = False, people: int = 0, links: Links | None = None
+    ) -> None:
         self.collector, self._is_warm, self._people = collector, is_warm, people
+        self._links = links or Links()
         self.jobs = Jobs()
         # Two processes look, each with its own cache: one answers questions while the other computes windows.
         sizes = {"preview": 1, "quick": 2, "look": 2, "long": 1}
@@ -90,8 +94,11 @@ class Studio:
             return self._file("static", "studio.html", request)
         if len(parts) == 2 and parts[0] == "take" and re.fullmatch("[0-9a-f]{32}", parts[1]):
             return self._file("static", "take.html", request)
-        if len(parts) == 2 and (parts[0] == "studio" or (parts[0] == "take" and parts[1] in self._names)):
-            return self._file("static", parts[1], request)
+        if len(parts) == 2 and parts[0] in ("studio", "take") and parts[1] in self._names:
+            # Each page has its own files: who may only take part reads nothing of the studio.
+            if parts[1].startswith("studio.") == (parts[0] == "studio"):
+                return self._file("static", parts[1], request)
+            raise not_found()
         if parts[0] == "take":  # a person opened a broken link: answer with a page, not with JSON
             _, _, sent = self._file("static", "take.html", request)
             return 404, self._files["static", "take.html"][0], sent
@@ -174,6 +181,7 @@ class Studio:
             "templates": templates(),
             "surveys": [self._summary(one) for one in entries],
             "may_administer": may_administer,
+            "links": self._links.record,
         }
         return 200, orjson.dumps(found), JSON
 

@@ -1,5 +1,5 @@
 /** The three steps of a design: who is asked, how many, how precise. Epsilon follows, or is chosen. */
-import { type AlphabetTable, type Planned, type Preview, type Progress, work } from "../shared/api.js";
+import { type AlphabetTable, type Draft, type Planned, type Preview, type Progress, work } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
 import { number, percent } from "../shared/scales.js";
 import { progressBar, say, started } from "../shared/shell.js";
@@ -257,7 +257,7 @@ export class Steps {
       type: "text",
       inputmode: "numeric",
       size: 6,
-      value: String(survey.limits?.["reports"] ?? ""),
+      value: String(limitOf(survey) ?? ""),
       onchange: () => this.#setLimit(reports),
     });
     return h(
@@ -280,7 +280,7 @@ export class Steps {
         "reports",
         "Reports of one person at most",
         reports,
-        "Each further report tells a little more. Empty: the survey says nothing of it.",
+        "One, because each further report tells more of a person, and who answers twice counts twice. Phones hold to it. Empty: no limit.",
       ),
     );
   }
@@ -320,8 +320,7 @@ export class Steps {
     const isGood = !text || (Number.isInteger(reports) && reports > 0);
     mark(control, isGood ? "" : "A whole number above 0, or nothing.");
     if (!isGood) return;
-    if (text) survey.limits = { reports };
-    else delete survey.limits;
+    survey.limits = text ? { reports } : {};
     this.#desk.changed();
   }
 
@@ -540,6 +539,12 @@ export class Steps {
       keep(state); // the draft is as it was
     else this.#desk.changed();
   }
+}
+
+/** How many reports one person may make: one where the draft says nothing, as the server reads it; none for no limit. */
+export function limitOf({ limits }: Draft["survey"]): number | null {
+  const stated = (limits ?? { reports: 1 })["reports"];
+  return typeof stated === "number" ? stated : null;
 }
 
 /** Words that begin as a sentence does. */

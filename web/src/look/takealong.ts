@@ -4,7 +4,8 @@ import type { Picture, Spec } from "../charts/charts.js";
 import { csvOf, pngOf, save } from "../charts/exports.js";
 import { ask, type Look, reach, type SurveySummary, work } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
-import { copyButton, fail, hereAlone, progressBar, say, started } from "../shared/shell.js";
+import { invited } from "../shared/links.js";
+import { copyButton, fail, progressBar, say, started } from "../shared/shell.js";
 
 export function whole(number: number): string {
   return number.toLocaleString("en");
@@ -24,19 +25,7 @@ export function marksOf({ is_simulated, is_closed }: { is_simulated: boolean; is
 
 /** The address to take part at, and for simulated surveys a button that lets made-up people answer. */
 export function invitation(summary: SurveySummary, mayAsk: boolean): HTMLElement {
-  const address = `${location.origin}/take/${summary.survey}`;
-  return h(
-    "div",
-    { class: "invitation" },
-    h(
-      "p",
-      { class: "beside" },
-      h("a", { href: address, target: "_blank", rel: "noopener" }, address),
-      copyButton(() => address),
-    ),
-    hereAlone(),
-    summary.is_simulated && mayAsk && made(summary),
-  );
+  return h("div", { class: "invitation" }, invited(summary.survey), summary.is_simulated && mayAsk && made(summary));
 }
 
 const MADE_UP = [100, 1000, 10000];

@@ -283,6 +283,14 @@ export interface Start {
   templates: Template[];
   surveys: SurveySummary[];
   may_administer: boolean;
+  links: Links;
+}
+/** Where people reach this studio: the shared page to take part, the whole server from the network, this machine's address there. `is_alone` where sharing found no network. */
+export interface Links {
+  shared: string;
+  network: string;
+  machine: string;
+  is_alone: boolean;
 }
 export interface DatasetShown {
   name: string;
