@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_513,
+    "studio": 1_544,
     "evidence": 990,
     "regression": 1_909,
     "surveys": 572,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_720,
+    "code lines": 42_751,
     "files": 176,
     "entries at the top": 20,
-    "functions": 4_311,
+    "functions": 4_314,
     "functions of one statement": 1_254,
-    "constants": 356,
+    "constants": 357,
     "options": 115,
     "public names": 89,
 }

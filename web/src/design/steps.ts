@@ -253,6 +253,23 @@ export class Steps {
         .join("\n"),
       onchange: () => this.#setGroups(groups),
     });
+    const language = h(
+      "select",
+      { onchange: () => this.#setWord("language", language.value === "en" ? "" : language.value) },
+      ...started().languages.map((code) =>
+        h(
+          "option",
+          { value: code, lang: code, selected: code === (survey.language ?? "en") },
+          sentence(new Intl.DisplayNames(code, { type: "language" }).of(code) ?? code),
+        ),
+      ),
+    );
+    const results = h("select", { onchange: () => this.#setWord("results", results.value) });
+    for (const [value, words] of [
+      ["", "Only who asks"],
+      ["public", "Whoever takes part"],
+    ] as const)
+      results.append(h("option", { value, selected: value === (survey.results ?? "") }, words));
     const reports = h("input", {
       type: "text",
       inputmode: "numeric",
@@ -275,6 +292,13 @@ export class Steps {
         "Groups to compare, one a line",
         groups,
         "Such as region: north, south. Each report says its group, not blurred.",
+      ),
+      field("language", "What the page to take part speaks", language, "Question and answers stay as you write them."),
+      field(
+        "results",
+        "Who may see the result",
+        results,
+        "It is part of the survey: people are told before they answer.",
       ),
       field(
         "reports",
@@ -310,6 +334,14 @@ export class Steps {
     const { survey } = this.#desk.state.draft;
     if (lines.length > 0) survey.groups = groups;
     else delete survey.groups;
+    this.#desk.changed();
+  }
+
+  /** A text of the survey; left out where it is empty. */
+  #setWord(key: "language" | "results", word: string): void {
+    const { survey } = this.#desk.state.draft;
+    if (word) survey[key] = word;
+    else delete survey[key];
     this.#desk.changed();
   }
 
