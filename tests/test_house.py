@@ -27,15 +27,15 @@ ROOMS = {
     "data": 4_451,
     "mechanisms": 5_324,
     "estimates": 3_714,
-    "present": 4_309,
-    "cli": 2_915,
+    "present": 4_425,
+    "cli": 2_941,
     "solve": 2_846,
     "collector": 2_666,
     "check": 1_829,
     "channels": 1_909,
     "plans": 1_732,
     "theory": 1_331,
-    "studio": 1_544,
+    "studio": 1_560,
     "evidence": 990,
     "regression": 1_909,
     "surveys": 572,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_751,
-    "files": 176,
+    "code lines": 42_909,
+    "files": 177,
     "entries at the top": 20,
-    "functions": 4_314,
-    "functions of one statement": 1_254,
-    "constants": 357,
-    "options": 115,
+    "functions": 4_326,
+    "functions of one statement": 1_256,
+    "constants": 359,
+    "options": 116,
     "public names": 89,
 }
 """What the whole house may have."""

@@ -100,6 +100,7 @@ ROWS = [
     """),
     *table("export", "--output | ages.toml | -o s.json | file s.json"),
     *table("audit", """
+        --output  | ages.toml | -o e.html | file e.html
         --json    | ages.toml | --json    | ^{.headline
         --verbose | +         | --verbose | ^Compared
     """),

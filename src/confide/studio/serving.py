@@ -22,7 +22,7 @@ import orjson
 
 from confide import __version__
 from confide.collector.client import write_message
-from confide.collector.http import JSON, UNKEPT, Call, Reply, not_found, require_method
+from confide.collector.http import HTML, JSON, UNKEPT, Call, Reply, not_found, require_method
 from confide.collector.service import Collector, Entry, Refusal, counts_json, read_json, version_of
 from confide.collector.stores import ACCEPTED, digest_secret, is_allowed
 from confide.errors import InvalidParameterError
@@ -169,11 +169,11 @@ class Studio:
                 require_method(request.method, "POST")
                 self.jobs.stop(self._job(number, request))
                 return 200, b"{}", JSON
-            case ["watch" | "counts" as what, fingerprint]:
+            case ["watch" | "counts" | "evidence" as what, fingerprint]:
                 require_method(request.method, "GET")
                 self.collector.require("read", request.secret, fingerprint)
                 entry = self.collector.entry(fingerprint)
-                return await (self._watch(entry) if what == "watch" else self._counts(entry))
+                return await {"watch": self._watch, "counts": self._counts, "evidence": self._evidence}[what](entry)
         raise not_found()
 
     async def _read(self, request: Call, body: Body, role: str = "administer") -> dict[str, Any]:
@@ -357,6 +357,12 @@ class Studio:
             return b"null"
         found = {key: known[key] for key in ("distribution", "reports")}
         return orjson.dumps({"labels": known["values"]["labels"]} | found)
+
+    async def _evidence(self, entry: Entry) -> Reply:
+        account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
+        record = await asyncio.to_thread(counts_json, self.collector, entry)
+        asked = {"document": entry.stored.document, "record": record, "version": version_of(entry, account)}
+        return 200, await self.crews["look"].do("evidence", asked), HTML
 
     async def _counts(self, entry: Entry) -> Reply:
         record = await asyncio.to_thread(counts_json, self.collector, entry)
