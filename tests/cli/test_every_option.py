@@ -27,6 +27,7 @@ from tests.plans.test_records import given
 from typer.testing import CliRunner
 
 import confide as cf
+import confide.studio.sharing  # before what it uses has stand-ins: the door for phones is a real one
 from confide.cli.main import COMMANDS, app
 from confide.collector.client import Client, Outbox, Receipt, to_counts_file
 from confide.collector.stores import Store, make_token, open_store
@@ -99,6 +100,7 @@ ROWS = [
     """),
     *table("export", "--output | ages.toml | -o s.json | file s.json"),
     *table("audit", """
+        --output  | ages.toml | -o e.html | file e.html
         --json    | ages.toml | --json    | ^{.headline
         --verbose | +         | --verbose | ^Compared
     """),
@@ -226,6 +228,7 @@ ROWS = [
         --bind    | ages.toml                       | --bind 127.0.0.2     | bound to 127.0.0.2:8000
         --bind    | ages.toml                       | --bind 127.0.0.2:8123 | bound to 127.0.0.2:8123
         --browser | ages.toml                       | --no-browser         | !browser opened
+        --share   | ages.toml                       | --share              | Phones
     """),
     *table("serve", r"""
         --store         | ages.toml                 | --store s.db                       | file s.db
@@ -406,8 +409,8 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         typer.echo(f"plan {guess=} {' '.join(f'{name}={one!r}' for name, one in told.items())}", err=True)
         return given()
 
-    def run(opened: Store, listening: object, settings: object, ready: Any, guest: object) -> None:
-        del guest
+    def run(opened: Store, listening: object, settings: object, ready: Any, guest: object, door: object = None) -> None:
+        del guest, door
         ready()
         typer.echo(f"{listening} {settings} window {opened.window()} {opened.surveys()}", err=True)
         opened.close()

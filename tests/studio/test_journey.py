@@ -107,6 +107,13 @@ def test_the_whole_way_of_a_survey(studio: RunningStudio, page: Page, browser: B
     assert saved(page, "SVG", tmp_path).read_text().startswith("<svg")
     assert saved(page, "PNG", tmp_path).read_bytes()[:4] == b"\x89PNG"
     assert "<h1>" in saved(page, "Page", tmp_path).read_text()
+    assert '<body class="slides">' in saved(page, "Slides", tmp_path).read_text()
+    evidence = saved(page, "Evidence", tmp_path).read_text()
+    assert "Who could read what" in evidence
+    assert fingerprint in evidence
+    cells = json.loads(saved(page, "Notebook", tmp_path).read_text())["cells"]
+    (code,) = ("".join(one["source"]) for one in cells if one["cell_type"] == "code")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, check=True, capture_output=True)
     assert json.loads(saved(page, "Survey", tmp_path).read_text())["fingerprint"] == fingerprint
     assert all(one.startswith((studio.url, "data:", "blob:")) for one in asked)
 

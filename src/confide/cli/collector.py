@@ -130,6 +130,7 @@ def _serve(paths: list[Path], url: str, place: Place, settings: Settings, upload
     from confide.collector.serving import address_of, bind, run
     from confide.collector.stores import first_token, open_store
     from confide.studio.serving import Studio
+    from confide.studio.sharing import Links
 
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
@@ -161,7 +162,7 @@ def _serve(paths: list[Path], url: str, place: Place, settings: Settings, upload
             done = simulate(address, contracts[0], people or 0, tell)
         say(f"{counted(done.accepted, 'simulated report')} counted. Look at {address}/ or pull them; end with Ctrl-C.")
 
-    run(opened, listening, settings, ready, Studio)
+    run(opened, listening, settings, ready, lambda collector: Studio(collector, links=Links.of(listening)))
     say("Ended; all that was accepted is counted.")
 
 

@@ -65,6 +65,7 @@ def summarise_survey(survey: Survey) -> Summary:
         *([("Consider", mechanism.advice)] if mechanism.advice else []),
         *([("Fine print", mechanism.fine_print[0])] if mechanism.instructions else []),
         *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
+        *([("Who may see", "the result: whoever takes part")] if survey.results else []),
         *([("Not blurred", describe_groups(survey))] if survey.groups else []),
     ]
     examples = explain_guarantee(survey)
@@ -154,6 +155,8 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "title": survey.title,
         "simulated": survey.simulated or None,
         "shuffler": survey.shuffler or None,
+        "results": survey.results or None,
+        "language": survey.language or None,
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {
             "kind": mechanism.kind,

@@ -74,7 +74,7 @@ def read_draft(draft: Any) -> Draft:
 
 @lru_cache(KEPT)
 def _build(text: str) -> Draft:
-    survey_keys = ("name", "title", "alphabet", "groups", "limits", "shape")
+    survey_keys = ("name", "title", "language", "results", "alphabet", "groups", "limits", "shape")
     draft = json.loads(text)
     people, epsilon, guess = draft.get("people"), draft.get("epsilon"), draft.get("guess")
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
@@ -86,6 +86,9 @@ def _build(text: str) -> Draft:
     if strange := next((key for key in draft["survey"] if key not in survey_keys), None):
         raise InvalidParameterError(f"A draft's survey has the unknown key {_shown(strange)}.")
     refuse_files(document)
+    # One report a person unless the draft says otherwise: more of them tell more, and count a person twice.
+    if not document.setdefault("limits", {"reports": 1}):
+        del document["limits"]
     kind = draft.get("mechanism") or _usual(json.dumps(document.get("alphabet"), sort_keys=True))
     survey = build_survey(document | {"mechanism": {"kind": kind, "epsilon": float(epsilon)}})
     _require_drawable(survey.alphabet)

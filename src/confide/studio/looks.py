@@ -234,6 +234,20 @@ def _more(
     return found
 
 
+def evidence(work: dict[str, Any], tell: Tell) -> bytes:
+    """Return the evidence on a survey as a page."""
+    from confide.mechanisms.audits import audit
+    from confide.present.pages import evidence_page
+
+    tell(0, 2, "Auditing the promise")
+    survey = Survey.from_json(work["document"])
+    result = audit(survey.mechanism)
+    tell(1, 2, "Testing whether the reports fit")
+    reading = reading_of(survey, int(work["version"]), work["record"])
+    fit = reading.estimate.fit if reading.counts.total else None
+    return evidence_page(survey, result, fit, int(reading.counts.total)).encode()
+
+
 def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Return estimates and differences of groups, for each column of groups."""
     shown, differences = [], []

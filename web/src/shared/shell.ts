@@ -224,15 +224,3 @@ export function progressBar(
     },
   };
 }
-
-/** A warning beside an address that no telephone can reach; nothing where one can. */
-export function hereAlone(): HTMLElement | false {
-  return (
-    ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname) &&
-    h(
-      "p",
-      { class: "note" },
-      "This address is of this machine alone. For phones, start the collector with --bind, behind a server that speaks https.",
-    )
-  );
-}

@@ -11,14 +11,17 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from confide.check.answers import Fit
 from confide.data.files import GroupAnswers, SurveyGroups
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
 from confide.estimates.estimate import Outcome
 from confide.evidence.counts import Counts
+from confide.mechanisms.audits import Audit
 from confide.plans import Plan
 from confide.present import summary as say
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, complete, summarise_estimate, tell_panel
+from confide.present.evidence import summarise_evidence
 from confide.present.figures import Role, draw_sheet, style, to_svg
 from confide.present.figures.style import COLORS
 from confide.present.groups import summarise_groups
@@ -217,7 +220,7 @@ def document(*, title: str, lead: str, facts: str, body: str, footer: str, about
     return template.substitute(title=title, summary=shown.rstrip(), facts=facts, body=body, footer=footer, style=style)
 
 
-__all__ = ["diagnosis_page", "estimate_page", "groups_page", "plan_page"]
+__all__ = ["diagnosis_page", "estimate_page", "evidence_page", "groups_page", "plan_page"]
 
 
 def estimate_page(
@@ -304,3 +307,14 @@ def plan_page(survey: Survey, plan: Plan) -> str:
     '<!DOCTYPE html>'
     """
     return show_page(summarise_plan(survey, plan))
+
+
+def evidence_page(survey: Survey, audit: Audit, fit: Fit | None = None, reports: int = 0) -> str:
+    """Return a self-contained HTML page of what was promised, checked and said.
+
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
+    >>> "Who could read what" in evidence_page(survey, cf.audit(survey.mechanism))
+    True
+    """
+    return show_page(summarise_evidence(survey, audit, fit, reports))
