@@ -269,7 +269,7 @@ def pull(
     token_file: TokenFile = None,
 ) -> None:
     """Get a collector's counts as a file for estimate and merge."""
-    check_outputs([output], [survey])
+    check_outputs([output], [survey, token_file])
     counts = pull_counts(url, None if survey is None else load_survey(survey), split_names("--by", by), token_file)
     write_counts_file(output, counts)
     rows = counts.heading.rows

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from confide.data.files import writing
+from confide.data.files.counts_files import is_counts_file, read_heading
 from confide.data.files.reading import csv_batches, parquet_batches
 from confide.data.files.sheets import (
     PARQUET,
@@ -35,6 +36,9 @@ from confide.values.wording import name_some, suggestion
 
 STATISTICS = (".sav", ".dta")
 """Suffixes of files for SPSS and for Stata."""
+
+TEXTS = tuple(f"{ending}{packed}" for ending in (".csv", ".tsv", ".txt") for packed in ("", ".gz"))
+"""Suffixes of files with one row a line."""
 
 LONGEST_NAME = 32
 """Most characters of a column that Stata reads."""
@@ -106,8 +110,7 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
         )
     name, form = str(reports), Path(output).suffix.lower()
     asked = {describe_query(one): PseudoValues.of(survey.mechanism, one, survey.name) for one in queries}
-    if Path(name).is_file():
-        Traces.of([name], survey)  # refuses reports of another survey
+    _trace(name, survey)
     header = _header(name)
     new = _new_names(survey, asked, header)
     places = Request(survey.mechanism.report_alphabet, tuple(columns)).choose(name_of(name), header)
@@ -157,6 +160,19 @@ def _describe(name: str, question: str, values: Any, counts: Any) -> PseudoColum
     mean = float(values @ counts / people)
     variance = float((values - mean) ** 2 @ counts) / max(people - 1, 1)
     return PseudoColumn(name, question, mean, float(np.sqrt(variance / people)))
+
+
+def _trace(path: str, survey: Survey) -> Traces:
+    """Return a file's metadata; refuse reports or counts of another survey."""
+    writing.require_ending(path, (*TEXTS, *PARQUET), may_lack_one=True)
+    if not Path(path).is_file():
+        return Traces(((name_of(path), None),))
+    if is_counts_file(path):
+        heading = read_heading(path, survey)
+        heading.require(survey, path)
+        if heading.is_pooled:
+            raise DataFileError(f"{path} holds counts of {len(heading.surveys)} surveys. Take those of one at a time.")
+    return Traces.of([path], survey)
 
 
 def _header(path: str) -> tuple[str, ...]:
@@ -216,7 +232,7 @@ def read_people(
     file, if `survey` is about some of its attributes.
     """
     name = str(path)
-    traces = Traces.of([name], whole or survey) if Path(name).is_file() else Traces(((name_of(name), None),))
+    traces = _trace(name, whole or survey)
     header, is_table = _header(name), name.lower().endswith(PARQUET)
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     try:
@@ -234,6 +250,8 @@ def read_people(
     account, parts, kept = Account(source=name_of(name)), list[Any](), [list[Any]() for _ in keep]
     for rows in (parquet_batches if is_table else csv_batches)(name, request):
         account += rows.account
+        if not rows.account.accepted:
+            continue
         counts = np.ones(rows.numbers.size, dtype=np.int64) if rows.counts is None else rows.counts
         own = rows.distinct.reshape(len(rows.distinct), -1)[rows.numbers]
         parts.append((own, counts))
