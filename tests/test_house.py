@@ -24,7 +24,7 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_408,
-    "data": 4_451,
+    "data": 4_465,
     "mechanisms": 5_324,
     "estimates": 3_714,
     "present": 4_306,
@@ -37,7 +37,7 @@ ROOMS = {
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 990,
-    "regression": 1_909,
+    "regression": 1_910,
     "surveys": 561,
     "api.py": 206,
     "errors.py": 50,
@@ -47,10 +47,10 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_552,
+    "code lines": 42_567,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_297,
+    "functions": 4_298,
     "functions of one statement": 1_251,
     "constants": 351,
     "options": 114,

@@ -37,9 +37,6 @@ from confide.values.wording import name_some, suggestion
 STATISTICS = (".sav", ".dta")
 """Suffixes of files for SPSS and for Stata."""
 
-TEXTS = tuple(f"{ending}{packed}" for ending in (".csv", ".tsv", ".txt") for packed in ("", ".gz"))
-"""Suffixes of files with one row a line."""
-
 LONGEST_NAME = 32
 """Most characters of a column that Stata reads."""
 
@@ -164,7 +161,6 @@ def _describe(name: str, question: str, values: Any, counts: Any) -> PseudoColum
 
 def _trace(path: str, survey: Survey) -> Traces:
     """Return a file's metadata; refuse reports or counts of another survey."""
-    writing.require_ending(path, (*TEXTS, *PARQUET), may_lack_one=True)
     if not Path(path).is_file():
         return Traces(((name_of(path), None),))
     if is_counts_file(path):
