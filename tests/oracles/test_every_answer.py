@@ -13,6 +13,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from typer.testing import CliRunner
 import confide as cf
 from confide.cli.main import app
 from confide.data.files import GroupAnswers, SurveyGroups, ask_groups
-from confide.data.files.records import groups_csv, groups_record, series_csv, series_record, tables_record
+from confide.data.files.records import groups_csv, groups_record, plain, series_csv, series_record, tables_record
 from confide.estimates.changes import Series, name_wave
 from confide.estimates.groups import GroupEstimates
 from confide.estimates.inference import Bootstrap, Interval, Likelihood
@@ -31,6 +32,7 @@ from confide.present.changes import show_step, summarise_series
 from confide.present.groups import _download
 from confide.present.results import columns_of, record_of
 from confide.present.summary import Cell, Listing
+from confide.studio.answers import window_records
 
 AGES = cf.Survey(cf.TruncatedGeometric(cf.Integers(2, 9, unit="year"), 1.0), "age", "Ages")
 PAIR = cf.Survey(
@@ -278,6 +280,21 @@ def test_a_command_and_the_library_say_the_same(folder: Path) -> None:
     assert [one["estimate"] for one in ours["windows"]["windows"]] == [
         one["estimate"] for one in said["windows"]["windows"]
     ]
+
+
+def test_every_window_has_its_own_name_members_and_verdict() -> None:
+    found = cf.estimate(COUNTS["Oslo",], AGES.mechanism, cf.MLE()).windows(error=0.2, name="age")
+    assert len(found) > 1
+    mixed = replace(found, told=tuple(place % 2 == 0 for place in range(len(found))))
+    both = zip(window_records(mixed), plain(mixed)["windows"], strict=True)
+    for place, (studios, ours) in enumerate(both):
+        answer, members = mixed.answers[place], mixed.members[place].tolist()
+        for one in (studios, ours):
+            assert (one["label"], one["is_told"]) == (mixed.labels[place], place % 2 == 0)
+            assert [one[end] for end in ("estimate", "low", "high")] == [answer.estimate, answer.low, answer.high]
+        assert (studios["indices"], ours["values"]) == (members, [2 + member for member in members])
+    for place, where in enumerate(mixed.window_of.tolist()):
+        assert place in mixed.members[where].tolist()
 
 
 def test_columns_of_counts_are_what_they_are_called() -> None:

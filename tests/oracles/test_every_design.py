@@ -7,6 +7,7 @@ taken over into evidence, the variance of any scores must be that of the people 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import defaultdict
 from collections.abc import Callable
@@ -196,7 +197,17 @@ def test_counts_of_the_command_line_merged_and_over_weeks(
     for number in range(3):
         write(tmp_path / f"{number}.csv", some[number::3])
         words = ["count", "s.toml", f"{number}.csv", "--by", "week,town", *options, "-o", f"{number}.parquet"]
-        assert CliRunner().invoke(app, words).exit_code == 0
+        said = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+        mine = some[number::3]
+        assert (said["reports"], said["groups"]) == (len(mine), len({(one.week, one.town) for one in mine}))
+        keys = [(one.week, one.town, *(getattr(one, c) for c in list(named.values())[design[0] :])) for one in mine]
+        assert said["distinct"] == len({(*key, one.report) for key, one in zip(keys, mine, strict=True)})
+        for kind, words_of in (said["design"] or {}).items():
+            places = [(one.region if design[1] else "", one.village) for one in mine]
+            many = len({place[0] for place in places}) if kind == "strata" else len(set(places))
+            assert words_of.startswith(f"{many} {kind}"), kind
+        assert set(said["design"] or {}) == {"strata", "clusters"} & set(named)
+        assert (said["weights"] or {}).get("column") == named.get("weights")
     first, last = ["0.parquet", "1.parquet"], ["2.parquet", "some.parquet"]
     merge_files(first, "some.parquet")
     merge_files(last, "all.parquet")
