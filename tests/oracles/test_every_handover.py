@@ -210,3 +210,35 @@ def test_every_option_that_is_handed_over_is_among_the_calls() -> None:
         assert name in COMMANDS
         known = {max(one.opts, key=len) for one in group.get_command(None, name).params if one.opts[0].startswith("-")}
         assert known - options - SHOWN == elsewhere.get(name, set()), name
+
+
+UNCOUNTED = "nothing counted it here"
+
+
+@pytest.mark.parametrize("most_reports", [None, 2])
+@pytest.mark.parametrize("most_epsilon", [None, 5.0])
+def test_every_limit_of_a_survey_is_told_wherever_it_is_not_kept(
+    most_reports: int | None, most_epsilon: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The survey of age promises epsilon 2 a report, so that two are within both limits, and three within none."""
+    monkeypatch.chdir(tmp_path)
+    survey = cf.Survey(AGES.mechanism, "age", "Ages", most_reports=most_reports, most_epsilon=most_epsilon)
+    Path("s.toml").write_text(survey.text())
+    Path("v.csv").write_text("age\n1\n")
+    has_limit = not (most_reports is None and most_epsilon is None)
+
+    def call(*words: str) -> tuple[int, str]:
+        ending = CliRunner().invoke(app, list(words))
+        return ending.exit_code, " ".join(ending.output.split())
+
+    for option, is_told in (("--force", has_limit), ("--seed 1", False), ("--ledger l.json", False)):
+        code, told = call("privatize", "s.toml", "v.csv", "-o", "r.csv", *option.split())
+        assert (code, UNCOUNTED in told) == (0, is_told), option
+    codes = [call("privatize", "s.toml", "v.csv", "-o", "r.csv", "--ledger", "l.json")[0] for _ in range(2)]
+    assert codes == ([0, 5] if has_limit else [0, 0])
+    _, shown = call("show", "s.toml", "-v")
+    assert ("the most that the survey allows" in shown) is has_limit
+    assert ("5" in survey.contract) is (most_epsilon is not None)
+    assert ("at most 2 reports" in survey.contract) is (most_reports is not None)
+    record = survey.record().get("limits", {})
+    assert (record.get("reports"), record.get("epsilon")) == (most_reports, most_epsilon)
