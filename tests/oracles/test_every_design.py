@@ -74,7 +74,7 @@ every_design = pytest.mark.parametrize(
 )
 
 
-def columns_of(design: Design) -> dict[str, str]:
+def columns_of(design: Design) -> dict[str, Any]:
     named = zip(("weights", "strata", "clusters"), ("weight", "region", "village"), design, strict=True)
     return {name: column for name, column, has in named if has}
 
@@ -180,7 +180,8 @@ def test_counts_of_files_in_groups_and_without(design: Design, ending: str, tmp_
     for (week, town), one in grouped.items():
         agree(one, [who for who in some if (who.week, who.town) == (week, town)], design)
     agree(grouped.merged, some, design)
-    for number, counts in enumerate((found, grouped)):
+    both: tuple[Counts | GroupedCounts, ...] = (found, grouped)
+    for number, counts in enumerate(both):
         save_counts(tmp_path / f"{number}.parquet", counts, AGES)
         back = load_counts(tmp_path / f"{number}.parquet")
         agree(back.merged if isinstance(back, GroupedCounts) else back, some, design)
@@ -261,7 +262,7 @@ def test_evidence_of_a_map_keeps_the_variance_in_blocks_of_cells(design: Design)
     assert few is not None
     for row in np.random.default_rng(7).normal(size=(4, blocks.count)):
         slopes = blocks.spread(row * blocks.nearest(np.ones(30)))  # the same for each cell of a block
-        expected = variance_of(some, design, lambda report, slopes=slopes: float(slopes[report]))
+        expected = variance_of(some, design, slopes.__getitem__)
         assert float(seen.quadratic(slopes)) == pytest.approx(expected)
         assert float(few.quadratic(row)) == pytest.approx(expected)
 
@@ -277,7 +278,8 @@ def test_waves_have_errors_of_their_people(design: Design) -> None:
         weights = [one.weight if design[0] else 1.0 for one in own]
         middle = sum(w * values[one.report] for w, one in zip(weights, own, strict=True)) / sum(weights)
         assert moments.means[place] == pytest.approx(middle)
-        spread = variance_of(own, design, lambda report, middle=middle: values[report] - middle) / sum(weights) ** 2
+        centred = {report: value - middle for report, value in values.items()}
+        spread = variance_of(own, design, centred.__getitem__) / sum(weights) ** 2
         effective = found[list(waves)[place]].groups[AGES.mechanism].total
         assert math.sqrt(moments.covariance[place, place]) == pytest.approx(
             math.sqrt(spread * effective / (effective - 1)), rel=1e-6

@@ -166,7 +166,7 @@ def test_what_a_command_is_given_reaches_the_library(
     Path("r.csv").write_text(lines("report,week,who", [f"{at % 3},W{at % 2},p{at}" for at in range(40)]))
     for name, reports in (("one", [0, 1, 2]), ("two", [2, 0])):
         save_counts(f"{name}.parquet", cf.tally(reports), AGES)
-    towns = {("Oslo",): cf.tally([0, 1, 2] * 20), ("Rome",): cf.tally([2, 1] * 20)}
+    towns: dict[tuple[str, ...], cf.Counts] = {("Oslo",): cf.tally([0, 1, 2] * 20), ("Rome",): cf.tally([2, 1] * 20)}
     save_counts("towns.parquet", cf.data.files.GroupedCounts(("town",), towns, cf.data.files.Account(100)), AGES)
     owner, _, attribute = place.rpartition(".")
     real = getattr(_resolve(owner), attribute)

@@ -46,10 +46,10 @@ CHANGED_DRAFT: dict[tuple[str, ...], Any] = {
     ("people",): 800,
     ("guess",): "rough",
 }
-SILENT = {
+SILENT: dict[str, set[tuple[str, ...]]] = {
     "expect": {("survey", "title"), ("survey", "groups"), ("survey", "limits")},
     "plan": {("survey", "title"), ("survey", "name"), ("survey", "groups"), ("survey", "limits")},
-    "preview": set[tuple[str, ...]](),
+    "preview": set(),
     "trial": {("people",)},
 }
 """Parts of a draft that an answer has nothing to say of."""

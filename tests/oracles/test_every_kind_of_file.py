@@ -47,7 +47,7 @@ def make(place: Path) -> None:
     save_counts(place / "countsother.parquet", cf.tally(REPORTS), OTHER)
     save_counts(place / "more.parquet", cf.tally([0, 0, 2]), AGES)
     save_counts(place / "counts.csv", cf.tally(REPORTS), AGES)
-    towns = {("Oslo",): cf.tally(REPORTS), ("Rome",): cf.tally(REPORTS[:60])}
+    towns: dict[tuple[str, ...], cf.Counts] = {("Oslo",): cf.tally(REPORTS), ("Rome",): cf.tally(REPORTS[:60])}
     save_counts(place / "towns.parquet", GroupedCounts(("town",), towns, Account(240)), AGES)
     merge_files([place / "counts.parquet", place / "countsother.parquet"], place / "pool.parquet", is_pool=True)
     (place / "empty.csv").write_text("")

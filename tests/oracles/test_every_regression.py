@@ -189,11 +189,8 @@ def test_every_number_of_a_record_stands_under_its_name() -> None:
         attribute = getattr(found, called.get(name, name), None)
         if name in ("coefficients", "predicted", "marginal_effects"):
             continue
-        same(
-            value,
-            list(attribute) if isinstance(attribute, tuple) else dict(attribute) if name == "facts" else attribute,
-            name,
-        )
+        expected = list(attribute) if isinstance(attribute, tuple) else attribute
+        same(value, dict(attribute or {}) if name == "facts" else expected, name)
     low, high = found.ends()
     naive = found.naive if found.naive is not None else [None] * len(found.names)
     columns = {

@@ -126,7 +126,7 @@ def test_a_trial_lets_no_more_people_answer_than_its_mechanism_draws(most: int, 
         async def drafted(*_: object) -> bytes:
             return orjson.dumps({"document": survey.to_json(), "most": most})
 
-        studio._draft = drafted  # type: ignore[method-assign]
+        studio._draft = drafted  # type: ignore[method-assign, assignment]
         status, body, _ = served.run(studio._try({}))
         studio.close()
     found = orjson.loads(body)
@@ -158,5 +158,6 @@ def test_a_statistics_file_is_read_back_with_all_its_labels(ending: str, tmp_pat
     for column, query in zip(done.columns, asked, strict=True):
         values = cf.unbias(reports, survey.mechanism, query)
         assert frame[column.name].tolist() == pytest.approx(values.tolist())
-        assert (column.question, column.mean) == (query, pytest.approx(values.mean()))
+        assert column.question == query
+        assert column.mean == pytest.approx(values.mean())
         assert column.error == pytest.approx(np.std(values, ddof=1) / 6)

@@ -24,7 +24,7 @@ import pytest
 import confide as cf
 from confide.data.files.writing import as_meant, as_shown
 from confide.studio.drafts import templates, values_record
-from confide.surveys.survey import declaration_of, json_of
+from confide.surveys.survey import build_survey, declaration_of, json_of
 from confide.values.queries import as_weights
 
 ROOT = Path(__file__).parents[2]
@@ -199,7 +199,7 @@ def test_every_template_begins_with_a_question_about_some(ask: Ask) -> None:
             continue
         draft = {"name": name, "title": "T", "alphabet": table, "mechanism": {"kind": "exponential", "epsilon": 1.0}}
         try:
-            alphabet = cf.surveys.survey.build_survey(draft).alphabet
+            alphabet = build_survey(draft).alphabet
         except cf.errors.ConfideError:
             continue  # a template whose mechanism is another one
         weights = as_weights(query, alphabet, name)
