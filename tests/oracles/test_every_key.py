@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import json
 import re
+import shlex
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -17,9 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 import confide as cf
 from confide.cli import studio as command
+from confide.cli.main import app
 from confide.collector.stores import ROLES, first_token, is_allowed, make_token, open_store
 from confide.studio import answers, drafts, looks
 from confide.studio.drafts import dataset_records
@@ -217,3 +220,39 @@ def test_made_up_people_answer_a_store_that_is_new_and_no_other(
     command._run(asked, place, ("127.0.0.1", 0), is_shown=False)
     is_new = known == "nothing" and not given
     assert seen == [(10_000 if is_new else 0, int(is_new or known == "simulated"))]
+
+
+def parsed(line: str) -> tuple[str, dict[str, Any]]:
+    """Return the command of a line as a shell and the command line take it, and what it is given."""
+    group: Any = typer.main.get_command(app)
+    program, name, *words = shlex.split(line, comments=True)
+    assert program == "confide"
+    return name, group.get_command(None, name).make_context(name, words).params
+
+
+@pytest.mark.parametrize("guess", ["peaked", "two humps", "rough", "adult_ages"])
+def test_commands_of_a_design_are_given_what_the_draft_has(guess: str) -> None:
+    alphabet = {"kind": "integers", "low": 0, "high": 99}
+    draft = drafts.read_draft(DRAFT | {"guess": guess, "survey": DRAFT["survey"] | {"alphabet": alphabet}})
+    code = drafts.design_code(draft)
+    lines = [line for line in code["commands"].splitlines() if not line.startswith("#")]
+    given = dict(map(parsed, lines))
+    assert list(given) == ["show", "plan", "studio"]
+    assert (given["plan"]["people"], given["plan"]["guess"]) == (400, guess)
+    assert {
+        str(one) for each in given.values() for one in (each.get("survey"), *(each.get("surveys") or ())) if one
+    } == {"survey.toml"}
+    assert repr(guess).replace("'", '"') in code["python"]
+
+
+def test_commands_of_a_look_ask_what_was_asked() -> None:
+    queries, methods = ["mark >= 3", "mark in {1, 2}", "it's == 'x y'"], ["mle", "ibu"]
+    survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 4), 1.5), "mark")
+    code = looks.look_code(survey, queries, methods)
+    lines = [line for line in code["commands"].splitlines() if not line.startswith("#")]
+    first, *others, last = map(parsed, lines)
+    assert (first[0], first[1]["query"]) == ("estimate", queries)
+    assert [(name, one["method"]) for name, one in others] == [("estimate", method) for method in methods]
+    assert last[0] == "diagnose"
+    assert repr(queries) in code["python"]
+    compile(code["python"], "look.py", "exec")

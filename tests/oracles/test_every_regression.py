@@ -215,3 +215,21 @@ def test_every_number_of_a_record_stands_under_its_name() -> None:
     ]
     assert [str(row[0]) for row in table.rows] == list(found.names)
     assert table.headings[5:7] == ["[0.188", "0.812]"]
+
+
+@pytest.mark.parametrize("base", ["no", "yes", "red", "green", "blue"])
+def test_a_headline_is_about_the_answer_and_against_the_base(base: str) -> None:
+    survey = VOTES if base in ("no", "yes") else COLOURS
+    found = cf.regress(f"{survey.name} ~ x", people(survey), survey, base=base)
+    first = [one for one in found.names if one.rpartition(": ")[2] == "x"]
+    ratios = found.tvalues
+    place = max(first, key=lambda one: abs(ratios[one]))
+    event = place.partition(": ")[0] if survey is COLOURS else {"no": "yes", "yes": "no"}[base]
+    low, high = (found.conf_int().loc[place, end] for end in ("low", "high"))
+    times = [f"{math.exp(one):.3g}" for one in (found.params[place], low, high)]
+    told = f"x: the odds of {event} against {base} are {times[0]} times as large"
+    assert text_of(found).count(told) == 1 or low <= 0 <= high
+    assert found.base == base
+    assert f"log-odds against {base}" in text_of(found)
+    shares = {row["outcome"]: row["estimate"] for row in found.predicted}
+    assert list(shares) == survey.alphabet.labels()
