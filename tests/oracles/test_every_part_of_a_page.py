@@ -21,7 +21,7 @@ from confide.present import pages
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, summarise_estimate
 from confide.present.groups import summarise_group_reports, summarise_groups
-from confide.present.summary import Cards, Picture, Section, Summary
+from confide.present.summary import Cards, Chart, Picture, Section, Summary
 
 pytest.importorskip("matplotlib")
 
@@ -100,7 +100,7 @@ def test_every_part_of_what_was_found_is_shown(name: str) -> None:
         usual = flat(summarise_estimate(one, is_page=is_page))
         assert flat(summarise_estimate(replace(one), is_page=is_page)) == usual
         for part in CHANGED:
-            value = "they are hidden" if part == "undivided" else getattr(other, part)
+            value: Any = "they are hidden" if part == "undivided" else getattr(other, part)
             if not isinstance(value, np.ndarray) and not value:  # a part of the other survey alone
                 continue
             now = flat(summarise_estimate(replace(one, **{part: value}), is_page=is_page))
@@ -230,3 +230,22 @@ def test_every_argument_of_a_page_is_on_it(monkeypatch: pytest.MonkeyPatch) -> N
         for argument, value in others.items():
             now = flat(function(**(usual | {argument: value})))
             assert now != first, (name, argument)
+
+
+@pytest.mark.parametrize("name", ["age", "both"])
+def test_every_chart_of_a_terminal_has_its_own_shares_and_truth(name: str) -> None:
+    found = FOUND[name, 1]
+    assert found.truth is not None
+    charts = [one for section in summarise_estimate(found).sections for one in section.parts if isinstance(one, Chart)]
+    whole, *others = charts
+    expected = [(found.survey.name, found.estimate.distribution, found.truth, found.windows)]
+    for own, (marginal, windows) in (found.marginals or {}).items():
+        attributes = found.alphabet.attributes
+        assert attributes is not None
+        expected.append((own, marginal.distribution, attributes.margin(found.truth, own), windows))
+    for chart, parts in zip([whole, *others], expected, strict=True):
+        assert flat(list(parts)) == flat([getattr(chart, one.name) for one in fields(Chart) if one.name in SHOWN])
+
+
+SHOWN = ("name", "shares", "truth", "windows")
+"""Fields of a chart that are compared, in their order."""

@@ -5,23 +5,29 @@ Every number is unlike every other one, so that one in another's place shows; re
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from tests.collector.asking import serving
+from tests.plans.test_records import given
 
 import confide as cf
 from confide.collector.client import Receipt
-from confide.collector.stores import Store, open_store
+from confide.collector.serving import address_of, bind
+from confide.collector.stores import Store, StoreError, open_store
 from confide.data.files import unbias_file
 from confide.data.files.sheets import Account, Reason, Reject
 from confide.evidence.counts import Origin
+from confide.evidence.shapes import Shape
+from confide.present.surveys import audit_record, describe_groups, describe_levels, summarise_audit, summarise_plan
 from confide.studio.serving import MOST_SIMULATED, Studio
 
 pytest.importorskip("orjson", reason="the collector needs the extra confide[collector]")
@@ -161,3 +167,67 @@ def test_a_statistics_file_is_read_back_with_all_its_labels(ending: str, tmp_pat
         assert column.question == query
         assert column.mean == pytest.approx(values.mean())
         assert column.error == pytest.approx(np.std(values, ddof=1) / 6)
+
+
+def test_an_audit_of_two_rounds_tells_each_round_by_its_own_promise() -> None:
+    rounds = [cf.TruncatedGeometric(cf.Integers(0, 3), epsilon) for epsilon in (1.5, 0.5)]
+    survey = cf.Survey(cf.TwoRounds(*rounds), "mark", "Marks")
+    result = cf.audit(survey.mechanism, reports=2000)
+    record = audit_record(survey, result)
+    lasting = record["any_number_of_reports"]
+    assert survey.mechanism.guarantee != survey.mechanism.lasting
+    for part, promise, found in (
+        (record, survey.mechanism.guarantee, result),
+        (lasting, survey.mechanism.lasting, result.lasting),
+    ):
+        assert found is not None
+        assert part["guarantee"] == str(promise)
+        assert (part["holds"], part["extent"], part["faults"]) == (found.holds, found.extent.value, list(found.faults))
+        assert (part["log_ratio"], part["bound"]) == (found.worst.log_ratio, found.worst.bound)
+    assert record["fingerprint"] == survey.fingerprint
+    assert record["draws"]["reports"] == result.draws.reports
+    told = dict(summarise_audit(survey, result).facts)
+    assert told["Promise"] == str(survey.mechanism.guarantee)
+    assert f"{lasting['log_ratio']:.6g} of {lasting['bound']:.6g}" in told["Any number of reports"]
+
+
+@pytest.mark.parametrize("sizes", [(2,), (2, 3), (3, 2, 4)])
+def test_groups_of_a_survey_are_as_many_as_there_are_combinations(sizes: tuple[int, ...]) -> None:
+    groups = {f"group {place}": tuple(f"v{one}" for one in range(size)) for place, size in enumerate(sizes)}
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), "vote", groups=groups)
+    cells = list(itertools.product(*groups.values()))
+    assert f": {len(cells)} combinations" in describe_groups(survey)
+    assert all(name in describe_groups(survey) for name in groups)
+
+
+def test_a_table_of_levels_is_of_its_own_survey_people_and_shape() -> None:
+    pair = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 4), 1.0), "mark", shape=Shape.of("falling"))
+    falling = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    usual = repr(describe_levels(pair, 3000, falling).parts)
+    assert repr(describe_levels(pair, 3000, falling).parts) == usual
+    for survey, people, truth in (
+        (replace(pair, shape=None), 3000, falling),
+        (replace(pair, mechanism=cf.TruncatedGeometric(cf.Integers(0, 4), 2.0)), 3000, falling),
+        (pair, 9000, falling),
+        (pair, 3000, np.array([0.96, 0.01, 0.01, 0.01, 0.01])),
+    ):
+        assert repr(describe_levels(survey, people, truth).parts) != usual, (survey, people)
+
+
+def test_a_plan_speaks_of_the_mechanism_that_is_planned() -> None:
+    made = given()
+    survey = cf.Survey(made.mechanism.at(9.0), "age", "Ages")
+    words = repr(summarise_plan(survey, made))
+    assert made.mechanism.guarantee.terms in words
+    assert survey.mechanism.guarantee.terms not in words
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_an_address_leads_to_where_a_server_listens(host: str) -> None:
+    try:
+        listening = bind(host, 0)
+    except StoreError:
+        pytest.skip(f"nothing listens at {host} here")
+    with listening:
+        found = urlsplit(address_of(listening))
+        assert (found.scheme, found.hostname, found.port) == ("http", host, listening.getsockname()[1])
