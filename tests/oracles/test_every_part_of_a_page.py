@@ -103,7 +103,8 @@ def test_every_part_of_what_was_found_is_shown(name: str) -> None:
             value: Any = "they are hidden" if part == "undivided" else getattr(other, part)
             if not isinstance(value, np.ndarray) and not value:  # a part of the other survey alone
                 continue
-            now = flat(summarise_estimate(replace(one, **{part: value}), is_page=is_page))
+            change: dict[str, Any] = {part: value}
+            now = flat(summarise_estimate(replace(one, **change), is_page=is_page))
             if part in SILENT[kind] and (part != "windows" or name == "both"):
                 continue
             assert now != usual, (kind, part)
