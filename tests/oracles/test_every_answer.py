@@ -13,6 +13,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from confide.data.files.records import groups_csv, groups_record, plain, series_
 from confide.estimates.changes import Series, name_wave
 from confide.estimates.groups import GroupEstimates
 from confide.estimates.inference import Bootstrap, Interval, Likelihood
+from confide.evidence.counts import Origin
 from confide.present.changes import show_step, summarise_series
 from confide.present.groups import _download
 from confide.present.results import columns_of, record_of
@@ -383,3 +385,15 @@ def test_an_interval_has_its_own_numbers_in_every_table() -> None:
     parts = answer.parts
     for name, (value,) in columns.items():
         assert value == getattr(answer, name, getattr(parts, name, None)), name
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+@pytest.mark.parametrize("is_permanent", [False, True])
+def test_a_series_speaks_of_people_who_answer_again_where_it_does_not_know_them(
+    series: Series, is_linked: bool, is_permanent: bool
+) -> None:
+    origin = Origin(permanent=300) if is_permanent else Origin(secure=300)
+    waves = {week: counts_of(300, place).unweighted.with_origin(origin) for place, week in enumerate(("W1", "W2"))}
+    found = cf.estimate_groups(waves, AGES.mechanism, cf.MLE()).series("age >= 5", name="age")
+    assert bool(replace(found, is_linked=is_linked).remark) is (is_permanent and not is_linked)
+    assert series.remark == ""

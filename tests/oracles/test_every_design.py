@@ -284,3 +284,18 @@ def test_waves_have_errors_of_their_people(design: Design) -> None:
         assert math.sqrt(moments.covariance[place, place]) == pytest.approx(
             math.sqrt(spread * effective / (effective - 1)), rel=1e-6
         )
+
+
+@every_design
+def test_counts_that_differ_in_one_part_are_not_equal(design: Design) -> None:
+    some = people(8)
+    counts = tallied(some, design)
+    assert counts == tallied(some[::-1], design)
+    heavier = [some[0]._replace(weight=some[0].weight + 1), *some[1:]]
+    elsewhere = [some[0]._replace(region="isle" if some[0].region != "isle" else "north", village="v9"), *some[1:]]
+    other = [some[0]._replace(report=2 + (some[0].report - 1) % 5), *some[1:]]
+    assert (tallied(heavier, design) != counts) is design[0]
+    assert (tallied(elsewhere, design) != counts) is (design[1] or design[2])
+    assert tallied(other, design) != counts
+    assert tallied(some[1:], design) != counts
+    assert counts.unweighted != counts

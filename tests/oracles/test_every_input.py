@@ -106,4 +106,7 @@ def test_what_is_not_read_is_written(command: str) -> None:
     """Or the test above would say nothing."""
     ending = CliRunner().invoke(app, [command, *shlex.split(CALLS[command])])
     assert ending.exit_code == 0, ending.output
-    assert any(Path(one).is_file() for one in shlex.split(CALLS[command]) if one.startswith("OUT."))
+    written = [Path(one) for one in shlex.split(CALLS[command]) if one.startswith("OUT.")]
+    assert all(one.is_file() for one in written)
+    # Invitations are as good as answers: nobody else reads them.
+    assert all((one.stat().st_mode & 0o077 == 0) is (command == "curate") for one in written)

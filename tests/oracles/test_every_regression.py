@@ -6,6 +6,7 @@ the same record, field by field, whatever the settings are; and the record has t
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,9 +17,10 @@ import numpy as np
 import pytest
 
 import confide as cf
+from confide.data.files import to_json
 from confide.present.regressions import regression_record, summarise_regression, text_of
 from confide.present.summary import Listing
-from confide.regression import large
+from confide.regression import fitting, large
 from confide.regression.answers import quantile
 
 pandas = pytest.importorskip("pandas")
@@ -183,7 +185,7 @@ def test_every_number_of_a_record_stands_under_its_name() -> None:
         plain, nobs=1234.0, llf=-77.5, errors="scores", level=0.625, starts=7, agreeing=3, rare=13.0,
         left_out="5 rows with gaps", separated=(plain.names[1],), facts={"cells": 17.0, "clusters": 19.0},
     )  # fmt: skip
-    record = regression_record(found)
+    record = json.loads(to_json(regression_record(found)))  # where what is not finite is nothing
     called = {"people": "nobs", "log_likelihood": "llf", "people_with_rare_covariates": "rare"}
     for name, value in record.items():
         attribute = getattr(found, called.get(name, name), None)
@@ -233,3 +235,18 @@ def test_a_headline_is_about_the_answer_and_against_the_base(base: str) -> None:
     assert f"log-odds against {base}" in text_of(found)
     shares = {row["outcome"]: row["estimate"] for row in found.predicted}
     assert list(shares) == survey.alphabet.labels()
+
+
+@pytest.mark.parametrize(("formula", "model"), [("vote ~ x", None), ("x ~ vote", "joint")])
+def test_random_starts_come_from_the_seed(formula: str, model: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def write_down(*given: Any) -> Any:
+        seen.append(given[-1].random())
+        raise LookupError
+
+    monkeypatch.setattr(fitting, "_by_joint_likelihood" if model else "_by_likelihood", write_down)
+    for seed in (0, 1, 2):
+        with pytest.raises(LookupError):
+            cf.regress(formula, people(VOTES), VOTES, model=model, seed=seed)
+    assert seen == [np.random.default_rng(seed).random() for seed in (0, 1, 2)]

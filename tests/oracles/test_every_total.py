@@ -6,6 +6,7 @@ Every number is unlike every other one, so that one in another's place shows; re
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ import confide as cf
 from confide.collector.client import Receipt
 from confide.collector.serving import address_of, bind
 from confide.collector.stores import Store, StoreError, open_store
-from confide.data.files import unbias_file
+from confide.data.files import privatize_file, unbias_file
 from confide.data.files.sheets import Account, Reason, Reject
 from confide.evidence.counts import Origin
 from confide.evidence.shapes import Shape
@@ -231,3 +232,31 @@ def test_an_address_leads_to_where_a_server_listens(host: str) -> None:
     with listening:
         found = urlsplit(address_of(listening))
         assert (found.scheme, found.hostname, found.port) == ("http", host, listening.getsockname()[1])
+
+
+def test_numbers_beside_reports_are_json_whatever_they_are(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    kept = [1.5, float("nan"), float("inf"), float("-inf"), None, 2.0, -0.25]
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), "answer")
+    table = arrow.table({"answer": ["yes", "no"] * 3 + ["yes"], "size": kept})
+    parquet.write_table(table, tmp_path / "v.parquet")
+    privatize_file(tmp_path / "v.parquet", tmp_path / "r.jsonl", survey, keep=("size",), keep_order=True)
+
+    def refuse(word: str) -> Any:
+        raise AssertionError(f"{word} is no JSON")
+
+    lines = (tmp_path / "r.jsonl").read_text().splitlines()
+    found = [json.loads(line, parse_constant=refuse)["size"] for line in lines]
+    assert found == [1.5, None, None, None, None, 2.0, -0.25]
+
+
+EMPTY: dict[str, Any] = {"tables": {}, "limits": {}, "groups": {}, "shape": [], "simulated": "", "shuffler": ""}
+
+
+@pytest.mark.parametrize("key", EMPTY)
+def test_a_survey_in_json_states_nothing_that_is_empty(key: str) -> None:
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 1.0), "answer")
+    document = json.loads(survey.to_json())
+    assert cf.Survey.from_json(json.dumps(document)) == survey
+    with pytest.raises(cf.errors.ConfideError):
+        cf.Survey.from_json(json.dumps(document | {key: EMPTY[key]}))
