@@ -24,7 +24,7 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_411,
-    "data": 4_561,
+    "data": 4_575,
     "mechanisms": 5_344,
     "estimates": 3_712,
     "present": 4_408,
@@ -37,7 +37,7 @@ ROOMS = {
     "theory": 1_328,
     "studio": 1_543,
     "evidence": 1_173,
-    "regression": 1_943,
+    "regression": 1_944,
     "surveys": 572,
     "api.py": 207,
     "errors.py": 50,
@@ -47,10 +47,10 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 43_354,
+    "code lines": 43_369,
     "files": 180,
     "entries at the top": 20,
-    "functions": 4_318,
+    "functions": 4_319,
     "functions of one statement": 1_242,
     "constants": 359,
     "options": 94,

@@ -90,7 +90,7 @@ def curate(  # noqa: C901, PLR0913 - one argument an option
             opened.revoke(revoke)
             say(f"Revoked {revoke}.")
         if invite is not None and output is not None and found is not None:
-            check_outputs([output], [])
+            check_outputs([output], [Path(store), None if survey is None else Path(survey)])
             with whole_file(output, mode=0o600) as stream:
                 stream.write("".join(f"{code}\n" for code in make_invitations(opened, found.number, invite)).encode())
             say(f"Wrote {counted(invite, 'invitation')} to {output}; each is for one report.")

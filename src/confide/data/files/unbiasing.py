@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from confide.data.files import writing
+from confide.data.files.counts_files import is_counts_file, read_heading
 from confide.data.files.reading import Rows, csv_batches, parquet_batches
 from confide.data.files.sheets import (
     PARQUET,
@@ -106,8 +107,7 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
         )
     name, form = str(reports), Path(output).suffix.lower()
     asked = {describe_query(one): PseudoValues.of(survey.mechanism, one, survey.name) for one in queries}
-    if Path(name).is_file():
-        Traces.of([name], survey)  # refuses reports of another survey
+    _trace(name, survey)
     header = _header(name)
     new = _new_names(survey, asked, header)
     # Names come before rows: a file of millions is not read for a column that is not there.
@@ -165,6 +165,18 @@ def _describe(name: str, question: str, values: Any, counts: Any) -> PseudoColum
     # The sample variance: pseudo-values of different people are independent.
     variance = float((values - mean) ** 2 @ counts) / max(people - 1, 1)
     return PseudoColumn(name, question, mean, float(np.sqrt(variance / people)))
+
+
+def _trace(path: str, survey: Survey) -> Traces:
+    """Return a file's metadata; refuse reports or counts of another survey."""
+    if not Path(path).is_file():
+        return Traces(((name_of(path), None),))
+    if is_counts_file(path):
+        heading = read_heading(path, survey)
+        heading.require(survey, path)
+        if heading.is_pooled:
+            raise DataFileError(f"{path} holds counts of {len(heading.surveys)} surveys. Take those of one at a time.")
+    return Traces.of([path], survey)
 
 
 def _header(path: str) -> tuple[str, ...]:
@@ -226,7 +238,7 @@ def read_people(
     file, if `survey` is about some of its attributes.
     """
     name = str(path)
-    traces = Traces.of([name], whole or survey) if Path(name).is_file() else Traces(((name_of(name), None),))
+    traces = _trace(name, whole or survey)
     header = _header(name)
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     try:
@@ -245,6 +257,8 @@ def read_people(
     account, parts, kept = Account(source=name_of(name)), list[Any](), [list[Any]() for _ in keep]
     for rows, own, others in _pieces(name, request):
         account += rows.account
+        if not rows.account.accepted:
+            continue
         counts = np.ones(rows.numbers.size, dtype=np.int64) if rows.counts is None else rows.counts
         parts.append((own, counts))
         for at, column in enumerate(others):
