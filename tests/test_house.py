@@ -27,7 +27,7 @@ ROOMS = {
     "data": 4_451,
     "mechanisms": 5_324,
     "estimates": 3_714,
-    "present": 4_306,
+    "present": 4_317,
     "cli": 2_889,
     "solve": 2_846,
     "collector": 2_643,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_552,
+    "code lines": 42_559,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_297,
+    "functions": 4_298,
     "functions of one statement": 1_251,
-    "constants": 351,
+    "constants": 352,
     "options": 114,
     "public names": 89,
 }

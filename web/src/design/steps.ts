@@ -280,7 +280,7 @@ export class Steps {
         "reports",
         "Reports of one person at most",
         reports,
-        "Each further report tells a little more. Empty: the survey says nothing of it.",
+        "Each further report reveals a little more. Leave empty for no limit.",
       ),
     );
   }
@@ -429,7 +429,7 @@ export class Steps {
       },
       h("summary", {}, "Choose epsilon yourself"),
       this.#epsilon!.element,
-      h("p", { class: "note" }, "The smaller, the better people are hidden, and the more of them it takes."),
+      h("p", { class: "note" }, "Smaller means more privacy, and needs more people."),
       field("mechanism", "Mechanism", this.#mechanism),
       h("button", { type: "button", onclick: () => void this.#run("people") }, "How many people does the target take?"),
     );

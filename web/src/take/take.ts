@@ -91,10 +91,10 @@ function showNoSurvey(error: unknown): void {
       ? "This survey cannot be trusted"
       : "The survey cannot be reached";
   const words = isUnknown
-    ? "The address is cut, or of a survey that this collector does not know. Ask whoever gave it to you for the whole of it. Nothing was sent."
+    ? "The address is incomplete, or this collector does not know the survey. Ask for the whole address. Nothing was sent."
     : isRefused
       ? `${(error as Error).message} Nothing was sent.`
-      : "Neither the network nor a copy on this device has it. It is tried again by itself.";
+      : "There is no network, and no copy on this device. This page keeps trying.";
   document.title = title;
   put(
     main,
@@ -140,7 +140,7 @@ function promise(): HTMLElement {
           h(
             "li",
             {},
-            "Two ranges are as far apart as their middles: so are two people on either side of an edge, however near they are.",
+            "Two ranges are as far apart as their middles. So are two people on either side of an edge, even if they are close.",
           ),
       ),
     ),
@@ -308,7 +308,7 @@ function groupFields(changed: () => void): Groups {
       "fieldset",
       { class: "groups" },
       h("legend", {}, "Sent as it is"),
-      h("p", { class: "note" }, "This is not blurred: it stands beside your report, so that groups can be compared."),
+      h("p", { class: "note" }, "This is not blurred. It is sent beside your report, to compare groups."),
       ...labels,
     ),
     chosen: () =>
@@ -337,7 +337,7 @@ function codeField(): HTMLElement | null {
     h(
       "small",
       {},
-      "This survey is for people who were given a code. It is good for one report, and says nothing of which one it was.",
+      "This survey is for people who were given a code. It is good for one report, and nothing links it to that report.",
     ),
     input,
   );
