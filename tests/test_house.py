@@ -26,8 +26,8 @@ ROOMS = {
     "values": 4_411,
     "data": 4_575,
     "mechanisms": 5_344,
-    "estimates": 3_712,
-    "present": 4_408,
+    "estimates": 3_711,
+    "present": 4_419,
     "cli": 2_913,
     "solve": 2_842,
     "collector": 2_872,
@@ -36,7 +36,7 @@ ROOMS = {
     "plans": 1_747,
     "theory": 1_328,
     "studio": 1_543,
-    "evidence": 1_173,
+    "evidence": 1_170,
     "regression": 1_944,
     "surveys": 572,
     "api.py": 207,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 43_369,
+    "code lines": 43_376,
     "files": 180,
     "entries at the top": 20,
-    "functions": 4_319,
+    "functions": 4_320,
     "functions of one statement": 1_242,
-    "constants": 359,
+    "constants": 360,
     "options": 94,
     "public names": 90,
 }

@@ -57,15 +57,15 @@ def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
     base = ["estimate", str(files / "city.toml"), str(files / "reports.csv"), *asked]
     outputs = ["-o", str(files / "map.geojson"), "-o", str(files / "map.html")]
     shown = call(*base, *outputs, "--query", str(files / "coast.geojson"))
-    assert (files / "map.html").read_text().count("6 cells by centre") >= 2  # one card for each half
+    assert (files / "map.html").read_text().count("6 cells, chosen by centre") >= 2  # one card for each half
     assert "within North" in shown.out
-    assert "6 cells by centre" in shown.out
+    assert "6 cells, chosen by centre" in shown.out
     assert len(read_areas(files / "map.geojson")) == 12
     record: dict[str, Any] = call(*base, "--json").record
     answers = {one["query"]: one for one in record["queries"]}
     assert set(answers) == {"within 3 km of 40.745, -73.975", "within South", "within North"}
     assert answers["within South"]["estimate"] + answers["within North"]["estimate"] == pytest.approx(1)
-    assert "6 cells by centre" in answers["within South"]["remark"]
+    assert "6 cells, chosen by centre" in answers["within South"]["remark"]
     told = call("diagnose", str(files / "city.toml"), "--query", str(files / "halves.geojson")).out
     assert "within South" in told
 

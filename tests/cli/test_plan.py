@@ -259,7 +259,7 @@ def test_unbounded_values_are_refused(call: Call, folder: Path, name: str) -> No
         (("--people", "10", "--guess", "nobody"), 2, "no guess 'nobody'"),
         (("--people", "10", "--guess", "paris"), 4, "over the same values"),
         (("--people", "10", "--guess", "short.csv"), 4, "2 of the 10 values"),
-        (("--people", "10", "--query", "agee > 3"), 2, "'agee' is no name here"),
+        (("--people", "10", "--query", "agee > 3"), 2, "'agee' is not a name here"),
         (("--people", "10", "-o", "plan.txt"), 2, "should end in"),
         (("--people", "10", "-o", "survey.toml"), 2, "should end in"),
         (("--people", "10", "--guess", "guess.csv", "-o", "guess.csv"), 2, "also an input"),

@@ -100,7 +100,7 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     # Intervals take long past two thousand values: 20,000 took a quarter of a minute.
     if gathered is not None and seen is None and contract.alphabet.is_finite and contract.alphabet.size > 2_000:
         size = f"{contract.alphabet.size:,} values"
-        say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)
+        say(f"Finding what these reports resolve among {size}. This may take minutes.", stderr=True)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
         reported = None if gathered is None else gathered.counts
         diagnosis = ask(reported, contract.mechanism, name=contract.name, shape=contract.shape)

@@ -417,7 +417,7 @@ def ask(survey: Survey, answer: Estimate, questions: Questions, level: Level, *,
     if not undivided and (alphabet.attributes is None or alphabet.size <= SMALL):
         if alphabet.attributes is None and alphabet.size > SOON:
             size = f"{alphabet.size:,} {'cells' if isinstance(alphabet.geometry, PlaneGeometry) else 'values'}"
-            say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
+            say(f"Finding the ranges that these reports resolve among {size}. This may take a minute.", stderr=True)
         windows = answer.windows(level=level.share, name=survey.name)
     return {"answers": tuple(found), "windows": windows, "undivided": undivided, "band": band}
 

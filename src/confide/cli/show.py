@@ -61,7 +61,7 @@ def export(
         write_text(output, contract.to_json() + "\n")
         return
     if output.suffix.lower() != ".json":
-        raise InvalidParameterError(f"{output} should end in .json, which is what it is.")
+        raise InvalidParameterError(f"{output} should end in .json: the document is JSON.")
     check_outputs([output], [survey])
     text = contract.to_json() + "\n"
     write_text(output, text)

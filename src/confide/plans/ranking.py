@@ -76,6 +76,13 @@ class Ranking(Shown):
         What the error is.
     unit
         Its unit; empty for shares.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> found = cf.rank(cf.Categories(["a", "b", "c"]), 1.0, people=20_000)
+    >>> found.best.kind
+    'randomized-response'
     """
 
     candidates: tuple[Ranked, ...]

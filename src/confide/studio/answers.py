@@ -220,7 +220,7 @@ def _seed(seed: object) -> int:
 def _expected_words(draft: Draft, outcome: Outcome, windows: Windows | None) -> str:
     people, unit = draft.people, draft.alphabet.unit
     if not outcome.estimate.is_told:
-        first = f"With {counted(people, 'person')}, the reports cannot be told from those of a uniform population."
+        first = f"With {counted(people, 'person')}, the reports look like those of a uniform population."
     elif windows is None:
         first = f"With {counted(people, 'person')}."
     else:

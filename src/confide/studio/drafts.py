@@ -451,21 +451,21 @@ def warnings_of(draft: Draft) -> list[str]:
     bounds = [survey.mechanism.guarantee.bound(*(_value(draft.alphabet, place) for place in pair)) for pair in pairs]
     if bounds and min(bounds) >= math.log(99):  # even odds become 99 to 1
         found.append(
-            f"Nearly the truth: one report all but tells the {survey.name}, even among neighbours. Choose a smaller "
+            f"Nearly the truth: one report all but reveals the {survey.name}, even among neighbours. Choose a smaller "
             f"epsilon."
         )
     # Even odds become 55 to 45 between the values farthest apart.
     if pairs and largest_bound(survey.mechanism.guarantee, draft.alphabet) <= math.log(55 / 45):
         found.append(
-            "Nearly nothing: between any two values a report leaves the odds at 55 to 45 or closer to even, so that "
-            "the estimate will be little more than even shares. Choose a larger epsilon, or ask very many people."
+            "Nearly nothing: between any two values a report leaves the odds at 55 to 45 or closer to even, so the "
+            "estimate will be little more than even shares. Choose a larger epsilon, or ask very many people."
         )
     if draft.people < 1000:  # under the usual noise
-        found.append(f"{counted(draft.people, 'person')}: blurred reports of fewer than 1,000 people tell very little.")
+        found.append(f"{counted(draft.people, 'person')}: blurred reports of fewer than 1,000 people say very little.")
     elif draft.people < 5 * draft.alphabet.size:  # whatever the noise
         found.append(
             f"{counted(draft.people, 'person')} over {counted(draft.alphabet.size, 'value')}: fewer than 5 people "
-            f"a value. Only wide windows of values can be told; make the values coarser, or ask more people."
+            f"a value. Only wide ranges can be resolved. Make the values coarser, or ask more people."
         )
     return found
 
