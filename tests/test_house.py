@@ -25,17 +25,17 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_411,
     "data": 4_575,
-    "mechanisms": 5_344,
+    "mechanisms": 5_497,
     "estimates": 3_711,
-    "present": 4_419,
+    "present": 4_420,
     "cli": 2_913,
     "solve": 2_842,
     "collector": 2_872,
     "check": 1_829,
     "channels": 1_853,
-    "plans": 1_747,
+    "plans": 1_687,
     "theory": 1_328,
-    "studio": 1_543,
+    "studio": 1_551,
     "evidence": 1_170,
     "regression": 1_944,
     "surveys": 572,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 43_376,
-    "files": 180,
+    "code lines": 43_478,
+    "files": 181,
     "entries at the top": 20,
-    "functions": 4_320,
+    "functions": 4_327,
     "functions of one statement": 1_242,
-    "constants": 360,
+    "constants": 364,
     "options": 94,
     "public names": 90,
 }

@@ -265,7 +265,8 @@ def test_a_better_mechanism_is_named_by_show_and_audit(call: Call, folder: Path)
     )
     for command in ("show", "audit"):
         said = " ".join(call(command, "s.toml").out.split())
-        assert "Consider Of 100 values at epsilon 1, optimized unary encoding (optimized-unary) has 0.11" in said
+        assert "Consider Projective geometry response (projective-geometry) makes the same promise with about" in said
+        assert " 0.33 of the error." in said
         assert "Consider" not in call(command, "survey.toml").out
     assert call("show", "s.toml", "--json").record["advice"] == cities.mechanism.advice
     assert call("show", "survey.toml", "--json").record["advice"] is None

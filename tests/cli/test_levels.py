@@ -12,8 +12,9 @@ from tests.cli.conftest import Call
 
 import confide as cf
 from confide.estimates.explanations import odds_in_words
+from confide.mechanisms.comparison import PEOPLE
 from confide.plans.guesses import family_of
-from confide.plans.levels import PEOPLE, levels, look_ahead
+from confide.plans.levels import levels, look_ahead
 from confide.present.summary import Listing
 from confide.present.surveys import describe_levels
 from confide.studio.answers import expect

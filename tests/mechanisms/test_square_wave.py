@@ -10,7 +10,7 @@ import pytest
 
 import confide as cf
 from confide.channels.windows import window_sums
-from confide.plans.simulations import suiting
+from confide.mechanisms.comparison import suiting
 from confide.theory.verdicts import Verdict
 
 

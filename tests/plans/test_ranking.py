@@ -10,8 +10,9 @@ import pytest
 
 import confide as cf
 from confide.errors import InvalidParameterError
-from confide.plans import ranking
-from confide.plans.ranking import rank, rank_like, share_error, usual_mechanism
+from confide.mechanisms import comparison
+from confide.mechanisms.comparison import share_error
+from confide.plans.ranking import rank, rank_like, usual_mechanism
 
 
 def words(size: int) -> cf.Categories:
@@ -39,10 +40,20 @@ def test_the_error_of_a_share_is_that_of_simulated_surveys(kind: type[cf.Mechani
 def test_closed_forms_agree_with_the_cramer_rao_bound(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     response, geometry = (kind(words(size), 1.0) for kind in (cf.RandomizedResponse, cf.ProjectiveGeometryResponse))
     closed = [share_error(one, 1_000) for one in (response, geometry)]
-    monkeypatch.setattr(ranking, "_chances", lambda _: None)
+    monkeypatch.setattr(comparison, "_chances", lambda _: None)
     bounds = [share_error(one, 1_000) for one in (response, geometry)]
     assert closed[0] == pytest.approx(bounds[0])  # a square matrix: one unbiased estimate
     assert bounds[1] <= closed[1] <= 1.15 * bounds[1]  # type: ignore[operator]
+
+
+def test_the_closed_form_of_a_hadamard_response_is_its_bound_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    for blocks, most in ((1, 1.02), (4, 1.2)):
+        mechanism = cf.HadamardResponse(words(60), 2.0, blocks=blocks)
+        monkeypatch.setattr(comparison, "_chances", lambda _: None)
+        bound = share_error(mechanism, 1_000) or math.nan
+        monkeypatch.setattr(comparison, "MOST_IN_ORDER", 59)
+        assert bound * 0.9999 <= (share_error(mechanism, 1_000) or math.nan) <= most * bound
+        monkeypatch.undo()
 
 
 def test_few_categories_take_randomized_response_and_many_do_not() -> None:
@@ -58,7 +69,7 @@ def test_few_categories_take_randomized_response_and_many_do_not() -> None:
     # Where few categories hold most people, k-RR has a third more squared error than its 4 % at equal shares.
     assert rank(words(100), 4.0, people=20_000).best.kind == "subset-selection"
     errors = [one.error for one in many.candidates]
-    assert all(later >= earlier / ranking.ALIKE for earlier, later in itertools.pairwise(errors))
+    assert all(later >= earlier / comparison.ALIKE for earlier, later in itertools.pairwise(errors))
     assert all(one.mechanism.guarantee == cf.mechanisms.LocalDP(1.0) for one in many.candidates)
     assert rank(words(100), 1.0, people=80_000).candidates[0].error == pytest.approx(many.candidates[0].error / 2)
 
@@ -89,3 +100,30 @@ def test_wrong_use() -> None:
         rank_like(cf.Product(one=answer, other=cf.TruncatedGeometric(cf.Integers(0, 9), 0.1)), people=9)
     with pytest.raises(InvalidParameterError, match=r"exotic cannot be ranked .* Choose from: .*; or all"):
         rank_like(cf.RandomizedResponse(words(3), 1.0), people=10, only="exotic")
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(2, 1.0), (10, 0.5), (30, 2.0), (100, 1.0), (100, 2.0), (1000, 1.0)])
+def test_advice_names_the_winner_of_the_ranking(size: int, epsilon: float) -> None:
+    best = rank(words(size), epsilon, people=20_000).candidates[0]
+    for kind in (cf.RandomizedResponse, cf.Rappor, cf.HadamardResponse):
+        mechanism = kind(words(size), epsilon)
+        ratio = best.error / (share_error(mechanism, 20_000) or math.nan)
+        named = f"({best.mechanism.kind}) makes the same promise with about {ratio:.2f} of the error."
+        assert mechanism.advice.endswith(named) if ratio <= 0.9 else not mechanism.advice
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "epsilon"), [(cf.Integers(0, 19), 0.5), (cf.Integers(0, 19), 1.0), (cf.Integers(0, 4), 1.0)], ids=repr
+)
+def test_what_is_foreseen_in_order_wins_simulated_surveys(alphabet: cf.Alphabet, epsilon: float) -> None:
+    foreseen = comparison.compare(alphabet, cf.mechanisms.LocalDP(epsilon))
+    simulated = rank(alphabet, epsilon, people=10_000)
+    assert foreseen[0].mechanism.kind == simulated.best.kind
+    errors = {one.mechanism.kind: one.error for one in simulated.candidates}
+    assert all(0.8 < one.error / errors[one.mechanism.kind] < 2.5 for one in foreseen)
+
+
+def test_more_values_in_order_than_are_compared_still_name_the_square_wave() -> None:
+    assert "(square-wave) makes the same promise" in cf.OptimizedUnary(cf.Integers(0, 999), 1.0).advice
+    assert not comparison.compare(cf.Integers(0, 999), cf.mechanisms.LocalDP(1.0))
+    assert not cf.SquareWave(cf.Integers(0, 999), 1.0).advice

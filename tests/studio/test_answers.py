@@ -74,6 +74,33 @@ def test_every_mechanism_that_suits_can_be_previewed(kind: str) -> None:
         assert found["promise"][0].startswith(start), found["promise"][0]
 
 
+@pytest.mark.parametrize(
+    ("size", "epsilon", "best"),
+    [(5, 1.0, "randomized-response"), (5, 0.3, "subset-selection"), (40, 1.0, "projective-geometry")],
+)
+def test_mechanisms_are_in_the_order_of_the_ranking(size: int, epsilon: float, best: str) -> None:
+    values = [f"drink {number}" for number in range(size)]
+    found = previewed(asking({"kind": "categories", "values": values}, epsilon=epsilon))
+    ranking = cf.rank(cf.Categories(values), epsilon, people=asking({})["people"])
+    ranked = [one.mechanism.kind for one in ranking.candidates]
+    assert [one["kind"] for one in found["mechanisms"]][: len(ranked)] == ranked
+    # The best is what a new draft has.
+    assert found["winner"] == found["mechanism"]["kind"] == ranked[0]
+    assert best == ranked[0]
+    assert found["why"] == ranking.reason
+
+
+def test_a_promise_by_distance_is_ranked_by_itself() -> None:
+    found = previewed(AGES)
+    assert found["mechanism"]["kind"] == found["winner"] == found["mechanisms"][0]["kind"] == "truncated-geometric"
+    plain = previewed(AGES | {"mechanism": "randomized-response", "epsilon": 1.0})
+    assert plain["winner"] == plain["mechanisms"][0]["kind"] == "square-wave"
+    assert plain["why"].startswith("square-wave has the smallest error")
+    assert {one["kind"] for one in plain["mechanisms"]} == {one["kind"] for one in found["mechanisms"]}
+    many = previewed(asking({"kind": "integers", "low": 0, "high": 1999}))
+    assert (many["winner"], many["why"]) == (None, "")
+
+
 def test_values_say_where_they_lie() -> None:
     survey = read_draft(asking(ALPHABETS["scale"])).survey
     assert values_record(survey.alphabet)["positions"] == [0, 1, 4]

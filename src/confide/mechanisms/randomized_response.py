@@ -32,7 +32,7 @@ from confide.mechanisms.base import (
 )
 from confide.mechanisms.guarantees import LocalDP, check_epsilon, epsilon_above
 from confide.mechanisms.sampling import Bits, PowerCoin, draw_second, log_of, ratio_above, uniform_below
-from confide.values import Alphabet, BitVectors, Indices, LineGeometry, RingGeometry
+from confide.values import Alphabet, BitVectors, Indices
 from confide.values.checks import check_positive
 
 
@@ -50,21 +50,17 @@ class LocalMechanism(Mechanism):
         """A fraction just below e^epsilon."""
         return 1 / ratio_above(Fraction(self.epsilon))
 
-    @property
+    @cached_property
     def advice(self) -> str:
-        from confide.mechanisms.square_wave import PlanarSquareWave, SquareWave  # which are local mechanisms themselves
+        """A sentence on a mechanism that does better at the same promise, by the comparison that ranks them.
 
-        geometry, grid = self.alphabet.geometry, self.alphabet.grid
-        if grid is not None and grid.is_listable and min(grid.shape) > 1 and grid.size > 1:
-            if (PlanarSquareWave(grid, self.epsilon).radius or 0) < 1:  # then it is k-RR
-                return ""
-            better = "the planar square wave (planar-square-wave) makes the same promise and errs less"
-            return f"These cells lie on a plane: {better}."
-        if not isinstance(geometry, LineGeometry | RingGeometry) or not geometry.is_finite or self.alphabet.size < 2:
-            return ""
-        if SquareWave(self.alphabet, self.epsilon).width:  # of width 0 it is k-RR
-            return "These values are in order: the square wave (square-wave) makes the same promise and errs less."
-        return ""
+        >>> from confide import Categories
+        >>> print(RandomizedResponse(Categories([f"city {number}" for number in range(100)]), epsilon=1.0).advice)
+        Projective geometry response (projective-geometry) makes the same promise with about 0.33 of the error.
+        """
+        from confide.mechanisms.comparison import advise  # which makes local mechanisms itself
+
+        return advise(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,24 +89,6 @@ class RandomizedResponse(LocalMechanism):
         settle_epsilon(self)
         if self.alphabet.size < 2:
             raise InvalidParameterError(f"Randomized response needs at least two values; got {self.alphabet!r}.")
-
-    @property
-    def advice(self) -> str:
-        """A sentence on a mechanism that does better at the same promise.
-
-        >>> from confide import Categories
-        >>> print(RandomizedResponse(Categories([f"city {number}" for number in range(100)]), epsilon=1.0).advice)
-        Of 100 values at epsilon 1, optimized unary encoding (optimized-unary) has 0.11 of this variance for a rare one.
-        """
-        # Variances of a rare value's share, per report (Wang et al., 2017): k-RR's grows with the number of values.
-        growth, size = math.exp(self.epsilon), self.alphabet.size
-        ratio = 4 * growth / (size - 2 + growth)
-        if super().advice or ratio > 0.8 or not self.alphabet.is_listable:
-            return super().advice
-        return (
-            f"Of {size:,} values at epsilon {self.epsilon:g}, optimized unary encoding (optimized-unary) has "
-            f"{ratio:.2f} of this variance for a rare one."
-        )
 
     @property
     def facts(self) -> Facts:

@@ -7,6 +7,7 @@
 True
 """
 
+from confide.mechanisms.comparison import Ranked
 from confide.plans.guesses import SHAPES, Guess, as_guess
 from confide.plans.planning import (
     METHOD,
@@ -22,7 +23,7 @@ from confide.plans.planning import (
     Slope,
     plan,
 )
-from confide.plans.ranking import Ranked, Ranking, rank
+from confide.plans.ranking import Ranking, rank
 from confide.plans.simulations import Cache, Distance, Measure, Prediction, QueryWidth, Simulation, usual_cache
 
 __all__ = [

@@ -21,15 +21,13 @@ from confide.estimates.inference.answers import error_of
 from confide.evidence.shapes import Shape
 from confide.mechanisms import Mechanism
 from confide.mechanisms.base import truncated
+from confide.mechanisms.comparison import PEOPLE
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.guesses import family_of
 from confide.plans.simulations import epsilon_of
 from confide.theory.identification import largest_bound
 from confide.values import ProductGeometry, UnorderedGeometry
 from confide.values.distances import pairs_of
-
-PEOPLE = 10_000
-"""People of a survey that has no number of people yet."""
 
 
 @dataclass(frozen=True)

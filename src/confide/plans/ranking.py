@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
-
-from confide.channels import Dense
-from confide.channels.transforms import CirculantChannel, HadamardChannel
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import (
-    MECHANISMS,
     Mechanism,
     TruncatedGeometric,
     TruncatedPlanarLaplace,
     WrappedGeometric,
 )
+from confide.mechanisms.comparison import (
+    ALIKE,
+    Ranked,
+    bits_of,
+    by_error,
+    compare,
+    suiting,
+    work_of,
+)
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.guesses import Guess, as_guess, family_of
-from confide.plans.simulations import QueryWidth, Simulation, choose_measure, has_matrix, promise, suiting
+from confide.plans.simulations import QueryWidth, Simulation, choose_measure, has_matrix, promise
 from confide.solve.methods import Stacked
 from confide.values import Alphabet, LineGeometry, RingGeometry, UnorderedGeometry
 from confide.values.checks import check_choice, check_count, require_kinds
@@ -32,34 +35,8 @@ from confide.values.wording import Shown, counted, with_unit
 
 Promise = Literal["local", "metric"]
 
-ALIKE, ALIKE_SIMULATED = 1.015, 1.05
-"""Mechanisms whose errors differ by less than this factor are ranked by the size of a report.
-
-Simulated errors scatter by some percent. Among 100 categories at epsilon 4, k-RR errs by 4 % more than subset selection
-at equal shares, and by 14 % more where few categories hold most people.
-"""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A mechanism with what it costs.
-
-    Attributes
-    ----------
-    mechanism
-        The mechanism, with the promise that all candidates share.
-    error
-        Its expected error.
-    bits
-        Size of a report in bits.
-    work
-        Numbers that one step of an estimate handles: the cost to count.
-    """
-
-    mechanism: Mechanism
-    error: float
-    bits: int
-    work: int
+ALIKE_SIMULATED = 1.05
+"""As `ALIKE`, of simulated errors: those scatter by some percent."""
 
 
 @dataclass(frozen=True)
@@ -182,15 +159,14 @@ def rank(
     check_choice("promise", promise, ("local", "metric"))
     check_count("people", people, 1)
     kind = LocalDP if promise == "local" else MetricPrivacy
+    if isinstance(alphabet.geometry, UnorderedGeometry) and query is None and promise == "local":
+        known = compare(alphabet, LocalDP(epsilon), people)
+        return Ranking(_required(known, alphabet, epsilon), people, "each share to within, at 95%")
     found = [
         one
         for one in suiting(alphabet, epsilon)
         if isinstance(one.guarantee, kind) and math.isclose(one.guarantee.epsilon, epsilon, rel_tol=1e-6)
     ]
-    if isinstance(alphabet.geometry, UnorderedGeometry) and query is None and promise == "local":
-        rated = [(one, share_error(one, people)) for one in found]
-        known = [Ranked(one, error, _bits(one), _work(one, people)) for one, error in rated if error is not None]
-        return Ranking(_ordered(known, alphabet, epsilon, ALIKE), people, "each share to within, at 95%")
     # One shape flatters the mechanism that happens to suit it.
     truths = family_of(found[0]) if guess is None else (as_guess(guess, found[0]),)
     measure = choose_measure(alphabet, query)
@@ -202,9 +178,10 @@ def rank(
             with contextlib.suppress(ConfideError):
                 errors = [simulation.predict(one, people).mean for simulation in simulations]
                 mean = sum(errors) / len(errors)
-                simulated.append(Ranked(one, mean, _bits(one), _work(one, people)))
+                simulated.append(Ranked(one, mean, bits_of(one), work_of(one, people)))
     name = measure.name if isinstance(measure, QueryWidth) else f"expected {measure.name}"
-    return Ranking(_ordered(simulated, alphabet, epsilon, ALIKE_SIMULATED), people, name, measure.unit)
+    best_first = tuple(by_error(sorted(simulated, key=lambda one: one.error), ALIKE_SIMULATED))
+    return Ranking(_required(best_first, alphabet, epsilon), people, name, measure.unit)
 
 
 def rank_like(
@@ -242,91 +219,13 @@ def rank_like(
     return replace(found, candidates=tuple(one for name, one in kinds.items() if name in wanted))
 
 
-def share_error(mechanism: Mechanism, people: int) -> float | None:
-    """Return 1.96 standard errors of an unbiased share, at equal shares.
-
-    A report supports a value with probability p if it is the true one, and with q if not. So it does with q + (p - q) /
-    k here, and the share is estimated from how many reports do (Wang et al., USENIX Security 2017). Other mechanisms
-    with at most a thousand values get the Cramer-Rao bound from their matrix; None if that is singular or too large.
-
-    >>> from confide import Categories, RandomizedResponse
-    >>> round(share_error(RandomizedResponse(Categories(["yes", "no"]), 1.0), 10_000), 3)
-    0.021
-    """
-    size, chances = mechanism.alphabet.size, _chances(mechanism)
-    if chances is not None:
-        keep, flip = chances
-        supported = flip + (keep - flip) / size
-        variance = supported * (1 - supported) / (keep - flip) ** 2
-    elif mechanism.has_channel and max(mechanism.channel.shape) <= 2_000:
-        rows = mechanism.channel.dense()
-        information = (rows / rows.mean(axis=0)) @ rows.T * size
-        if np.linalg.cond(information) > 1e12:
-            return None
-        variance = (float(np.trace(np.linalg.inv(information))) * size - 1 / size) / size
-    else:
-        return None
-    return 1.96 * math.sqrt(variance / people)
-
-
-def _chances(mechanism: Mechanism) -> tuple[float, float] | None:
-    """Return how often a report supports the own and another value."""
-    facts = mechanism.facts
-    if facts.bits is not None:
-        return float(facts.bits[0]), float(facts.bits[1])
-    if facts.supports is not None:
-        return float(facts.supports.keep), float(facts.supports.flip)
-    return mechanism.channel.support_rates if mechanism.has_channel else None
-
-
-def _bits(mechanism: Mechanism) -> int:
-    """Return the size of a report in bits."""
-    outputs = mechanism.report_alphabet
-    return outputs.bits.length if outputs.bits is not None else max(1, math.ceil(math.log2(outputs.size)))
-
-
-def _work(mechanism: Mechanism, people: int) -> int:
-    """Return how many numbers one step of an estimate handles.
-
-    It grows with the people where hardly two reports are alike: bit vectors, and hashes with seeds of their own.
-
-    >>> from confide import Integers, OptimizedUnary, RandomizedResponse
-    >>> [_work(kind(Integers(1, 100), 1.0), 20_000) for kind in (RandomizedResponse, OptimizedUnary)]
-    [200, 260000]
-    """
-    size = mechanism.alphabet.size
-    if mechanism.report_alphabet.bits is not None or not mechanism.has_channel:
-        return people * -(-size // 8)  # a byte has eight values
-    channel = mechanism.channel
-    outputs = channel.shape[1]
-    if isinstance(channel, Dense):
-        return size * outputs
-    if isinstance(channel, HadamardChannel | CirculantChannel):
-        return outputs * outputs.bit_length()
-    return size + outputs
-
-
-def _ordered(candidates: list[Ranked], alphabet: Alphabet, epsilon: float, alike: float) -> tuple[Ranked, ...]:
+def _required(candidates: tuple[Ranked, ...], alphabet: Alphabet, epsilon: float) -> tuple[Ranked, ...]:
     if not candidates:
         raise InvalidParameterError(
             f"No mechanism with epsilon {epsilon:g} was found for {alphabet!r}. Metric privacy needs values with a "
             f"distance, such as numbers, dates or places."
         )
-    return tuple(_by_error(sorted(candidates, key=lambda one: one.error), alike))
-
-
-def _by_error(left: list[Ranked], alike: float) -> Iterator[Ranked]:
-    """Give the best of what is left, again and again.
-
-    Of those nearly as good, it is the one with the smallest report, then the least work, then the first in the list of
-    all mechanisms.
-    """
-    simplest = list(MECHANISMS)
-    while left:
-        near = [one for one in left if one.error <= alike * left[0].error]
-        chosen = min(near, key=lambda one: (one.bits, one.work, simplest.index(one.mechanism.kind)))
-        left = [one for one in left if one is not chosen]
-        yield chosen
+    return candidates
 
 
 def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:

@@ -9,7 +9,6 @@ differences. Each draw alone is exactly multinomial.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import math
 import os
@@ -24,14 +23,11 @@ from typing import Any
 import numpy as np
 
 from confide.channels.base import FloatArray
-from confide.errors import ConfideError, InvalidParameterError
+from confide.errors import InvalidParameterError
 from confide.estimates.estimate import Estimate, recover
 from confide.evidence.counts import Counts, tally
 from confide.evidence.shapes import Shape
-from confide.mechanisms import (
-    MECHANISMS,
-    Mechanism,
-)
+from confide.mechanisms import Mechanism
 from confide.mechanisms.guarantees import LocalDP, MetricPrivacy
 from confide.plans.guesses import Guess
 from confide.solve.methods import MLE, Method
@@ -222,21 +218,6 @@ def ignorance(measure: Measure, truth: FloatArray) -> float | None:
 
 MOST_DRAWN = 20_000_000
 """Most people times values in a search, if reports are drawn one by one."""
-
-
-def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
-    """Return every mechanism with one epsilon that takes these values.
-
-    >>> from confide import Categories
-    >>> [one.kind for one in suiting(Categories(["yes", "no"]), 1.0)][:6]
-    ['randomized-response', 'rappor', 'optimized-unary', 'subset-selection', 'local-hashing', 'hadamard-response']
-    """
-    found = []
-    for kind in MECHANISMS.values():
-        if {"alphabet", "epsilon"} <= set(inspect.signature(kind).parameters):
-            with contextlib.suppress(ConfideError):  # skip mechanisms that reject these values
-                found.append(kind(alphabet, epsilon))  # type: ignore[call-arg]  # asked of its signature
-    return tuple(found)
 
 
 def epsilon_bounds(mechanism: Mechanism) -> tuple[float, float]:

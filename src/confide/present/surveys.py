@@ -22,8 +22,9 @@ from confide.estimates.explanations import (
 )
 from confide.evidence.counts import Origin
 from confide.mechanisms.audits import Audit
+from confide.mechanisms.comparison import PEOPLE
 from confide.plans import records as words_of
-from confide.plans.levels import PEOPLE, EpsilonLevel, levels, look_ahead
+from confide.plans.levels import EpsilonLevel, levels, look_ahead
 from confide.plans.planning import Curve, Plan
 from confide.plans.ranking import Ranking
 from confide.plans.records import expected

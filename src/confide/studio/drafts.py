@@ -24,12 +24,13 @@ from confide.estimates.explanations import describe_mechanism, describe_repetiti
 from confide.evidence.counts import Origin
 from confide.mechanisms import MECHANISMS, Mechanism
 from confide.mechanisms.base import truncated
-from confide.mechanisms.guarantees import MetricPrivacy
+from confide.mechanisms.comparison import compare, suiting
+from confide.mechanisms.guarantees import Guarantee, MetricPrivacy
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.levels import usual_epsilon
-from confide.plans.ranking import usual_mechanism
-from confide.plans.simulations import epsilon_bounds, most_people, suiting
+from confide.plans.ranking import Ranking, usual_mechanism
+from confide.plans.simulations import epsilon_bounds, most_people
 from confide.solve.methods import METHODS
 from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files, toml_value
 from confide.theory.identification import largest_bound
@@ -89,7 +90,7 @@ def _build(text: str) -> Draft:
     # One report a person unless the draft says otherwise: more of them tell more, and count a person twice.
     if not document.setdefault("limits", {"reports": 1}):
         del document["limits"]
-    kind = draft.get("mechanism") or _usual(json.dumps(document.get("alphabet"), sort_keys=True))
+    kind = draft.get("mechanism") or _usual(json.dumps(document.get("alphabet"), sort_keys=True), float(epsilon))
     survey = build_survey(document | {"mechanism": {"kind": kind, "epsilon": float(epsilon)}})
     _require_drawable(survey.alphabet)
     if guess is not None and not is_guess(guess):
@@ -98,13 +99,12 @@ def _build(text: str) -> Draft:
 
 
 @lru_cache(KEPT)
-def _usual(alphabet: str) -> str:
-    """Return the kind of the usual mechanism for these values."""
-    # At one epsilon and kept by the values alone: a slider would otherwise rank all mechanisms at every step.
+def _usual(alphabet: str, epsilon: float) -> str:
+    """Return the kind of the usual mechanism for these values, the best at this epsilon where the promise is plain."""
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)
-    return usual_mechanism(values, 1.0).kind
+    return usual_mechanism(values, epsilon).kind
 
 
 def _require_drawable(alphabet: Alphabet) -> None:
@@ -279,7 +279,7 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
         "survey": {"text": survey.text() + "\n", "json": survey.to_json(), "fingerprint": survey.fingerprint},
         "values": values_record(draft.alphabet),
         "mechanism": _mechanism_record(survey),
-        "mechanisms": _suiting(draft.alphabet),
+        **_best_first(draft.alphabet, survey.mechanism.guarantee, draft.people),
         "epsilon": _slider(survey),
         "promise": promise_of(survey),
         "odds": _odds(survey),
@@ -305,6 +305,19 @@ def _mechanism_record(survey: Survey) -> dict[str, str]:
 @lru_cache(KEPT)
 def _suiting(alphabet: Alphabet) -> list[dict[str, str]]:
     return [_mechanism_record(Survey(one)) for one in suiting(alphabet, 1.0)]
+
+
+@lru_cache(KEPT)
+def _best_first(alphabet: Alphabet, guarantee: Guarantee, people: int) -> dict[str, Any]:
+    """Return the mechanisms that suit, those with this promise first by their error, and why the first of them is.
+
+    A promise per unit of distance and one for every two values are two questions: only the draft's own is ranked.
+    """
+    ranked = compare(alphabet, guarantee, people)
+    places = {one.mechanism.kind: place for place, one in enumerate(ranked)}
+    found = sorted(_suiting(alphabet), key=lambda one: places.get(one["kind"], len(places)))
+    winner = ranked[0].mechanism.kind if ranked else None
+    return {"mechanisms": found, "winner": winner, "why": Ranking(ranked, people, "").reason if ranked else ""}
 
 
 def promise_of(survey: Survey) -> list[str]:

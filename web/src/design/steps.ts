@@ -29,6 +29,8 @@ export class Steps {
   );
   readonly #guess = h("select", { onchange: () => this.#set({ guess: this.#guess.value }) });
   readonly #mechanism = h("select", { onchange: () => this.#setMechanism(this.#mechanism.value) });
+  /** Which mechanism is the best at this promise, and why. */
+  readonly #why = h("p", { class: "note" });
   #people: Slider | null = null;
   #epsilon: Slider | null = null;
   #preview: Preview | null = null;
@@ -91,10 +93,14 @@ export class Steps {
       this.#mechanism,
       [
         ["", "The one that suits these values best"],
-        ...preview.mechanisms.map((one): [string, string] => [one.kind, sentence(one.name)]),
+        ...preview.mechanisms.map((one): [string, string] => [
+          one.kind,
+          one.kind === preview.winner ? `${sentence(one.name)} (the best at this promise)` : sentence(one.name),
+        ]),
       ],
       draft.mechanism ?? "",
     );
+    put(this.#why, preview.why);
     this.#showFollows();
   }
 
@@ -465,6 +471,7 @@ export class Steps {
       this.#epsilon!.element,
       h("p", { class: "note" }, "Smaller means more privacy, and needs more people."),
       field("mechanism", "Mechanism", this.#mechanism),
+      this.#why,
       h("button", { type: "button", onclick: () => void this.#run("people") }, "How many people does the target take?"),
     );
     return fold;

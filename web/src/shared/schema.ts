@@ -58,8 +58,11 @@ export interface Preview {
   survey: SurveyText;
   values: Values;
   mechanism: Named;
-  /** Those that suit these values, the present one among them. */
+  /** Those that suit these values, the present one among them: those with its promise first, the most accurate before others. */
   mechanisms: Named[];
+  /** The kind that is best at this promise, and why; none where that is not known at once. */
+  winner: string | null;
+  why: string;
   /** The slider of epsilon (logarithmic), and what epsilon is per ("year", "cell"; empty for any two values). */
   epsilon: Slider;
   /** The promise in sentences, the odds first: "Even odds that a person is 37 rather than 38 become at most 51 to 49." */
