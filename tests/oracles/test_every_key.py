@@ -22,6 +22,7 @@ import typer
 
 import confide as cf
 from confide.cli import studio as command
+from confide.cli.collector import Place
 from confide.cli.main import app
 from confide.collector.stores import ROLES, first_token, is_allowed, make_token, open_store
 from confide.studio import answers, drafts, looks
@@ -203,21 +204,21 @@ def test_made_up_people_answer_a_store_that_is_new_and_no_other(
             store.add_survey(survey, is_simulated=known == "simulated")
     seen: list[tuple[int, int]] = []
 
-    def run(opened: Any, listening: Any, settings: Any, ready: Any, guest: Any) -> None:
-        del settings, ready
-        listening.close()
+    def run(opened: Any, listening: Any, settings: Any, ready: Any, guest: Any, side: Any = None) -> None:
+        del settings, ready, side
 
         class Collected:
             store = opened
 
         studio = guest(Collected())
+        listening.close()
         seen.append((studio._people, sum(one.is_simulated for one in opened.surveys())))
         studio.close()
         opened.close()
 
     monkeypatch.setattr("confide.collector.serving.run", run)
     asked = [cf.Survey(survey.mechanism, "other", most_reports=1)] if given else []
-    command._run(asked, place, ("127.0.0.1", 0), is_shown=False)
+    command._run(asked, place, Place("127.0.0.1", 0), is_shown=False, is_shared=False)
     is_new = known == "nothing" and not given
     assert seen == [(10_000 if is_new else 0, int(is_new or known == "simulated"))]
 
