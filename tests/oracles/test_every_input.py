@@ -42,6 +42,9 @@ CALLS = {
 }
 """A call of every command that has both, with all the files that it can read."""
 
+REPEATED = {"plan", "estimate", "diagnose", "regress"}
+"""Commands whose -o may be given several times."""
+
 OUTPUTS = {"--output", "--rejects", "--export", "--ledger", "--store"}
 """What commands write."""
 
@@ -110,3 +113,15 @@ def test_what_is_not_read_is_written(command: str) -> None:
     assert all(one.is_file() for one in written)
     # Invitations are as good as answers: nobody else reads them.
     assert all((one.stat().st_mode & 0o077 == 0) is (command == "curate") for one in written)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", [name for name, call in CALLS.items() if "REJECTS" in call or name in REPEATED])
+def test_two_outputs_are_two_files(command: str) -> None:
+    words = CALLS[command]
+    (out,) = [one for one in shlex.split(words) if one.startswith("OUT.")]
+    words = words.replace("REJECTS.csv", out) if "REJECTS" in words else f"{words} -o {out}"
+    ending = CliRunner().invoke(app, [command, *shlex.split(words)])
+    assert ending.exit_code == 2, ending.output
+    assert "is named twice" in " ".join(ending.output.split())
+    assert not Path(out).exists()
