@@ -23,7 +23,7 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_408,
+    "values": 4_432,
     "data": 4_451,
     "mechanisms": 5_307,
     "estimates": 3_712,
@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_841,
     "plans": 1_731,
     "theory": 1_328,
-    "studio": 1_560,
+    "studio": 1_603,
     "evidence": 990,
     "regression": 1_888,
     "surveys": 572,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_767,
+    "code lines": 42_834,
     "files": 177,
     "entries at the top": 20,
-    "functions": 4_278,
+    "functions": 4_281,
     "functions of one statement": 1_234,
-    "constants": 356,
+    "constants": 360,
     "options": 116,
     "public names": 89,
 }
