@@ -23,23 +23,23 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_432,
-    "data": 4_451,
-    "mechanisms": 5_307,
-    "estimates": 3_712,
-    "present": 4_399,
-    "cli": 2_941,
+    "values": 4_435,
+    "data": 4_575,
+    "mechanisms": 5_344,
+    "estimates": 3_711,
+    "present": 4_419,
+    "cli": 2_913,
     "solve": 2_842,
-    "collector": 2_666,
+    "collector": 2_872,
     "check": 1_829,
-    "channels": 1_841,
-    "plans": 1_731,
+    "channels": 1_853,
+    "plans": 1_747,
     "theory": 1_328,
-    "studio": 1_603,
-    "evidence": 990,
-    "regression": 1_888,
+    "studio": 1_586,
+    "evidence": 1_170,
+    "regression": 1_944,
     "surveys": 572,
-    "api.py": 206,
+    "api.py": 207,
     "errors.py": 50,
     "__init__.py": 39,
     "__main__.py": 7,
@@ -47,14 +47,14 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_834,
-    "files": 177,
+    "code lines": 43_443,
+    "files": 180,
     "entries at the top": 20,
-    "functions": 4_281,
-    "functions of one statement": 1_234,
-    "constants": 360,
-    "options": 116,
-    "public names": 89,
+    "functions": 4_323,
+    "functions of one statement": 1_242,
+    "constants": 364,
+    "options": 94,
+    "public names": 90,
 }
 """What the whole house may have."""
 

@@ -61,7 +61,7 @@ def export(
         write_text(output, contract.to_json() + "\n")
         return
     if output.suffix.lower() != ".json":
-        raise InvalidParameterError(f"{output} should end in .json, which is what it is.")
+        raise InvalidParameterError(f"{output} should end in .json: the document is JSON.")
     check_outputs([output], [survey])
     text = contract.to_json() + "\n"
     write_text(output, text)
@@ -94,6 +94,7 @@ def audit(
         try:
             result = audits.audit(contract.mechanism)
         except InvalidParameterError as error:
+            # The survey is sound; that nothing can be said of it is another exit code than a bad option.
             raise NoAnswerError(f"This mechanism cannot be audited. {error}") from None
     summary = summarise_audit(contract, result)
     if output is not None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from confide.cli.collector import HOST, STORE, Host, ServedSurveys, StorePath, needs_server, without_password
+from confide.cli.collector import STORE, Place, ServedSurveys, StorePath, as_place, needs_server, without_password
 from confide.cli.terminal import say, say_exactly, show_pairs
 from confide.cli.usage import option
 from confide.errors import InvalidParameterError
@@ -29,7 +29,7 @@ EXAMPLES = (
     "confide studio",
     "confide studio survey.toml --store answers.db",
     "confide studio --share",
-    "confide studio --no-browser --port 8080",
+    "confide studio --no-browser --bind 8080",
 )
 
 PORT = 8000
@@ -39,8 +39,14 @@ def studio(
     surveys: ServedSurveys = None,
     *,
     store: StorePath = STORE,
-    host: Host = HOST,
-    port: Annotated[int | None, option(f"[default: {PORT}, or the next that is free]", "PORT")] = None,
+    bind: Annotated[
+        Place | None,
+        option(
+            f"Where to listen. [default: {Place().host}, at {PORT} or the next port that is free]",
+            "HOST:PORT",
+            parser=as_place,
+        ),
+    ] = None,
     browser: Annotated[bool, option("Open it in the browser.", "", "--browser/--no-browser")] = True,
     share: Annotated[
         bool, option("Let phones on this network take part: that page alone, at a port of its own.", "", "--share")
@@ -55,7 +61,7 @@ def studio(
 
     with needs_server():
         prepare()  # first: it loads beside all that follows
-        _run([load_survey(path) for path in surveys or []], store, (host, port), is_shown=browser, is_shared=share)
+        _run([load_survey(path) for path in surveys or []], store, bind or Place(), is_shown=browser, is_shared=share)
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
@@ -72,13 +78,14 @@ def _listen(host: str, port: int | None) -> socket.socket:
     return bind(host, 0)
 
 
-def _run(contracts: list[Survey], url: str, place: tuple[str, int | None], *, is_shown: bool, is_shared: bool) -> None:
+def _run(contracts: list[Survey], url: str, place: Place, *, is_shown: bool, is_shared: bool) -> None:
     from confide.collector.client import simulated_survey
     from confide.collector.serving import SideDoor, address_of, run
     from confide.studio.serving import Studio
     from confide.studio.sharing import Door, Links, TakePart
 
     opened = _take(url)
+    # Taken before a token is made: with no free port, none is left behind.
     listening = _listen(*place)
     is_new = not contracts and not opened.surveys()
     for contract in contracts:
@@ -147,6 +154,8 @@ def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
     """
     from confide.collector.stores import make_token
 
+    # Only one process serves a SQLite file, so other tokens of studios are of dead ones; a database may have
+    # several.
     for one in opened.tokens() if is_alone else ():
         # Nobody else gives such a name by chance: the process, and random digits.
         if re.fullmatch(r"studio-\d+-[0-9a-f]{12}", one.name):

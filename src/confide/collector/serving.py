@@ -307,7 +307,7 @@ class Server(uvicorn.Server):
 def bind(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 is any free one."""
     if not 0 <= port < 2**16:
-        raise InvalidParameterError(f"--port takes a number from 0 to {2**16 - 1:,}; got {port:,}.")
+        raise InvalidParameterError(f"A port is a number from 0 to {2**16 - 1:,}; got {port:,}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -317,7 +317,7 @@ def bind(host: str, port: int) -> socket.socket:
         listening.close()
         # No such name, or none of this machine: no other port helps.
         is_host = isinstance(error, socket.gaierror | UnicodeError) or error.errno == errno.EADDRNOTAVAIL
-        cure = "Name another --host, such as 127.0.0.1." if is_host else "Name another --port."
+        cure = "Name another host, such as --bind 127.0.0.1." if is_host else "Name another port, such as --bind 8080."
         why = getattr(error, "strerror", None) or error
         raise StoreError(f"Nothing can be served at {host}:{port}: {why}. {cure}") from None
     listening.listen(2048)

@@ -542,6 +542,7 @@ class Jobs:
 
     async def _run(self, job: Job, key: str | None, work: Callable[[Job], Awaitable[bytes]]) -> None:
         try:
+            # Asked twice, as by two tabs, work is done once.
             kept = None if key is None else self.kept(key)
             job.answer = await work(job) if kept is None else kept
             job.state = "done"

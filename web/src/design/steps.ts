@@ -463,7 +463,7 @@ export class Steps {
       },
       h("summary", {}, "Choose epsilon yourself"),
       this.#epsilon!.element,
-      h("p", { class: "note" }, "The smaller, the better people are hidden, and the more of them it takes."),
+      h("p", { class: "note" }, "Smaller means more privacy, and needs more people."),
       field("mechanism", "Mechanism", this.#mechanism),
       h("button", { type: "button", onclick: () => void this.#run("people") }, "How many people does the target take?"),
     );

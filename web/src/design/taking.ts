@@ -52,8 +52,7 @@ export class TakeAlong {
     // What looks for another epsilon would change what is started: a press does not wait for that.
     this.#mayWait = !trouble && !looking;
     if (!this.#mayWait || wanted !== this.#pressed) this.#pressed = "";
-    this.#reason =
-      trouble || (wanted === this.#shown ? looking : "What follows from the last change is not shown yet.");
+    this.#reason = trouble || (wanted === this.#shown ? looking : "The plan for your last change is not ready yet.");
     if (!this.#isMade) return;
     this.#offer();
     if (this.#pressed && !this.#reason) void this.#press();

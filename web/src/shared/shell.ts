@@ -178,7 +178,7 @@ export function askToken(wrong: string): void {
         "p",
         { class: "note", id: "token-help" },
         ...coded(
-          "`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide curate STORE --token read --name NAME` makes one to look with. It is kept in this tab alone.",
+          "`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide curate STORE --token read:NAME` makes one to look with. It is kept in this tab alone.",
         ),
       ),
     ),

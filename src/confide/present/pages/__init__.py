@@ -60,8 +60,9 @@ def table(
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
         for row in rows
     )
-    rows_and_head = f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>"
-    label = f"Table: {', '.join(one for one in headings if one)}"
+    top = f"<thead><tr>{head}</tr></thead>\n" if any(headings) else ""  # lines without titles begin with the first
+    rows_and_head = f"{top}<tbody>\n" + "\n".join(lines) + "\n</tbody>"
+    label = f"Table: {', '.join(one for one in headings if one)}" if top else "Table"
     opening = f'<table class="{kind}">' if kind else "<table>"
     frame = f'<div class="frame" role="group" aria-label="{text(label)}" tabindex="0">'
     return f"{frame}{opening}\n{rows_and_head}</table></div>"
