@@ -23,7 +23,7 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_411,
+    "values": 4_435,
     "data": 4_575,
     "mechanisms": 5_344,
     "estimates": 3_711,
@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_853,
     "plans": 1_747,
     "theory": 1_328,
-    "studio": 1_543,
+    "studio": 1_586,
     "evidence": 1_170,
     "regression": 1_944,
     "surveys": 572,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 43_376,
+    "code lines": 43_443,
     "files": 180,
     "entries at the top": 20,
-    "functions": 4_320,
+    "functions": 4_323,
     "functions of one statement": 1_242,
-    "constants": 360,
+    "constants": 364,
     "options": 94,
     "public names": 90,
 }

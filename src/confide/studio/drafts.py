@@ -230,6 +230,25 @@ def chosen_queries(queries: object) -> list[str]:
     return list(dict.fromkeys(queries))
 
 
+def chosen_districts(districts: object, size: int) -> dict[str, list[int]]:
+    """Return named lists of values, or refuse them.
+
+    >>> chosen_districts([{"name": "Old town", "cells": [0, 3]}], 4)
+    {'Old town': [0, 3]}
+    """
+    given = [] if districts is None else districts
+    if not isinstance(given, list) or len(given) > 60 or not all(isinstance(one, dict) for one in given):
+        raise InvalidParameterError("districts must be a list of at most 60, each with a name and cells.")
+    found: dict[str, list[int]] = {}
+    for one in given:
+        name, cells = one.get("name"), one.get("cells")
+        are_cells = isinstance(cells, list) and all(type(cell) is int and 0 <= cell < size for cell in cells)
+        if not isinstance(name, str) or not 0 < len(name) <= 80 or not are_cells or not cells:
+            raise InvalidParameterError(f"A district has a name and cells from 0 to {size - 1:,}; got {_shown(name)}.")
+        found[name] = sorted({*found.get(name, []), *cells})
+    return found
+
+
 def chosen_methods(names: object) -> list[str]:
     """Return names of methods without repetitions, or refuse them."""
     if not isinstance(names, list) or len(names) > len(METHODS):
@@ -291,10 +310,15 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
 
 
 def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """Return a draft as a simulated survey, distinct from the real one."""
-    draft = read_draft(work.get("draft"))
-    document = replace(draft.survey, simulated=draft.guess).to_json()
-    return {"document": document, "most": most_people(draft.survey.mechanism)}
+    """Return a draft, or a survey, as a simulated survey, distinct from the real one."""
+    if "document" in work:
+        survey = Survey.from_json(work["document"])
+        guess = family_of(survey.mechanism)[0].name
+    else:
+        draft = read_draft(work.get("draft"))
+        survey, guess = draft.survey, draft.guess
+    document = replace(survey, simulated=guess).to_json()
+    return {"document": document, "most": most_people(survey.mechanism)}
 
 
 def _mechanism_record(survey: Survey) -> dict[str, str]:

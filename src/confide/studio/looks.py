@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from confide.check.answers import FitVerdict
 from confide.collector.client import to_counts_file
 from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
@@ -27,7 +29,14 @@ from confide.present.estimates import Findings, first_answer
 from confide.present.summary import Bullets, caution_estimate
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
-from confide.studio.drafts import chosen_methods, chosen_queries, promise_of, python_text, values_record
+from confide.studio.drafts import (
+    chosen_districts,
+    chosen_methods,
+    chosen_queries,
+    promise_of,
+    python_text,
+    values_record,
+)
 from confide.studio.workers import Tell
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import without_labels
@@ -158,7 +167,8 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """
     survey, version = Survey.from_json(work["document"]), int(work["version"])
     queries, methods = chosen_queries(work.get("queries")), chosen_methods(work.get("methods"))
-    more = sum(bool(work.get(key)) for key in ("band", "groups", "diagnosis"))
+    districts = chosen_districts(work.get("districts"), survey.alphabet.size)
+    more = sum(bool(work.get(key)) for key in ("band", "groups", "diagnosis", "districts"))
     reading = reading_of(survey, version, work["record"])
     steps = Steps(tell, 3 + len(queries) + len(methods) + more)
     steps.next("Estimating")
@@ -174,6 +184,9 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     steps.next("Testing whether the reports fit", None if "fit" in reading.known else found)
     found["fit"] = reading.fit
     found |= reading.known | _more(reading, work, sound, methods, steps)
+    if districts:
+        steps.next("Adding up the districts")
+        found["districts"] = reading.find(f"districts {districts}", lambda: _districts(reading, districts))
     parts = "districts" if found["values"]["plane"] else "ranges"
     steps.next(f"Looking for {parts}", None if "windows" in reading.known else found)
     return found | {"windows": reading.windows}
@@ -207,6 +220,7 @@ def _known(reading: Reading, version: int) -> dict[str, Any]:
         "groups": [],
         "differences": [],
         "diagnosis": None,
+        "districts": [],
     }
 
 
@@ -269,6 +283,18 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
             )
             differences.append(f"{name} {label_group(key)}: {groups.describe_difference(key)}.")
     return shown, differences
+
+
+def _districts(reading: Reading, districts: dict[str, list[int]]) -> list[dict[str, Any]]:
+    """Return the share of each district with its interval, as windows."""
+    found = []
+    for name, cells in districts.items():
+        weights = np.zeros(reading.estimate.alphabet.size)
+        weights[cells] = 1.0
+        one = reading.estimate.query(weights, LEVEL)
+        shares = {"estimate": one.estimate, "low": one.low, "high": one.high}
+        found.append({"label": name, "indices": cells, "is_told": True} | shares)
+    return found
 
 
 def _diagnosis(reading: Reading) -> list[str]:

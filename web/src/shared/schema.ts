@@ -200,6 +200,8 @@ export interface Look {
   groups: GroupShown[];
   differences: string[];
   diagnosis: string[] | null;
+  /** Districts that were asked for by name, in the order asked. */
+  districts: Window[];
   details: Detail[];
   code: Code;
 }
