@@ -23,11 +23,11 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_408,
+    "values": 4_413,
     "data": 4_451,
     "mechanisms": 5_324,
     "estimates": 3_714,
-    "present": 4_306,
+    "present": 4_308,
     "cli": 2_889,
     "solve": 2_846,
     "collector": 2_643,
@@ -38,7 +38,7 @@ ROOMS = {
     "studio": 1_408,
     "evidence": 990,
     "regression": 1_909,
-    "surveys": 561,
+    "surveys": 563,
     "api.py": 206,
     "errors.py": 50,
     "__init__.py": 39,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_552,
+    "code lines": 42_561,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_297,
+    "functions": 4_298,
     "functions of one statement": 1_251,
-    "constants": 351,
+    "constants": 353,
     "options": 114,
     "public names": 89,
 }

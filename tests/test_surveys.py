@@ -64,7 +64,7 @@ from confide import (
     parse_survey,
     tally,
 )
-from confide.errors import ConfideError, SurveyError
+from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.mechanisms import MECHANISMS, LocalDP
 
 AGES = """
@@ -798,3 +798,15 @@ def test_groups_have_names_that_files_can_have_and_two_texts_or_more(groups: Any
     else:
         with pytest.raises(SurveyError, match=r"\[groups\] has names"):
             Survey(mechanism, groups=groups)
+
+
+def test_a_survey_that_asks_every_week_says_so_in_its_fingerprint() -> None:
+    once = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer")
+    weekly = replace(once, every="week")
+    assert "every" not in once.text() + once.to_json()
+    assert 'every = "week"' in weekly.text()
+    assert once.fingerprint != weekly.fingerprint
+    assert parse_survey(weekly.text()) == Survey.from_json(weekly.to_json()) == weekly
+    assert weekly.contract.endswith(", asked every week")
+    with pytest.raises(InvalidParameterError, match="one of day, week, month, quarter, year; got 'fortnight'"):
+        parse_survey(f'every = "fortnight"\n{once.text()}')

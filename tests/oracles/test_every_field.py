@@ -72,6 +72,7 @@ def a_survey() -> cf.Survey:
         is_permanent=True,
         simulated="two humps",
         shuffler="a university",
+        every="week",
     )
 
 

@@ -62,6 +62,7 @@ def summarise_survey(survey: Survey) -> Summary:
         ),
         ("Each person has", f"{survey.name}: {describe_alphabet(survey.alphabet)}"),
         ("Blurred by", f"{describe_mechanism(survey)}, into {again}"),
+        *([("Asked", f"every {survey.every}, of the same people")] if survey.every else []),
         *([("Consider", mechanism.advice)] if mechanism.advice else []),
         *([("Fine print", mechanism.fine_print[0])] if mechanism.instructions else []),
         *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
@@ -154,6 +155,7 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "title": survey.title,
         "simulated": survey.simulated or None,
         "shuffler": survey.shuffler or None,
+        "every": survey.every or None,
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {
             "kind": mechanism.kind,

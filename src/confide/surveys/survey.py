@@ -44,7 +44,8 @@ from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
-from confide.values.checks import check_count, check_positive, require_kinds, settle
+from confide.values.checks import check_choice, check_count, check_positive, require_kinds, settle
+from confide.values.dates import STEPS
 from confide.values.portable import canonical_json, fingerprint_of, read_json
 from confide.values.wording import Shown, counted, suggestion
 
@@ -53,7 +54,10 @@ Builder = TypeVar("Builder")
 PERMANENT = "permanent"
 """In ``[limits]``: noise that each person's secret determines."""
 
-CONTENT_KEYS = ("shape", "simulated", "shuffler", "alphabet", "mechanism", "limits", "groups")
+TEXTS = ("simulated", "shuffler", "every")
+"""What a survey may say in a text of its own: empty ones are omitted to keep older fingerprints."""
+
+CONTENT_KEYS = ("shape", *TEXTS, "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 
@@ -226,6 +230,9 @@ class Survey(Shown):
     shuffler
         Who mixes the reports before anybody else sees them, such as ``the hospital's IT``; empty if nobody does. It is
         part of the fingerprint, because the central promise takes trust in them.
+    every
+        How often the same people are asked: ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``; empty if
+        once. It is part of the fingerprint, because people are told. A wave is called by its date, such as 2026-W09.
 
     Examples
     --------
@@ -245,11 +252,13 @@ class Survey(Shown):
     is_permanent: bool = False
     simulated: str = ""
     shuffler: str = ""
+    every: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("simulated", "shuffler"):
+        for name in TEXTS:
             if getattr(self, name) != "":
                 _text(name, getattr(self, name))
+        check_choice("every", self.every or "week", STEPS)
         require_kinds(Survey, vars(self))
         given: Mapping[str, Any] = self.groups  # as a file may have them
         for name, values in given.items():
@@ -312,7 +321,8 @@ class Survey(Shown):
         shape = "" if self.shape is None else f", declared {self.shape}"
         people = f", of people made up from {self.simulated}" if self.simulated else ""
         mixed = f", shuffled by {self.shuffler}" if self.shuffler else ""
-        return f"{self.mechanism!r}{most}{shape}{people}{mixed}"
+        again = f", asked every {self.every}" if self.every else ""
+        return f"{self.mechanism!r}{most}{shape}{people}{mixed}{again}"
 
     @property
     def needs_secret(self) -> bool:
@@ -370,8 +380,7 @@ class Survey(Shown):
         """
         lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
         lines += [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
-        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
-        lines += [f"{name} = {toml_value(text)}" for name, text in texts.items() if text]
+        lines += [f"{name} = {toml_value(getattr(self, name))}" for name in TEXTS if getattr(self, name)]
         tables = self._declarations().items()
         return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
 
@@ -450,8 +459,7 @@ class Survey(Shown):
     def _content(self) -> dict[str, Any]:
         """What the fingerprint is of: all but what the survey is called."""
         declared: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
-        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
-        declared |= {name: text for name, text in texts.items() if text}
+        declared |= {name: getattr(self, name) for name in TEXTS if getattr(self, name)}
         return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
@@ -539,9 +547,7 @@ def build_survey(document: dict[str, Any]) -> Survey:
     _refuse_unknown("the survey", document, ("name", "title", *CONTENT_KEYS))
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
-    settings: dict[str, Any] = {
-        key: _text(key, document[key]) for key in ("name", "title", "simulated", "shuffler") if key in document
-    }
+    settings: dict[str, Any] = {key: _text(key, document[key]) for key in ("name", "title", *TEXTS) if key in document}
     if "limits" in document:
         limits = _table(document, "limits", "the survey")
         _refuse_unknown("[limits]", limits, ("reports", "epsilon", "noise"))
