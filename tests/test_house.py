@@ -24,11 +24,11 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_413,
-    "data": 4_451,
+    "data": 4_525,
     "mechanisms": 5_324,
     "estimates": 3_714,
     "present": 4_308,
-    "cli": 2_889,
+    "cli": 2_916,
     "solve": 2_846,
     "collector": 2_643,
     "check": 1_829,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_561,
+    "code lines": 42_662,
     "files": 175,
     "entries at the top": 20,
-    "functions": 4_298,
-    "functions of one statement": 1_251,
+    "functions": 4_304,
+    "functions of one statement": 1_256,
     "constants": 353,
     "options": 114,
     "public names": 89,

@@ -121,8 +121,9 @@ ROWS = [
         --column        | ages.toml named.csv --seed 1   | --column years           | code 0
         --keep          | ages.toml v.csv --seed 1       | --keep town              | report,town
         --seed          | ages.toml v.csv --seed 1 --json -o r.csv | --seed 2       | "seed": 2
-        --secret-file   | permanent.toml one.csv         | --secret-file secret.txt | code 0
-        --secret-column | permanent.toml v.csv           | --secret-column secret   | code 0
+        --secret        | permanent.toml one.csv         | --secret secret.txt      | code 0
+        --secret        | permanent.toml v.csv           | --secret secret          | code 0
+        --by            | ages.toml v.csv --seed 1       | --by town                | report,town
         --ledger        | limited.toml one.csv           | --ledger ledger.json     | file ledger.json
         --rejects       | ages.toml odd.csv --seed 1     | --rejects x.csv          | file x.csv
         --force         | pay.toml high.csv --seed 1     | --force                  | code 0
@@ -251,7 +252,7 @@ ROWS = [
         --column        | ages.toml named.csv --to http://localhost:1 | --column years              | posted
         --force         | pay.toml high.csv --to http://localhost:1 | --force                       | posted
         --invitation    | limited.toml one.csv --to http://localhost:1 | --invitation CODE | with CODE
-        --secret-column | permanent.toml v.csv --to http://localhost:1 | --secret-column secret     | posted
+        --secret        | permanent.toml v.csv --to http://localhost:1 | --secret secret            | posted
         --token-file    | ages.toml v.csv --to http://localhost:1  | --token-file secret.txt        | token 0123
     """),
     *table("pull", r"""

@@ -155,7 +155,11 @@ WENT = {
         "--no-cache": "In Python, plan(cache=False).",
         "--rejects": "Correct the rows of the guess; in Python, plan(rejects=...).",
     },
-    "privatize": {"--keep-order": "In Python, privatize_file(keep_order=True)."},
+    "privatize": {
+        "--keep-order": "In Python, privatize_file(keep_order=True).",
+        "--secret-file": "Write --secret FILE.",
+        "--secret-column": "Write --secret COLUMN.",
+    },
     "count": {"--show-sql": "Write --engine sql."},
     "merge": {"--json": "The merged file carries its account: confide estimate --json shows it."},
     "estimate": {
@@ -183,6 +187,7 @@ WENT = {
         "--outbox": "Reports wait in VALUES.outbox.",
         "--rejects": "Correct the rows, or privatize with --rejects.",
         "--json": "The exit code says whether all was sent.",
+        "--secret-column": "Write --secret COLUMN.",
     },
     "pull": {"--json": "The exit code says whether the counts were written."},
     "curate": {"--horizon": "Write --window 2026-11-16."},
