@@ -24,16 +24,16 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_413,
-    "data": 4_525,
+    "data": 4_757,
     "mechanisms": 5_324,
     "estimates": 3_714,
     "present": 4_308,
-    "cli": 2_916,
+    "cli": 3_136,
     "solve": 2_846,
     "collector": 2_643,
     "check": 1_829,
     "channels": 1_909,
-    "plans": 1_732,
+    "plans": 2_143,
     "theory": 1_331,
     "studio": 1_408,
     "evidence": 990,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_662,
-    "files": 175,
+    "code lines": 43_525,
+    "files": 177,
     "entries at the top": 20,
-    "functions": 4_304,
-    "functions of one statement": 1_256,
-    "constants": 353,
+    "functions": 4_363,
+    "functions of one statement": 1_269,
+    "constants": 371,
     "options": 114,
     "public names": 89,
 }

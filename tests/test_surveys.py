@@ -650,7 +650,7 @@ def test_mistakes_in_larger_surveys_are_answered(text: str, message: str) -> Non
 
 
 def test_a_file_that_is_not_there_is_answered_with_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(SurveyError, match=r"no survey file '.*none.toml'. Write one with: confide init .*none.toml"):
+    with pytest.raises(SurveyError, match=r"no survey file '.*none.toml'. Write one with: confide new .*none.toml"):
         load_survey(tmp_path / "none.toml")
     with pytest.raises(SurveyError, match=r"Write one with: confide export survey.toml -o .*none.json"):
         load_survey(tmp_path / "none.json")

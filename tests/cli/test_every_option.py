@@ -89,9 +89,9 @@ def table(command: str, rows: str) -> Iterator[Row]:
 # What is seen is a pattern: found in the outcome with the option, and not in the one without it; with an exclamation
 # mark in front the other way round. An outcome is the exit code, both streams, and every file that is new or changed.
 ROWS = [
-    *table("init", r"""
-        --alphabet  | s.toml          | --alphabet categories          | kind = "categories"
-        --mechanism | +               | --mechanism randomized-response | ^kind = "randomized-response"
+    *table("new", r"""
+        --yes  | odd.csv n.toml | --yes  | !Which|What is|In which|How private
+        --json | odd.csv n.toml | --json | {.file
     """),
     *table("show", """
         --json    | ages.toml | --json    | {.name

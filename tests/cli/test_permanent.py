@@ -153,7 +153,7 @@ def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path
 
 @pytest.mark.usefixtures("few_draws")
 def test_an_audit_of_two_rounds_tells_both_promises(call: Call, folder: Path) -> None:
-    assert call("init", "rounds.toml", "--mechanism", "two-rounds").code == 0
+    assert call("new", "rounds.toml", "two-rounds").code == 0
     shown = " ".join(call("audit", "rounds.toml", "-v").out.split())
     assert "Any number of reports the promise holds" in shown
     record = call("audit", "rounds.toml", "--json").record

@@ -30,7 +30,8 @@ COMMANDS = [
     for line in """
     show ages.toml; show permanent.toml; show pair.toml; show city.toml; show limited.toml; show pay.toml
     show endless.toml --json; show pair.toml --json; audit ages.toml; audit pair.toml --json; export ages.toml -o a.json
-    init a.toml; init b.toml --alphabet categories --mechanism rappor; init c.toml --alphabet places
+    new a.toml; new b.toml categories rappor; new c.toml places; init a.toml
+    new odd.csv d.toml --yes; new odd.csv e.toml --json
     privatize ages.toml odd.csv --rejects x.csv --keep town -o r.csv; privatize pay.toml high.csv -o r.csv
     privatize permanent.toml v.csv --secret secret --keep town -o r.jsonl.gz --json
     privatize ages.toml v.csv --keep town -o r.parquet; privatize limited.toml one.csv --ledger l.json -o r.csv

@@ -122,7 +122,7 @@ def _complain(message: str) -> None:
 
 COMMANDS = {
     "demo": "demo",
-    "init": "init",
+    "new": "new",
     "show": "show",
     "export": "show",
     "audit": "show",
@@ -145,7 +145,12 @@ COMMANDS = {
 
 WENT = {
     "demo": {"--seed": "The demo always has seed 7."},
-    "init": {"--reports": "Set [limits] in the file that it writes.", "--force": "Remove the file first."},
+    "new": {
+        "--alphabet": "Write the kind itself, such as confide new places.",
+        "--mechanism": "Write the kind itself, such as confide new rappor.",
+        "--reports": "Set [limits] in the file that it writes.",
+        "--force": "Remove the file first.",
+    },
     "plan": {
         "--target-emd": "Write --target 0.5.",
         "--target-width": "Write --target 0.01 beside --query.",
@@ -251,6 +256,8 @@ class ExplainingGroup(TyperGroup):
 
         From now on it may handle an interruption itself.
         """
+        if args and args[0] == "init":
+            raise InvalidParameterError("confide init went in 0.3. Write confide new, with a file of values or a kind.")
         found = super().resolve_command(ctx, args)
         unguard()
         return found

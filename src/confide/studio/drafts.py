@@ -108,7 +108,7 @@ def _require_drawable(alphabet: Alphabet) -> None:
     if alphabet.size > MOST_VALUES:
         raise TooLargeError(
             f"The studio draws at most {MOST_VALUES:,} values; these are {alphabet.size:,}. Make them coarser, or "
-            f"write the survey with confide init and use the command line, which takes millions."
+            f"write the survey with confide new and use the command line, which takes millions."
         )
 
 

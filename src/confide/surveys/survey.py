@@ -492,7 +492,7 @@ def load_survey(path: str | Path) -> Survey:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        command = f"export survey.toml -o {path}" if Path(path).suffix == ".json" else f"init {path}"
+        command = f"export survey.toml -o {path}" if Path(path).suffix == ".json" else f"new {path}"
         raise SurveyError(f"There is no survey file {str(path)!r}. Write one with: confide {command}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None

@@ -413,13 +413,17 @@ def report_columns(survey: Survey) -> tuple[str, ...]:
 
 
 def write_values(
-    path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], places: Alphabet | None = None
+    path: str | Path,
+    alphabet: Alphabet,
+    histogram: NDArray[np.int64],
+    places: Alphabet | None = None,
+    name: str = "value",
 ) -> None:
     """Write a histogram as CSV, one row per person.
 
     For a city with coordinates.
     """
-    names, rows = alphabet.field_names, as_lists(alphabet.decode(np.arange(alphabet.size)))
+    names, rows = column_names(alphabet, name), as_lists(alphabet.decode(np.arange(alphabet.size)))
     if places is not None:
         centres = places.centres(np.arange(places.size)).round(6).tolist()
         names = (*names, "latitude", "longitude")
