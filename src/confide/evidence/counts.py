@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
-from confide.evidence.designs import Blocks
+from confide.evidence.designs import DesignSums
 from confide.values.base import plain_array
 from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds, settle
 from confide.values.wording import Shown, listed
@@ -242,7 +242,7 @@ class Counts(Shown):
     is_thinned: bool = field(default=False, kw_only=True)
     weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
     squares: NDArray[np.float64] | None = field(default=None, kw_only=True)
-    blocks: Blocks | None = field(default=None, kw_only=True)
+    blocks: DesignSums | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats, 1)
@@ -472,7 +472,7 @@ def _weighed(
     if not float(times @ each) > 0:
         raise InvalidCountsError("All weights are 0. At least one report must count for something.")
     distinct, places = _distinct(array)
-    blocks = None if strata is None and clusters is None else Blocks.of(strata, clusters, places, times, each)
+    blocks = None if strata is None and clusters is None else DesignSums.of(strata, clusters, places, times, each)
     sums, squares = _summed(places, times * each), _summed(places, times * each**2)
     return Counts(distinct, _summed(places, times), weights=sums, squares=squares, blocks=blocks)
 
@@ -598,7 +598,7 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     ends = np.cumsum([part.reports.shape[0] for part in filled])[:-1]
     pairs = zip(filled, np.split(places, ends), strict=True)
     blocks = [part.blocks.moved(own) for part, own in pairs if part.blocks is not None]
-    named |= {"blocks": Blocks.joined(blocks)} if blocks else {}
+    named |= {"blocks": DesignSums.joined(blocks)} if blocks else {}
     return Counts(distinct, origin=origin, repeats=most, is_thinned=filled[0].is_thinned, **named)
 
 

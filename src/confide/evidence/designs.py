@@ -49,7 +49,7 @@ class Covariance(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class DesignSums:
     """Sums of weights by stratum, cluster and report.
 
     Attributes
@@ -65,7 +65,7 @@ class Blocks:
 
     Examples
     --------
-    >>> blocks = Blocks.of(["north", "south", "north"], None, np.array([0, 0, 1]), np.ones(3), np.ones(3))
+    >>> blocks = DesignSums.of(["north", "south", "north"], None, np.array([0, 0, 1]), np.ones(3), np.ones(3))
     >>> blocks.names, blocks.sizes
     ((('north', ''), ('south', '')), (2, 0))
     """
@@ -81,7 +81,7 @@ class Blocks:
     @classmethod
     def of(
         cls, strata: Any, clusters: Any, places: Places, counts: Floats, weights: Floats, squares: Floats | None = None
-    ) -> Blocks:
+    ) -> DesignSums:
         """Sum entries by their labels.
 
         An array of texts or numbers each, or None.
@@ -95,7 +95,7 @@ class Blocks:
         return cls(tuple(names), clusters is not None, block, places, *sums)._summed()
 
     @classmethod
-    def joined(cls, parts: Sequence[Blocks]) -> Blocks:
+    def joined(cls, parts: Sequence[DesignSums]) -> DesignSums:
         """Join blocks of the same name."""
         if len({one.has_clusters for one in parts}) > 1:
             raise InvalidCountsError("Counts with clusters and without cannot be merged. Count both with --clusters.")
@@ -107,15 +107,15 @@ class Blocks:
         ]
         return cls(tuple(names), parts[0].has_clusters, block, *every)._summed()
 
-    def _summed(self) -> Blocks:
+    def _summed(self) -> DesignSums:
         """Return the same with one entry for each block and report."""
         width = int(self.place.max(initial=0)) + 1
         keys, entry = np.unique(self.block * width + self.place, return_inverse=True)
         sums = [np.bincount(entry, one).astype(np.float64) for one in (self.counts, self.weights, self.squares)]
-        return Blocks(self.names, self.has_clusters, keys // width, keys % width, *sums)
+        return DesignSums(self.names, self.has_clusters, keys // width, keys % width, *sums)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Blocks):
+        if not isinstance(other, DesignSums):
             return NotImplemented
         return self._by_name == other._by_name
 
@@ -130,14 +130,14 @@ class Blocks:
         sums = (self.counts.tolist(), self.weights.tolist(), self.squares.tolist())
         return dict(zip(keys, zip(*sums, strict=True), strict=True))
 
-    def moved(self, places: Places) -> Blocks:
+    def moved(self, places: Places) -> DesignSums:
         """Return the same of reports that stand elsewhere.
 
         Several may stand at one place.
         """
         return replace(self, place=places[self.place])._summed()
 
-    def scaled(self, factor: float) -> Blocks:
+    def scaled(self, factor: float) -> DesignSums:
         """Return the same with all weights multiplied."""
         return replace(self, weights=self.weights * factor, squares=self.squares * factor**2)
 

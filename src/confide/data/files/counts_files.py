@@ -28,7 +28,7 @@ from confide.data.files.sheets import COUNT_COLUMN, PARQUET, Account, Reason, fi
 from confide.data.files.writing import record_digest
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
 from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
-from confide.evidence.designs import Blocks
+from confide.evidence.designs import DesignSums
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values import Alphabet, Values
@@ -169,7 +169,7 @@ def _in_block(counts: Counts, heading: Heading, names: Key) -> Counts:
     named = dict(zip(heading.design, names, strict=True))
     size = counts.counts.size
     strata, clusters = ([named[one]] * size if one else None for one in (heading.strata, heading.clusters))
-    blocks = Blocks.of(strata, clusters, np.arange(size), counts.counts, weights, squares)
+    blocks = DesignSums.of(strata, clusters, np.arange(size), counts.counts, weights, squares)
     return replace(counts, weights=weights, squares=squares, blocks=blocks)
 
 
