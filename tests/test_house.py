@@ -24,7 +24,7 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_413,
-    "data": 4_757,
+    "data": 4_759,
     "mechanisms": 5_307,
     "estimates": 3_712,
     "present": 4_282,
@@ -33,9 +33,9 @@ ROOMS = {
     "collector": 2_643,
     "check": 1_829,
     "channels": 1_841,
-    "plans": 2_142,
+    "plans": 2_150,
     "theory": 1_328,
-    "studio": 1_408,
+    "studio": 1_438,
     "evidence": 990,
     "regression": 1_888,
     "surveys": 563,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 43_383,
+    "code lines": 43_422,
     "files": 177,
     "entries at the top": 20,
-    "functions": 4_315,
-    "functions of one statement": 1_247,
-    "constants": 365,
+    "functions": 4_318,
+    "functions of one statement": 1_249,
+    "constants": 366,
     "options": 114,
     "public names": 89,
 }

@@ -20,7 +20,7 @@ from confide.estimates.explanations import describe_alphabet
 from confide.mechanisms import MECHANISMS
 from confide.mechanisms.guarantees import Guarantee, LocalDP
 from confide.plans.levels import PEOPLE
-from confide.plans.proposals import Candidate, Look, Proposal, look_at, propose
+from confide.plans.proposals import WHY_ROUND, Candidate, Look, Proposal, look_at, propose
 from confide.present.summary import Summary
 from confide.present.surveys import describe_levels
 from confide.present.terminal import show_summary
@@ -40,8 +40,6 @@ EXAMPLES = (
 
 MOST_SHOWN = 8
 """Columns that a list of them shows."""
-
-WHY_ROUND = "round numbers, not the lowest and highest of the file: a survey is public, and they would be too"
 
 OTHERS = "any other counts as other, so that nobody is named by a rare word"
 

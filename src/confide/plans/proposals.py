@@ -19,11 +19,14 @@ from confide.data.files.profiles import FEWEST, Column, Profile
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.mechanisms import Mechanism
 from confide.plans.levels import EpsilonLevel, levels, usual_epsilon
-from confide.plans.ranking import rank, usual_mechanism
+from confide.plans.ranking import gentle_epsilon, rank, usual_mechanism
 from confide.surveys.survey import Survey, build_survey
 from confide.values import Alphabet, Bins, UnorderedGeometry
 from confide.values.categories import fold_word
 from confide.values.wording import listed
+
+WHY_ROUND = "round numbers, not the lowest and highest of the file: a survey is public, and they would be too"
+"""Why a range ends where it ends."""
 
 KINDS = ("amounts", "numbers", "scale", "words", "dates", "hours", "places")
 """What a column may hold."""
@@ -216,6 +219,11 @@ class Proposal:
             return f"{name} == {word}" if re.fullmatch("\\w+", word) else f"{name} == '{word}'"
         return ""
 
+    @property
+    def table(self) -> dict[str, Any]:
+        """The values as a survey's file has them, with what a person may change."""
+        return _table(self.candidate, self.setting)
+
     @cached_property
     def levels(self) -> list[EpsilonLevel]:
         """The three choices of epsilon, and what each would show."""
@@ -262,12 +270,17 @@ def look_at(profile: Profile) -> Look:
     return Look(profile, tuple(ranked), left_out, wave, person)
 
 
-def propose(look: Look, candidate: Candidate, setting: Setting | None = None, name: str = "") -> Proposal:
-    """Return a survey for a candidate, with the balanced epsilon."""
+def propose(
+    look: Look, candidate: Candidate, setting: Setting | None = None, name: str = "", *, is_ranked: bool = True
+) -> Proposal:
+    """Return a survey for a candidate, with the balanced epsilon.
+
+    Ranking takes seconds; otherwise the mechanism is the usual one.
+    """
     settled = setting or candidate.setting
     alphabet = _alphabet(candidate, settled)
     people = max(100, look.profile.rows)
-    mechanism, reason = _mechanism(alphabet, people)
+    mechanism, reason = _mechanism(alphabet, people, is_ranked=is_ranked)
     title = "Place" if settled.kind == "places" else candidate.title.replace("_", " ").strip()
     survey = Survey(mechanism, name or name_of(candidate), title[:1].upper() + title[1:])
     if look.wave and look.wave not in [one.name for one in candidate.columns]:
@@ -567,16 +580,15 @@ def _box(candidate: Candidate) -> dict[str, Any]:
     return {"kind": "places", **{side: round(end, 6) for side, end in table.items()}, "cell": size}
 
 
-def _mechanism(alphabet: Alphabet, people: int) -> tuple[Mechanism, str]:
+def _mechanism(alphabet: Alphabet, people: int, *, is_ranked: bool) -> tuple[Mechanism, str]:
     """Return the mechanism with its balanced epsilon, and why this one."""
     if isinstance(alphabet.geometry, UnorderedGeometry):
         ranking = rank(alphabet, 1.0, people=people)
         return ranking.best, ranking.reason
-    spacing = float(getattr(alphabet, "spacing", 1.0)) or 1.0
-    first = usual_mechanism(alphabet, 1 / (spacing * alphabet.size))
+    first = usual_mechanism(alphabet, gentle_epsilon(alphabet))
     mechanism = first.at(usual_epsilon(first))
     # More values take a minute: `confide plan --mechanisms all` ranks those.
-    if alphabet.size <= 12 and alphabet.geometry.dimensions == 1:
+    if is_ranked and alphabet.size <= 12 and alphabet.geometry.dimensions == 1:
         with contextlib.suppress(ConfideError):
             ranking = rank(alphabet, usual_epsilon(mechanism), people=people, promise="metric")
             return ranking.best, ranking.reason

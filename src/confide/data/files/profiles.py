@@ -38,6 +38,9 @@ PIECE, PIECES = 2**20, 32
 MOST_COLUMNS = 200
 """Columns that are looked at."""
 
+MOST_TEXTS = 60
+"""Texts, and ways to write them, that a profile has of a column."""
+
 LONGEST = 60
 """Characters of a text, beyond which it is free text."""
 
@@ -138,7 +141,7 @@ def _column(record: Mapping[str, Any]) -> Column:
         name: int(record[name]) for name in ("filled", "missing", "distinct", "alone", "long", "numbers", "days")
     }
     texts: dict[str, Any] = {
-        name: {str(text): int(number) for text, number in list(record[name].items())[:MOST_COLUMNS]}
+        name: {str(text): int(number) for text, number in list(record[name].items())[:MOST_TEXTS]}
         for name in ("shapes", "words")
     }
     numbers_at = [None if one is None else float(one) for one in record["numbers_at"]]
@@ -284,8 +287,8 @@ def profile_texts(name: str, texts: Mapping[str, int]) -> Column:
         days=days.total(),
         has_fractions=fractions >= FEWEST,
         mark=mark,
-        shapes={shape: number for shape, number in _commonest(shapes.items()) if number >= FEWEST},
-        words=dict(_commonest(shared)[:MOST_COLUMNS]),
+        shapes=dict(_commonest(one for one in shapes.items() if one[1] >= FEWEST)),
+        words=dict(_commonest(shared)),
         numbers_at=round_all(_quantiles(amounts)),
         days_at=_quantiles(days),
     )
@@ -325,7 +328,8 @@ def _amount(text: str, mark: str) -> float | None:
 
 
 def _commonest(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    return sorted(counts, key=lambda one: (-one[1], one[0].encode("utf-16-be")))  # the order of JavaScript
+    # The order of texts is that of JavaScript.
+    return sorted(counts, key=lambda one: (-one[1], one[0].encode("utf-16-be", "surrogatepass")))[:MOST_TEXTS]
 
 
 def _quantiles(counts: Counter[Any]) -> list[Any]:
