@@ -215,7 +215,7 @@ def test_parquet_is_looked_at_too(call: Call, folder: Path) -> None:
 
 
 MONTHS = cf.Dates("2026-01", "2026-12", every="month")
-EUROS = cf.Bins(0, 2000, 200, above=True, unit="euro", format="1.234,56 \u20ac")
+EUROS = cf.Bins(1100, 2000, 100, below=True, above=True, unit="euro", format="1.234,56 \u20ac")
 
 
 @each(

@@ -244,7 +244,7 @@ def look_at(profile: Profile) -> Look:
     >>> column = profile_texts("pay", {f"${58 + number},000": 20 for number in range(20)})
     >>> found = look_at(Profile(400, False, 1, (column,))).candidates[0]
     >>> found.setting.unit, found.setting.high, found.unit_words
-    ('dollar', 80000.0, '100% carry a $ sign')
+    ('dollar', 78000.0, '100% carry a $ sign')
     """
     names = Counter(column.name for column in profile.columns)
     left_out, found = dict[str, str](), list[Candidate]()
@@ -306,12 +306,12 @@ def _fault(column: Column) -> str:  # noqa: PLR0911 (a rule a line)
     if column.distinct == 1:
         return "everybody has the same there, so there is nothing to learn."
     is_numeric = column.numbers + column.days + _written_days(column) > 0.6 * filled
-    if column.long > 0.2 * filled:
-        return "it is free text, which cannot be blurred. Code the answers into a few words first."
     is_named = bool(words & NAMES["person"])
     is_apart = column.alone > 0.9 * filled and filled >= 2 * FEWEST
     if is_named and (is_apart or column.distinct > MOST_WORDS):
         return "it names people, and nothing of it could be published."
+    if column.long > 0.2 * filled:
+        return "it is free text, which cannot be blurred. Code the answers into a few words first."
     if is_apart and not is_numeric:
         return "it is different in nearly every row: names or free text. Code it into a few words first."
     if is_apart and not column.has_fractions and _is_running(column):
@@ -420,7 +420,7 @@ def _edges(
         high if high is not None else 1.5 * upper if upper is not None else 2 * middle if middle is not None else 100.0
     )
     bottom = low if low is not None else 0.0
-    start = 0.0 if 0 <= bottom <= 0.8 * top else bottom
+    start = 0.0 if 0 <= bottom <= 0.5 * top else bottom
     span = max(abs(top - start), abs(top) / 100, 1e-9)
     width = _round_up(span / 10)
     first, last = math.floor(start / width + 1e-9), math.ceil(top * (1 + 1e-9) / width)
