@@ -164,7 +164,7 @@ def test_what_clusters_have_no_answer_for_is_said() -> None:
     other = cf.RandomizedResponse(YES_NO.alphabet, epsilon=1.0)
     with pytest.raises(InvalidParameterError, match="those of one cluster are not"):
         cf.estimate_pool([(counts, YES_NO), (counts, other)])
-    with pytest.raises(InvalidCountsError, match="strata or clusters and without"):
+    with pytest.raises(InvalidCountsError, match="strata, clusters or known totals and without"):
         counts + cf.tally(reports, weights=weights)
     with pytest.raises(InvalidCountsError, match="with clusters and without"):
         counts + cf.tally(reports, weights=weights, strata=strata)

@@ -102,6 +102,44 @@ def test_covariates_that_add_up_are_named(data: Any) -> None:
     assert cf.regress("vote ~ x + big", data.assign(big=1e9 * data["x"] ** 2), VOTES).is_done
 
 
+def test_covariates_that_are_no_columns_of_a_regression(data: Any) -> None:
+    for odd, words in (
+        ({"x": 1e200 * data["x"]}, "x has values up to 4e.200, whose products are no numbers"),
+        ({"x": 1e-200 * data["x"]}, "x has values up to 4e-200"),
+        ({"x": [f"p{one}" for one in range(800)]}, "800 people cannot tell 800 coefficients"),
+    ):
+        with pytest.raises(InvalidParameterError, match=words):
+            cf.regress("vote ~ x", data.assign(**odd), VOTES)
+    twice = pandas.concat([data, data], ignore_index=True).assign(x=[f"p{one // 1.5}" for one in range(1600)])
+    with pytest.raises(InvalidParameterError, match=r"has 1,067 columns, .* Does a covariate hold names"):
+        cf.regress("vote ~ x", twice, VOTES)
+
+
+def test_a_class_that_was_not_seen_has_no_prediction(data: Any) -> None:
+    found = cf.regress("vote ~ x + town", data, VOTES)
+    with pytest.raises(InvalidParameterError, match="'Rome' is none of the classes"):
+        found.predict({"x": [1], "town": ["Rome"]})
+    with pytest.raises(InvalidParameterError, match=r"The covariates have no 'town'\. Give town and x"):
+        found.predict({"x": [1]})
+
+
+def test_one_person_with_all_the_weight_is_said(data: Any) -> None:
+    weights = np.ones(len(data))
+    assert "equal weight" not in str(cf.regress("vote ~ x", data, VOTES, weights=weights))
+    weights[3] = 1e3
+    found = str(cf.regress("vote ~ x", data, VOTES, weights=weights))
+    assert "800 people are worth 3.23 of equal weight: few have most of the weight." in found
+
+
+def test_few_clusters_have_the_quantiles_of_student(data: Any) -> None:
+    clusters = np.arange(800) % 6
+    found = cf.regress("vote ~ x + town", data, VOTES, clusters=clusters)
+    low, high = found.ends()
+    assert high - low == pytest.approx(2 * 2.570582 * found.standard_errors)  # 5 degrees of freedom
+    assert found.pvalues["x"] == pytest.approx(found.wald("x"))
+    assert found.predicted[0]["high"] > found.predicted[0]["estimate"] + 2.3 * found.predicted[0]["std err"]
+
+
 def test_a_class_that_nobody_has_is_no_column(data: Any) -> None:
     table = data.assign(town=pandas.Categorical(data["town"], ["Bern", "Oslo", "Rome"]))
     assert cf.regress("vote ~ town", table, VOTES).names == ("Intercept", "town[T.Oslo]")
@@ -153,6 +191,9 @@ def test_people_who_all_have_one_answer_are_said_to_be_separated() -> None:
         ("vote ~ log(x - 9)", "not suit|not a finite number"),
         ("vote ~ 0", "no columns"),
         ("vote ~ nothing(x)", "no column 'nothing'"),
+        ("vote ~ f(x).g", "cannot be read: .* Write terms such as age"),
+        ("vote >= 3 ~ x", "vote >= 3"),
+        ("vote ~ C(town, levels=['Bern'])", "'Oslo' is none of the classes of the formula"),
     ],
 )
 def test_formulas_that_cannot_be_read(data: Any, formula: str, words: str) -> None:
@@ -167,7 +208,7 @@ def test_settings_that_make_no_sense(data: Any) -> None:
         ({"base": "maybe"}, "base is one of"),
         ({"level": 95}, "level"),
         ({"clusters": "nowhere"}, "clusters names no column"),
-        ({"model": "linear"}, "no mean"),
+        ({"model": "linear"}, "explains a share of them: 'vote == no ~ x'"),
     ):
         with pytest.raises(InvalidParameterError, match=words):
             cf.regress("vote ~ x", data, VOTES, **settings)
@@ -218,7 +259,7 @@ def test_the_answer_shows_itself(data: Any, tmp_path: Any) -> None:
     found = cf.regress("vote ~ x + town", data, VOTES)
     assert "95% confidence" in str(found)
     assert "points in vote == yes (95%" in str(cf.regress("vote == yes ~ x", data, VOTES))
-    assert "vote" in str(cf.regress("vote ~ 1", data.head(1), VOTES))
+    assert "vote" in str(cf.regress("vote ~ 1", data.head(2), VOTES))
     with pytest.raises(InvalidParameterError, match="2 people cannot tell 2 coefficients"):
         cf.regress("age ~ x", {"x": [1, 2], "report": [30, 40]}, AGES)
     years = cf.regress("age ~ x", data.assign(report=30 + 3 * data["x"]), AGES)

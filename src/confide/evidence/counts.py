@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 import math
 import weakref
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from numbers import Integral, Real
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.evidence.designs import DesignSums
+from confide.evidence.totals import Totals, check_totals
 from confide.values.base import plain_array
 from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds, settle
 from confide.values.wording import Shown, listed
@@ -117,16 +118,13 @@ class Origin:
 
     def __str__(self) -> str:
         if self.noise is Noise.SECURE:
-            return "As stated with them, the noise of these reports comes from the operating system's secure generator."
+            return "The noise of these reports is stated to come from the operating system's secure generator."
         if self.noise is Noise.SEEDED:
-            return (
-                "These reports are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
-                "protect nobody."
-            )
+            return "These reports are simulated and protect nobody: anyone who knows the seed can undo the noise."
         if self.noise is Noise.PERMANENT:
             return (
-                "As stated with them, the noise of these reports is permanent: it comes from a secret of each person, "
-                "and whoever reports the same value again sends the same report again."
+                "The noise of these reports is stated to be permanent: it comes from each person's secret, so the same "
+                "value always gives the same report."
             )
         if self.noise is Noise.UNKNOWN:
             return "It is not known how these reports were made."
@@ -223,7 +221,8 @@ class Counts(Shown):
         Of weighted reports: for each distinct report, the sum of the weights and of their squares. These add up, as
         counts do, and intervals need no more than these. None without weights.
     blocks
-        The same by stratum and cluster, where people were drawn so; they add up as well.
+        The same by stratum and cluster, where people were drawn so, and by the classes of known totals; they add up as
+        well. With known totals, `weights` and `squares` follow from these by raking.
     repeats
         Most reports that one person may have made, if noise is permanent; see :attr:`independent`.
     is_thinned
@@ -258,6 +257,8 @@ class Counts(Shown):
             reports, places = _distinct(reports)
             sums = {name: _summed(places, one) for name, one in sums.items()}
             settle(self, blocks=None if self.blocks is None else self.blocks.moved(places))
+        if self.blocks is not None and self.blocks.totals is not None:
+            sums |= dict(zip(("weights", "squares"), self.blocks.sums(reports.shape[0]), strict=True))
         settle(
             self, reports=read_only(np.array(reports)), **{name: read_only(np.array(one)) for name, one in sums.items()}
         )
@@ -413,13 +414,15 @@ class Counts(Shown):
         return f"Counts({self.total:,.10g} {kind}{word}, {self.reports.shape[0]:,} distinct)"
 
 
-def tally(
+def tally(  # noqa: PLR0913 - what counts consist of
     reports: ArrayLike,
     counts: ArrayLike | None = None,
     *,
     weights: ArrayLike | None = None,
     strata: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    margins: Mapping[str, ArrayLike] | None = None,
+    totals: Totals | None = None,
 ) -> Counts:
     """Count reports, or add up reports that were counted elsewhere.
 
@@ -436,6 +439,9 @@ def tally(
     strata, clusters
         How people were drawn: the stratum of each entry, such as a region, and its cluster, such as a village. Clusters
         of the same name in two strata are two clusters. Intervals then have the variance of that design.
+    margins, totals
+        Columns such as ``{"sex": sexes}``, and what is known of the population: ``{"sex": {"f": 51, "m": 49}}``.
+        Weights are raked to these totals, of which only ratios matter, and intervals are as narrow as that makes them.
 
     Examples
     --------
@@ -445,6 +451,8 @@ def tally(
     True
     >>> tally([3, 5, 3], weights=[1.5, 2, 0.5]).weights
     array([2., 2.])
+    >>> tally([3, 5, 3], margins={"sex": ["f", "m", "f"]}, totals={"sex": {"f": 50, "m": 50}}).weights
+    array([1.5, 1.5])
     """
     found = add_up(reports, counts)
     numbers = np.zeros(0) if counts is None else np.asarray(counts, dtype=np.float64)
@@ -453,14 +461,39 @@ def tally(
         more = f" and {parts.size - 1:,} more" if parts.size > 1 else ""
         got = f"{numbers[parts[0]]:g} at position {parts[0]}{more}"
         raise InvalidCountsError(f"Counts must be whole numbers of reports; got {got}. {NO_WEIGHTS}")
-    if weights is None and strata is None and clusters is None:
+    labels = _as_margins(margins, totals)
+    if weights is None and strata is None and clusters is None and not labels:
         return found
-    weighed = _weighed(reports, counts, weights, strata, clusters)
+    weighed = _weighed(reports, counts, weights, strata, clusters, labels, totals)
     return weighed.with_origin(found.origin)
 
 
-def _weighed(
-    reports: ArrayLike, counts: ArrayLike | None, weights: ArrayLike | None, strata: Any, clusters: Any
+def _as_margins(margins: Mapping[str, ArrayLike] | None, totals: Totals | None) -> dict[str, ArrayLike]:
+    """Return the labels of each margin, in the order of the totals."""
+    if (margins is None) != (totals is None):
+        given, other = ("margins", "totals") if totals is None else ("totals", "margins")
+        raise InvalidParameterError(
+            f"{given} go with {other}: the class of each person, and the known total of each class. Give both."
+        )
+    if margins is None or totals is None:
+        return {}
+    names, found = list(check_totals(totals)), {str(name): column for name, column in margins.items()}
+    if sorted(found) != names:
+        raise InvalidParameterError(
+            f"margins must have a column for each of the known totals, {listed(list(map(repr, names)))}; got "
+            f"{listed(list(map(repr, found)))}."
+        )
+    return {name: found[name] for name in names}
+
+
+def _weighed(  # noqa: PLR0913, PLR0917 - what weights come from
+    reports: ArrayLike,
+    counts: ArrayLike | None,
+    weights: ArrayLike | None,
+    strata: Any,
+    clusters: Any,
+    margins: Mapping[str, ArrayLike],
+    totals: Totals | None,
 ) -> Counts:
     """Return counts with the sums of weights and of their squares."""
     array = _as_reports(reports)
@@ -472,7 +505,10 @@ def _weighed(
     if not float(times @ each) > 0:
         raise InvalidCountsError("All weights are 0. At least one report must count for something.")
     distinct, places = _distinct(array)
-    blocks = None if strata is None and clusters is None else DesignSums.of(strata, clusters, places, times, each)
+    blocks = None
+    if strata is not None or clusters is not None or margins:
+        blocks = DesignSums.of(strata, clusters, places, times, each, margins=margins)
+        blocks = replace(blocks, totals=check_totals(totals)) if margins else blocks
     sums, squares = _summed(places, times * each), _summed(places, times * each**2)
     return Counts(distinct, _summed(places, times), weights=sums, squares=squares, blocks=blocks)
 
@@ -520,10 +556,12 @@ def describe_weights(parts: Iterable[Counts]) -> str:
     none = f" Reports of weight 0 alone, left out: {left_out:,.10g}." if left_out else ""
     many = f"{reports:,.10g} reports" if reports != 1 else "1 report"
     blocks = [part.blocks for part in every if part.blocks is not None]
+    raked = list(dict.fromkeys(name for one in blocks for name in one.totals or ()))
     strata, clusters = (max((one.sizes[place] for one in blocks), default=0) for place in (0, 1))
     drawn = [f"{strata:,} strata"] * (strata > 1) + [f"{clusters:,} clusters"] * (clusters > 0)
-    what = f"Sample: {many} in {listed(drawn)}" if drawn else f"Weights: {many}"
-    of = "a simple random sample" if drawn else "equal weight"
+    what = f"Sample: {many} in {listed(drawn)}" if drawn else f"Sample: {many}" if raked else f"Weights: {many}"
+    what += f", raked to totals of {listed(raked)}," if raked else ""
+    of = "a simple random sample" if drawn or raked else "equal weight"
     are = "are" if reports != 1 else "is"
     return f"{what} {are} worth {worth:,.4g} of {of} (design effect {reports / worth:.3g}).{none}"
 
@@ -545,9 +583,9 @@ def describe_dependence(repeats: int, people: float) -> str:
     if repeats == 1:
         return ""
     return (
-        f"One person may have made {repeats:,} of these reports with permanent noise, which tell no more than one: "
-        f"intervals and tests are those of {people:,.10g} people, as many as there are at least. Where the files are "
-        f"of different people, counts.with_repeats(1) or --different-people says so."
+        f"One person may have made {repeats:,} of these reports. With permanent noise they say no more than one, so "
+        f"intervals and tests count {people:,.10g} people, the fewest there can be. If the files are of different "
+        f"people, say so: counts.with_repeats(1) or --different-people."
     )
 
 
@@ -588,7 +626,9 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
             "Counts with weights and without cannot be merged. Give a weight to all reports; 1 where there is none."
         )
     if len({part.blocks is None for part in filled}) > 1:
-        raise InvalidCountsError("Counts with strata or clusters and without cannot be merged. Count all in one way.")
+        raise InvalidCountsError(
+            "Counts with strata, clusters or known totals and without cannot be merged. Count all in one way."
+        )
     kept = [part.repeats for part in filled if part.origin.permanent or part.repeats > 1]
     most = max(1, sum(kept)) if repeats is None else repeats
     distinct, places = _distinct(np.concatenate([part.reports for part in filled]))

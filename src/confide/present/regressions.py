@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LEAST_EFFECTIVE = 50
+"""People of equal weight, below which standard errors are a guess."""
+
 MOST_EFFECTS = 40
 """Coefficients that a picture shows."""
 
@@ -61,7 +64,7 @@ def _headline(answer: Regression) -> str:
     place = max(effects, key=lambda at: abs(float(answer.estimates[at] / errors[at])))
     low, high = (float(one[place]) for one in answer.ends())
     if low <= 0 <= high:
-        return f"None of these effects can be told from 0 ({percent(answer.level)} confidence)."
+        return f"None of these effects differs clearly from 0 ({percent(answer.level)} confidence)."
     ends: Callable[[float], str] = _number
     now, told = float(answer.estimates[place]), f"{percent(answer.level)} confidence"
     if answer.model in ("logit", "multinomial", "ordered"):
@@ -167,6 +170,13 @@ def _cautions(answer: Regression) -> list[Caution]:
     elif not answer.is_done:
         words = ("The search did not reach a maximum.", "Use fewer covariates, or merge answers that are rare.")
         found.append(Caution("But", "The search did not end", words))
+    effective = answer.nobs / answer.facts.get("design effect", 1.0)
+    if effective < LEAST_EFFECTIVE and answer.nobs >= LEAST_EFFECTIVE:
+        words = (
+            f"{answer.nobs:,.0f} people are worth {effective:,.3g} of equal weight: few have most of the weight.",
+            "Standard errors are then too small. Trim the largest weights.",
+        )
+        found.append(Caution("But", "Few people have most of the weight", words))
     if answer.rare > 0 and answer.public:
         share = percent(round(answer.rare / answer.nobs, 2) or round(answer.rare / answer.nobs, 4))
         words = (

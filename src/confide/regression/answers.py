@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import stdtr, stdtrit
 
 from confide.channels.base import FloatArray
 from confide.errors import InvalidParameterError
@@ -192,6 +192,15 @@ class Regression(Shown):
         What is known of the noise of the reports.
     private, public
         The private covariates, and the columns that are not blurred.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["no", "yes"]), epsilon=2.0), "answer")
+    >>> reports = survey.mechanism.privatize(["no", "yes", "yes", "yes"] * 500, rng=1)
+    >>> found = cf.regress("answer ~ town", {"town": ["Bern", "Bern", "Oslo", "Oslo"] * 500, "report": reports}, survey)
+    >>> found.names
+    ('Intercept', 'town[T.Oslo]')
     """
 
     formula: str
@@ -238,7 +247,12 @@ class Regression(Shown):
     @property
     def pvalues(self) -> Any:
         """Two-sided p-values of the test that a coefficient is 0."""
-        return self._series(2 * ndtr(-np.abs(self._ratios)))
+        return self._series(np.asarray(2 * stdtr(self.degrees, -np.abs(self._ratios)), dtype=np.float64))
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of Student's quantiles: clusters less one; infinite without clusters."""
+        return self.facts.get("clusters", math.inf) - 1
 
     @property
     def _ratios(self) -> FloatArray:
@@ -267,7 +281,7 @@ class Regression(Shown):
 
     def ends(self, level: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the ends of confidence intervals as arrays."""
-        half = quantile(self.level if level is None else level) * self.standard_errors
+        half = quantile(self.level if level is None else level, self.degrees) * self.standard_errors
         return self.estimates - half, self.estimates + half
 
     def cov_params(self) -> Any:
@@ -279,7 +293,7 @@ class Regression(Shown):
 
         A name may also be that of a covariate, such as ``"C(city)"``, for all its levels.
         """
-        from scipy.stats import chi2  # half a second, and rarely asked for
+        from scipy.stats import chi2, f  # half a second, and rarely asked for
 
         # A class has a column for each of its levels, name[level], and an outcome with several answers one for each.
         own = [one.rpartition(": ")[2] for one in self.names]
@@ -289,6 +303,8 @@ class Regression(Shown):
             raise InvalidParameterError(f"Name coefficients or covariates, such as {self.names[-1]!r}; got {names!r}.")
         chosen = self.estimates[places]
         statistic = float(chosen @ np.linalg.solve(self.covariance[np.ix_(places, places)], chosen))
+        if math.isfinite(self.degrees):
+            return float(f.sf(statistic / len(places), len(places), self.degrees))
         return float(chi2.sf(statistic, len(places)))
 
     def predict(self, data: Any = None) -> Any:
@@ -320,7 +336,7 @@ class Regression(Shown):
             for at, outcome in enumerate(own.outcomes):
                 if self.model == "logit" and outcome == self.base:  # whose effects are those of the other, negated
                     continue
-                half = quantile(self.level) * errors[at]
+                half = quantile(self.level, self.degrees) * errors[at]
                 named = {"covariate": words} | ({"outcome": outcome} if outcome else {})
                 rows.append(
                     named
@@ -341,7 +357,7 @@ class Regression(Shown):
 
     def _rows(self, now: FloatArray, errors: FloatArray, *, is_one: bool) -> list[dict[str, Any]]:
         """Return predictions with intervals; those of shares stay within 0 and 1."""
-        own, times = self._predictor(), quantile(self.level)
+        own, times = self._predictor(), quantile(self.level, self.degrees)
         low, high = now - times * errors, now + times * errors
         if own.is_share:
             inside = np.clip(now, 1e-12, 1 - 1e-12)
@@ -378,10 +394,10 @@ class Regression(Shown):
         return f"Regression({self.formula!r}, {self.nobs:,.10g} people, {self.model})"
 
 
-def quantile(level: float) -> float:
+def quantile(level: float, degrees: float = math.inf) -> float:
     """Return how many standard errors an interval reaches to either side.
 
-    >>> round(quantile(0.95), 3)
-    1.96
+    >>> round(quantile(0.95), 3), round(quantile(0.95, 9), 3)
+    (1.96, 2.262)
     """
-    return NormalDist().inv_cdf((1 + level) / 2)
+    return float(stdtrit(degrees, (1 + level) / 2)) if math.isfinite(degrees) else NormalDist().inv_cdf((1 + level) / 2)

@@ -8,9 +8,11 @@ Everything that depends on formulaic and pandas stands here. A :class:`Sample` h
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,12 @@ from confide.values.wording import counted, listed, name_some, suggestion
 
 FEW = 5
 """People who share a combination of covariates, below which it counts as rare."""
+
+MOST_COLUMNS = 1_000
+"""Most columns of a regression; more come from names or numbers that were read as classes."""
+
+LARGEST = 1e75
+"""Largest size of a covariate, and the inverse of the least: products of four are numbers."""
 
 
 def require(module: str) -> Any:
@@ -67,8 +75,11 @@ class Formula:
             if not isinstance(found, formulaic.SimpleFormula):
                 raise InvalidParameterError(f"Write one list of covariates; got {self.terms!r}.")
             return sorted(map(str, found.required_variables))
-        except formulaic.errors.FormulaicError as error:
-            raise InvalidParameterError(f"The formula {self.terms!r} cannot be read: {_first_line(error)}") from None
+        except (formulaic.errors.FormulaicError, SyntaxError) as error:
+            raise InvalidParameterError(
+                f"The formula {self.terms!r} cannot be read: {_first_line(error)} Write terms such as age, C(city), "
+                f"age:female or np.log(income), with + between them."
+            ) from None
 
     def without(self, names: Sequence[str]) -> Formula:
         """Return the formula of the terms that need none of these columns."""
@@ -105,13 +116,9 @@ class Design:
     @classmethod
     def of(cls, formula: Formula, frame: Any, *, has_intercept: bool = True) -> tuple[Design, FloatArray]:
         """Return the design of a table, and its matrix."""
-        formulaic = require("formulaic")
-        try:
-            made = formulaic.Formula(formula.terms).get_model_matrix(frame, context={"np": np}, na_action="raise")
-        except (formulaic.errors.FormulaicError, ValueError, TypeError, NameError) as error:
-            raise InvalidParameterError(
-                f"The formula '{formula}' does not suit these data: {_first_line(error)}"
-            ) from None
+        with _explained(f"The formula '{formula}' does not suit these data"):
+            terms = require("formulaic").Formula(formula.terms)
+            made = terms.get_model_matrix(frame, context={"np": np}, na_action="raise")
         spec, matrix = made.model_spec, _as_matrix(made)
         names = tuple(map(str, spec.column_names))
         kept = tuple(at for at, name in enumerate(names) if has_intercept or name != "Intercept")
@@ -121,11 +128,32 @@ class Design:
 
     def matrix(self, frame: Any) -> FloatArray:
         """Return the same columns for other covariates."""
-        formulaic = require("formulaic")
-        try:
+        names = sorted(map(str, self.spec.required_variables))
+        absent = [one for one in names if one not in frame.columns]
+        if absent:
+            raise InvalidParameterError(f"The covariates have no {absent[0]!r}. Give {listed(names)}.")
+        with _explained("These covariates do not suit the formula"):
             return _as_matrix(self.spec.get_model_matrix(frame, context={"np": np}))[:, self.kept]
-        except (formulaic.errors.FormulaicError, ValueError, TypeError, NameError, KeyError) as error:
-            raise InvalidParameterError(f"These covariates do not suit the formula: {_first_line(error)}") from None
+
+
+@contextlib.contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Turn what formulaic raises, or warns of, into a sentence."""
+    errors = require("formulaic").errors
+    # Formulaic takes a class that it does not know for the first one, which is wrong, and only warns.
+    unknown = errors.DataMismatchWarning
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("error", unknown)
+            yield
+    except unknown as error:
+        classes = re.search(r"{(.*)}", str(error))
+        raise InvalidParameterError(
+            f"{what}: {classes[1] if classes else 'a class'} is none of the classes of the formula. Leave such rows "
+            f"out, or name the class among the levels: C(city, levels=[...])."
+        ) from None
+    except (errors.FormulaicError, ValueError, TypeError, NameError, KeyError, AttributeError) as error:
+        raise InvalidParameterError(f"{what}: {_first_line(error)} Change the term, or leave such rows out.") from None
 
 
 def _as_matrix(made: Any) -> FloatArray:
@@ -135,6 +163,13 @@ def _as_matrix(made: Any) -> FloatArray:
         raise InvalidParameterError(
             f"{column} is not a finite number for every person, as the logarithm of 0 is not. Leave these rows out, or "
             f"change the term."
+        )
+    peaks = np.abs(matrix).max(axis=0, initial=0.0)
+    odd = np.flatnonzero((peaks > LARGEST) | ((peaks > 0) & (peaks < 1 / LARGEST)))
+    if odd.size:
+        raise InvalidParameterError(
+            f"{made.model_spec.column_names[odd[0]]} has values up to {peaks[odd[0]]:g}, whose products are no "
+            f"numbers. Multiply it by a constant, so that it lies between -1000 and 1000."
         )
     return matrix
 
@@ -261,7 +296,9 @@ def _column(table: Any, given: str | ArrayLike | None, name: str) -> Any:
     if isinstance(given, str):
         if given not in table.columns:
             header = list(map(str, table.columns))
-            raise InvalidParameterError(f"{name} names no column: {given!r}{suggestion(given, header)}.")
+            raise InvalidParameterError(
+                f"{name} names no column: {given!r}{suggestion(given, header)}. The data have {name_some(header)}."
+            )
         return table[given]
     column = pandas.Series(np.asarray(given), index=table.index) if np.shape(given) == (len(table),) else None
     if column is None:
@@ -400,6 +437,11 @@ def require_full_rank(matrix: FloatArray, names: Sequence[str]) -> None:
     confide.errors.InvalidParameterError: Column c of the regression is a sum of multiples of a and b: their \
 coefficients are not identified. Leave one of them out.
     """
+    if len(names) > MOST_COLUMNS:
+        raise InvalidParameterError(
+            f"The formula has {len(names):,} columns, such as {names[-1]}; at most {MOST_COLUMNS:,} are possible. Does "
+            f"a covariate hold names, or numbers as texts? Merge its classes."
+        )
     scales = np.sqrt((matrix**2).sum(axis=0))
     flat = np.flatnonzero(scales == 0)
     if flat.size:

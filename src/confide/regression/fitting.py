@@ -180,6 +180,7 @@ def regress(  # noqa: PLR0913 - a regression has as many settings
     assert not isinstance(question, str)  # noqa: S101 (for the type checker: a public outcome has private covariates)
     chosen = model or _suitable_model(contract, question)
     design, matrix = Design.of(read, sample.frame, has_intercept=chosen != "ordered")
+    _require_people(sample, len(design.names))
     require_full_rank(matrix, design.names)
     cells = MergedRows.of(sample, matrix, numbers)
     known = replace(
@@ -325,6 +326,8 @@ def _question(
     except InvalidParameterError:
         if has_private:
             return formula.outcome
+        if not re.fullmatch(r"\w+", formula.outcome):  # a share that is none, and the error says why
+            raise
         raise InvalidParameterError(
             f"The outcome {formula.outcome!r} is neither {survey.name!r}, the private value of this survey, nor a "
             f"share of it{suggestion(formula.outcome, names)}."
@@ -361,6 +364,12 @@ def _distinct(mechanism: Mechanism, reports: Values) -> tuple[Values, Indices]:
 def _by_moments(case: Case, question: FloatArray | None) -> Regression:
     """Fit by least squares of unbiased values: no model of their distribution."""
     cells, alphabet = case.cells, case.mechanism.alphabet
+    if question is None and not alphabet.has_mean:
+        name, label = case.known.survey.name, next(iter(alphabet.labels(range(1))))
+        raise InvalidParameterError(
+            f"Values such as {label} are no numbers, so model='linear' explains a share of them: '{name} == {label} ~ "
+            f"{case.formula.terms}'. Without model, the formula has a logit."
+        )
     own = alphabet.amounts if question is None else question
     values = PseudoValues(case.mechanism, own, "the mean" if question is None else repr(case.formula.outcome)).values(
         case.distinct
@@ -370,7 +379,6 @@ def _by_moments(case: Case, question: FloatArray | None) -> Regression:
     def fit(numbers: FloatArray) -> FloatArray:
         return np.asarray(bread @ (cells.design.T @ (cells.weights * numbers[cells.report])))
 
-    _require_people(case.sample, cells.design.shape[1])
     fitted, naive = fit(values), _naive_amounts(case.mechanism, case.distinct, question)
     rest = values[cells.report] - cells.design @ fitted
     covariance = sandwich(bread, cells.design * rest[:, None], cells, case.sample, len(fitted))
@@ -822,6 +830,8 @@ def _outcome(
     else:
         column = private_columns(known.survey.alphabet, _names_of(known.survey))[name]
     levels = sorted(set(column.tolist()), key=str)
+    if len(levels) == 1:
+        raise InvalidParameterError(f"{name} is {levels[0]} for everybody: there is nothing to explain.")
     words = [f"{one:g}" if is_number(one) and not isinstance(one, bool) else str(one) for one in levels]
     # Two numbers other than 0 and 1, such as prices, are classes only if a logit was asked for.
     is_two = len(levels) == 2 and (column.dtype.kind not in "iuf" or set(levels) == {0, 1} or known.model == "logit")

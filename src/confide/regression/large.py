@@ -9,6 +9,7 @@ for the coefficients, one for their errors.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.data.counting.duck import path_literal
-from confide.data.files.sheets import PARQUET, Request, require
+from confide.data.files.sheets import PARQUET, Request, parquet_explained, require
 from confide.errors import InvalidParameterError
 from confide.regression.designs import Design, Formula, require_full_rank
 from confide.surveys.survey import Survey
@@ -42,7 +43,8 @@ def is_large(path: str | Path) -> bool:
     if not place.is_file():
         return False
     if str(path).lower().endswith(PARQUET):
-        rows: int = require("pyarrow.parquet").read_metadata(place).num_rows
+        with parquet_explained(str(path)):
+            rows: int = require("pyarrow.parquet").read_metadata(place).num_rows
         return rows > LARGE_ROWS
     return place.stat().st_size > LARGE_BYTES
 
@@ -221,9 +223,12 @@ def open_large(
         ((rows,),) = connection.execute(f"SELECT COUNT(*) FROM {reader}").fetchall()
         ((used,),) = connection.execute("SELECT COUNT(*) FROM people").fetchall()
         if weights:
-            ((least,),) = connection.execute(f"SELECT MIN({quoted(weights)}) FROM people").fetchall()
-            if least is not None and not least >= 0:
-                raise InvalidParameterError(f"weights must be at least 0; got {least:g} in {path}.")
+            query = f"SELECT MIN({quoted(weights)}), MAX({quoted(weights)}) FROM people"
+            ((least, most),) = connection.execute(query).fetchall()
+            if least is not None and not 0 <= least <= most < math.inf:
+                raise InvalidParameterError(
+                    f"weights must be at least 0 and finite; got {least if least < 0 else most:g} in {path}."
+                )
         if not used:
             raise InvalidParameterError(f"No row of {path} has a report, all covariates and a positive weight.")
         yield LargeFile(connection, parts, tuple(keep), weights, rows, used)

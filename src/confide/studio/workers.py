@@ -86,6 +86,7 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
         "proposal": drafts.proposal,
         "expect": answers.expect,
         "look": looks.look,
+        "evidence": looks.evidence,
         "play": answers.play,
         "plan": answers.plan,
         "simulate": answers.simulate,

@@ -54,8 +54,14 @@ Builder = TypeVar("Builder")
 PERMANENT = "permanent"
 """In ``[limits]``: noise that each person's secret determines."""
 
-TEXTS = ("simulated", "shuffler", "every")
+TEXTS = ("simulated", "shuffler", "results", "every")
 """What a survey may say in a text of its own: empty ones are omitted to keep older fingerprints."""
+
+CALLED = ("name", "title", "language")
+"""What a survey is called, and in which language: no part of its fingerprint."""
+
+PUBLIC = "public"
+"""As ``results``: whoever takes part may see the result."""
 
 CONTENT_KEYS = ("shape", *TEXTS, "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
@@ -230,6 +236,11 @@ class Survey(Shown):
     shuffler
         Who mixes the reports before anybody else sees them, such as ``the hospital's IT``; empty if nobody does. It is
         part of the fingerprint, because the central promise takes trust in them.
+    results
+        ``"public"`` if whoever takes part may see the result; empty if only the curator may. It is part of the
+        fingerprint, because people are told.
+    language
+        The language of title and answers, such as ``de``; the page to take part speaks it too. Empty for English.
     every
         How often the same people are asked: ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``; empty if
         once. It is part of the fingerprint, because people are told. A wave is called by its date, such as 2026-W09.
@@ -252,13 +263,17 @@ class Survey(Shown):
     is_permanent: bool = False
     simulated: str = ""
     shuffler: str = ""
+    results: str = ""
+    language: str = ""
     every: str = ""
 
     def __post_init__(self) -> None:
-        for name in TEXTS:
+        for name in (*TEXTS, "language"):
             if getattr(self, name) != "":
                 _text(name, getattr(self, name))
+        check_choice("results", self.results or PUBLIC, (PUBLIC,))
         check_choice("every", self.every or "week", STEPS)
+        _check_language(self.language)
         require_kinds(Survey, vars(self))
         given: Mapping[str, Any] = self.groups  # as a file may have them
         for name, values in given.items():
@@ -321,8 +336,9 @@ class Survey(Shown):
         shape = "" if self.shape is None else f", declared {self.shape}"
         people = f", of people made up from {self.simulated}" if self.simulated else ""
         mixed = f", shuffled by {self.shuffler}" if self.shuffler else ""
+        shown = ", with public results" if self.results else ""
         again = f", asked every {self.every}" if self.every else ""
-        return f"{self.mechanism!r}{most}{shape}{people}{mixed}{again}"
+        return f"{self.mechanism!r}{most}{shape}{people}{mixed}{shown}{again}"
 
     @property
     def needs_secret(self) -> bool:
@@ -380,7 +396,7 @@ class Survey(Shown):
         """
         lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
         lines += [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
-        lines += [f"{name} = {toml_value(getattr(self, name))}" for name in TEXTS if getattr(self, name)]
+        lines += [f"{name} = {toml_value(getattr(self, name))}" for name in ("language", *TEXTS) if getattr(self, name)]
         tables = self._declarations().items()
         return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
 
@@ -453,7 +469,8 @@ class Survey(Shown):
 
     def record(self) -> dict[str, Any]:
         """Return what :meth:`to_json` writes, as lists and dictionaries."""
-        return {"name": self.name, "title": self.title} | self._content | {"fingerprint": self.fingerprint}
+        called = {name: getattr(self, name) for name in CALLED if name != "language" or self.language}
+        return called | self._content | {"fingerprint": self.fingerprint}
 
     @property
     def _content(self) -> dict[str, Any]:
@@ -470,6 +487,11 @@ class Survey(Shown):
         stated = {name: value for name, value in limits.items() if value is not None}
         tables |= {"limits": stated} if stated else {}
         return tables | ({"groups": dict(self.groups)} if self.groups else {})
+
+
+def _check_language(code: str) -> None:
+    if code and not re.fullmatch("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code):
+        raise SurveyError(f"language is a code such as en, de or pt-BR; got {code!r}.")
 
 
 def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
@@ -544,10 +566,10 @@ def refuse_files(content: object) -> None:
 
 def build_survey(document: dict[str, Any]) -> Survey:
     """Build a survey from what its file holds, as dictionaries and lists."""
-    _refuse_unknown("the survey", document, ("name", "title", *CONTENT_KEYS))
+    _refuse_unknown("the survey", document, (*CALLED, *CONTENT_KEYS))
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
-    settings: dict[str, Any] = {key: _text(key, document[key]) for key in ("name", "title", *TEXTS) if key in document}
+    settings: dict[str, Any] = {key: _text(key, document[key]) for key in (*CALLED, *TEXTS) if key in document}
     if "limits" in document:
         limits = _table(document, "limits", "the survey")
         _refuse_unknown("[limits]", limits, ("reports", "epsilon", "noise"))

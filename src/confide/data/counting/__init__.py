@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args, overload
 
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.sources import Kind, PathLike, Query, Tallied, is_paths
+from confide.data.counting.warehouse import DIALECTS, histogram_of, in_dialect
 from confide.data.files import counts_files
 from confide.data.files.counts_files import CountedReports, CountsFile, GroupedCounts, Heading, Pool
 from confide.data.files.reading import read_report_rows
@@ -36,6 +37,7 @@ from confide.data.files.sheets import (
 from confide.data.files.writing import write_rejects
 from confide.errors import DataFileError, InvalidParameterError
 from confide.evidence.counts import Counts, merge
+from confide.evidence.totals import Totals, check_totals
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, load_survey
 from confide.values.checks import as_items, check_choice, require_kinds
@@ -56,6 +58,7 @@ def count(
     weights: str = ...,
     strata: str = ...,
     clusters: str = ...,
+    totals: Totals | None = ...,
     engine: Engine = ...,
     strict: bool = ...,
     allow_copies: bool = ...,
@@ -72,6 +75,7 @@ def count(
     weights: str = ...,
     strata: str = ...,
     clusters: str = ...,
+    totals: Totals | None = ...,
     engine: Engine = ...,
     strict: bool = ...,
     allow_copies: bool = ...,
@@ -87,6 +91,7 @@ def count(  # noqa: PLR0913 - one argument an option
     weights: str = "",
     strata: str = "",
     clusters: str = "",
+    totals: Totals | None = None,
     engine: Engine = "duckdb",
     strict: bool = False,
     allow_copies: bool = False,
@@ -111,6 +116,9 @@ def count(  # noqa: PLR0913 - one argument an option
         The column of survey weights, if any: see :func:`confide.tally`. A row without a usable weight is an error.
     strata, clusters
         The columns of the stratum and of the cluster in which people were drawn, if any.
+    totals
+        Known totals of the population, such as ``{"sex": {"f": 51, "m": 49}}``, if any: weights are raked to them, in
+        each group alone. Margins are columns.
     engine
         ``"duckdb"``, on this machine, or ``"spark"``, in a running Spark session or a local one.
     strict
@@ -140,16 +148,17 @@ def count(  # noqa: PLR0913 - one argument an option
         if not isinstance(given, str):
             raise InvalidParameterError(f"{name} is the name of a column; got {given!r}.")
     names: dict[str, Any] = {"weights": weights, "strata": strata, "clusters": clusters}
-    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by), **names)
+    known = {} if totals is None else check_totals(totals)
+    request = Request(contract.mechanism.report_alphabet, _names(columns), _names(by), **names, margins=tuple(known))
     with open_ledger(source, request, engine, loaded, allow_copies=allow_copies) as ledger:
         if strict:
             refuse_rejects(ledger)
         account = replace(ledger.account, source=name_source(source))
         account.require_any(request.alphabet)
-        return _to_file(ledger, head(ledger, contract, request, account)).counted
+        return _to_file(ledger, head(ledger, contract, request, account, known)).counted
 
 
-def head(ledger: Tallied, survey: Survey, request: Request, account: Account) -> Heading:
+def head(ledger: Tallied, survey: Survey, request: Request, account: Account, totals: Totals | None = None) -> Heading:
     """Return the heading of the counted reports."""
     origin = ledger.traces.origin(ledger.account.people, ledger.report_names)
     # Only permanent noise makes a person's reports depend on each other, so only then read again.
@@ -157,7 +166,7 @@ def head(ledger: Tallied, survey: Survey, request: Request, account: Account) ->
     is_known = files > 1 and origin.permanent and ledger.traces.is_once_by(request.by)
     of_groups = ledger.group_files() if request.by and is_known else {}
     design = request.weights, request.strata, request.clusters
-    return Heading((survey,), request.by, account, (), (origin,), files, sources, of_groups, *design)
+    return Heading((survey,), request.by, account, (), (origin,), files, sources, of_groups, *design, totals or {})
 
 
 def name_source(source: Any) -> str:
@@ -262,12 +271,14 @@ def read_reports(
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, rows.rejected, rejects, cure)
         rows.account.require_any(rows.alphabet)
+        # Of raw reports other columns are none of our business; of counts they may be groups.
         unused = rows.unused if rows.account.is_counted and not columns else ()
         notes = tuple(rows.traces.notes(rows.account.columns))
         return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused, notes)
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     with open_ledger(path, request, survey=survey) as ledger:
         account = replace(ledger.account, source=str(path))
+        # The query counts rejects by reason; a message needs the rows themselves.
         named = replace(account, first=first_few(ledger.rejects()))
         _screen(named, ledger.rejects(), rejects, cure)
         account.require_any(request.alphabet)

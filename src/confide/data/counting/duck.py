@@ -25,7 +25,7 @@ from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.counts import Origin
 from confide.surveys.survey import Survey
 from confide.values.base import is_missing
-from confide.values.wording import counted, name_some
+from confide.values.wording import name_some
 
 DUCK = sources.Dialect(
     '"',
@@ -129,7 +129,9 @@ class DuckLedger(sources.Tallied):
             yield from self._list(self._frame, self._table)
         for shard in self._shards:
             if shard.format == "csv" and not shard.is_plain:
-                for rows in csv_batches(shard.path, replace(self._request, by=(), weights="", strata="", clusters="")):
+                for rows in csv_batches(
+                    shard.path, replace(self._request, by=(), weights="", strata="", clusters="", margins=())
+                ):
                     yield from (replace(one, file=shard.name) for one in rows.rejected)
             elif shard.format == "json":
                 yield from self._list(self._start(_JsonStream("lines", [shard])), shard.name)
@@ -405,6 +407,7 @@ def _connection() -> Iterator[Any]:
 
     The rest goes to a temporary folder.
     """
+    # What does not fit into memory goes to a folder that ends with us, and not into the current one.
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
         settings = {
             "memory_limit": "400MB",
@@ -423,7 +426,6 @@ def merge_files(
     *,
     is_pool: bool = False,
     allow_copies: bool = False,
-    strict: bool = False,
 ) -> counts_files.Heading:
     """Merge files of counts into one.
 
@@ -437,8 +439,6 @@ def merge_files(
         Whether to keep counts of different surveys side by side, for one estimate from all of them.
     allow_copies
         Whether files may have counts or reports in common; otherwise these are refused as copies.
-    strict
-        Whether to refuse more files than a survey allows reports per person, as if the same people were in each.
 
     Raises
     ------
@@ -453,11 +453,6 @@ def merge_files(
         _refuse_copies(parts, headings)
     _refuse_unlike(headings, is_pool=is_pool)
     merged = _add_headings(headings, tuple(itertools.chain.from_iterable(parts.values())))
-    if strict and merged.is_over_limit:
-        raise DataFileError(
-            f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
-            f"allows {merged.limit}. Merge without --strict if they are of different people."
-        )
     with _connection() as connection, _explained(what=f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
@@ -500,6 +495,7 @@ def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, .
         first.weights,
         first.strata,
         first.clusters,
+        first.totals,
     )
 
 
@@ -510,6 +506,7 @@ def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -
     names = ", ".join(_key(name, heading) for name in heading.keys)
     source = f"read_parquet({path_literal(file)})"
     with _explained(what=f"{file} cannot be added up"):
+        # Adding up would hide it: a report that stands twice in one file was put together by hand.
         repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
         is_repeated = _execute(connection, repeated).fetchone() is not None
     if is_repeated:
@@ -575,6 +572,10 @@ def _refuse_unlike(headings: dict[str, counts_files.Heading], *, is_pool: bool) 
         if other.design != one.design:
             known, found = (f"by {' and '.join(some.design) or 'no stratum or cluster'}" for some in (one, other))
             raise DataFileError(f"{first} is counted {known}, and {path} {found}. Count both in the same way.")
+        if other.totals != one.totals:
+            raise DataFileError(
+                f"{first} and {path} are raked to different totals. Count both with the same file: --totals FILE."
+            )
         if other.survey.alphabet != one.survey.alphabet:
             raise DataFileError(
                 f"{first} is about {one.survey.alphabet!r} and {path} about {other.survey.alphabet!r}. "

@@ -862,8 +862,8 @@ class Tallied(contextlib.AbstractContextManager["Tallied"]):
             missing = f"{accepted} AND by{place} IS NULL"
             if label != self._request.weights and (rows := find(f"SELECT SUM(row_total) {missing}")[0][0]):
                 raise DataFileError(
-                    f"Column {label!r} is empty in {int(rows):,} of {counted(self.account.read, 'row')}. Everybody was "
-                    f"drawn in some stratum and cluster. Correct these rows, or leave them out."
+                    f"Column {label!r} is empty in {int(rows):,} of {counted(self.account.read, 'row')}. Everybody is "
+                    f"in some stratum, cluster and class. Correct these rows, or leave them out."
                 )
         if not self._request.weights:
             return

@@ -29,6 +29,7 @@ from confide.data.files.writing import record_digest
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
 from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
 from confide.evidence.designs import DesignSums
+from confide.evidence.totals import Totals, check_totals, rake
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
 from confide.values import Alphabet, Values
@@ -154,13 +155,21 @@ def split_groups(table: Any, heading: Heading, path: object = "The source") -> d
         group = groups.setdefault(key[: len(heading.by)], {})
         group.setdefault(number, []).append(_in_block(one, heading, key[len(heading.by) :]))
     return {
-        key: {number: some[0] if len(some) == 1 else merge(some) for number, some in parts.items()}
+        key: {number: _raked(merge(some) if len(some) > 1 else some[0], heading, key) for number, some in parts.items()}
         for key, parts in groups.items()
     }
 
 
+def _raked(counts: Counts, heading: Heading, key: Key) -> Counts:
+    """Return the counts of one group, raked to known totals."""
+    if not heading.totals or counts.blocks is None or not counts.weight > 0:
+        return counts
+    with _in_group(key):
+        return replace(counts, blocks=replace(counts.blocks, totals=heading.totals))
+
+
 def _in_block(counts: Counts, heading: Heading, names: Key) -> Counts:
-    """Return the counts of one stratum and cluster."""
+    """Return the counts of one stratum, cluster and class."""
     if not heading.design:
         return counts
     # Without weights each report counts once.
@@ -169,8 +178,31 @@ def _in_block(counts: Counts, heading: Heading, names: Key) -> Counts:
     named = dict(zip(heading.design, names, strict=True))
     size = counts.counts.size
     strata, clusters = ([named[one]] * size if one else None for one in (heading.strata, heading.clusters))
-    blocks = DesignSums.of(strata, clusters, np.arange(size), counts.counts, weights, squares)
+    margins = {name: [named[name]] * size for name in heading.totals}
+    blocks = DesignSums.of(strata, clusters, np.arange(size), counts.counts, weights, squares, margins)
     return replace(counts, weights=weights, squares=squares, blocks=blocks)
+
+
+def refuse_unmet(heading: Heading, masses: Mapping[tuple[Any, ...], float]) -> None:
+    """Raise if weights by group and design cannot meet known totals."""
+    places = [len(heading.by) + heading.design.index(name) for name in heading.totals]
+    groups: dict[Key, dict[Key, float]] = {}
+    for key, mass in masses.items():
+        cells = groups.setdefault(tuple(part or "" for part in key[: len(heading.by)]), {})
+        cell = tuple(key[place] for place in places)
+        cells[cell] = cells.get(cell, 0.0) + mass
+    for group, cells in groups.items():
+        with _in_group(group):
+            rake(heading.totals, list(cells), np.array(list(cells.values()), dtype=np.float64))
+
+
+@contextlib.contextmanager
+def _in_group(key: Key) -> Iterator[None]:
+    """Name the group whose totals cannot be met."""
+    try:
+        yield
+    except InvalidCountsError as error:
+        raise InvalidCountsError(f"{label_group(key)}: {error}" if key else str(error)) from None
 
 
 def to_reports(columns: list[Any], alphabet: Alphabet) -> Values:
@@ -250,6 +282,8 @@ class Heading:
         In how many of them each group occurs, if noise is permanent; a group not listed may be in all.
     weights, strata, clusters
         The columns that weights, strata and clusters were read from; empty if there are none.
+    totals
+        The known totals that weights are raked to, by the column of each margin.
     """
 
     surveys: tuple[Survey, ...]
@@ -263,6 +297,7 @@ class Heading:
     weights: str = ""
     strata: str = ""
     clusters: str = ""
+    totals: Totals = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # The number of unknown reports follows from the counts: see `origin`.
@@ -326,8 +361,8 @@ class Heading:
 
     @property
     def design(self) -> tuple[str, ...]:
-        """The columns that name a stratum and a cluster."""
-        return tuple(filter(None, (self.strata, self.clusters)))
+        """The columns that name a stratum, a cluster and classes of margins."""
+        return tuple(dict.fromkeys(filter(None, (self.strata, self.clusters, *self.totals))))
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -365,6 +400,7 @@ class Heading:
         record |= {"group_files": of_groups} if of_groups else {}
         design = {"weights": self.weights, "strata": self.strata, "clusters": self.clusters}
         record |= {name: column for name, column in design.items() if column}
+        record |= {"totals": self.totals} if self.totals else {}
         return pyarrow.schema(
             list(zip(self.columns, types, strict=True)),
             metadata={METADATA: json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False).encode()},
@@ -430,8 +466,9 @@ def _parse_heading(record: dict[str, Any], path: object, known: Survey | None) -
     of_groups = {tuple(map(str, key)): max(1, _whole(files)) for *key, files in record.get("group_files", ())}
     if any(len(key) != len(by) for key in of_groups):
         raise ValueError("a group has not one name for each column")
-    files, design = max(1, _whole(record["files"])), [str(record.get(name, "")) for name in DESIGN]
-    return Heading(tuple(surveys), by, rows, parts, origins, files, sources, of_groups, *design)
+    files, design = max(1, _whole(record["files"])), {name: str(record.get(name, "")) for name in DESIGN}
+    totals = check_totals(record["totals"]) if "totals" in record else {}
+    return Heading(tuple(surveys), by, rows, parts, origins, files, sources, of_groups, **design, totals=totals)
 
 
 def _whole(number: object) -> int:
@@ -611,8 +648,10 @@ def save_counts(path: str | Path, counts: Counts | GroupedCounts, survey: Survey
     blocks = [one.blocks for one in groups.values() if one.blocks is not None]
     # Columns that were read under other names get these.
     has = [with_weights == {True}, any(one.sizes[0] > 1 for one in blocks), any(one.has_clusters for one in blocks)]
-    design = [name if given else "" for name, given in zip(DESIGN, has, strict=True)]
-    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups, *design)
+    totals = next((one.totals for one in blocks if one.totals is not None), {})
+    # A margin may be called strata, and is then something else.
+    design = {name: name + "_" * (name in totals) if given else "" for name, given in zip(DESIGN, has, strict=True)}
+    heading = Heading((survey,), by, rows, (), (counts.origin,), counts.repeats, (), of_groups, **design, totals=totals)
     for one in groups.values():
         # Fractions are expected counts of a plan, which nobody reported.
         if (one.counts != np.floor(one.counts)).any():
@@ -636,7 +675,7 @@ def _as_batches(heading: Heading, groups: Mapping[Key, Counts]) -> Iterator[Any]
 
 
 def _apart(heading: Heading, key: Key, counts: Counts) -> Iterator[tuple[Key, Counts]]:
-    """Yield the counts of each stratum and cluster, with their names."""
+    """Yield the counts of each stratum, cluster and class, with their names."""
     if counts.blocks is None or not heading.design:
         yield key, counts
         return
@@ -644,8 +683,11 @@ def _apart(heading: Heading, key: Key, counts: Counts) -> Iterator[tuple[Key, Co
     for number, names in enumerate(blocks.names):
         own = np.flatnonzero(blocks.block == number)
         weighted: dict[str, Any] = {"weights": blocks.weights[own], "squares": blocks.squares[own]}
-        named = [name for name, column in zip(names, (heading.strata, heading.clusters), strict=True) if column]
-        yield (*key, *named), Counts(counts.reports[blocks.place[own]], blocks.counts[own], **weighted)
+        named = dict(zip((heading.strata, heading.clusters, *heading.totals), names, strict=True))
+        yield (
+            (*key, *(named[column] for column in heading.design)),
+            Counts(counts.reports[blocks.place[own]], blocks.counts[own], **weighted),
+        )
 
 
 def write_counts_file(path: str | Path, counts: CountsFile) -> Sums:

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data.files import sheets
+from confide.data.files.counts_files import is_counts_file
 from confide.data.files.sheets import LIMITS, Account, Reason, Reject
 from confide.data.files.writing import Traces, read_metadata
 from confide.errors import DataFileError
 from confide.evidence.counts import Counts, tally
+from confide.evidence.totals import check_totals
 from confide.surveys.survey import Survey
 from confide.values import Alphabet, Indices, LatticeGeometry, Values
 from confide.values.base import as_column
@@ -140,11 +142,48 @@ def read_value_batches(
 
 def _refuse_reports(rows: Rows, path: str) -> None:
     """Refuse reports in place of values: they carry noise already."""
+    if is_counts_file(path):
+        raise DataFileError(f"{path} holds counts of reports, which are blurred already. Name the file of true values.")
     known = read_metadata(path) if Path(path).is_file() else None
     if known is not None and rows.account.columns == known.names:
         raise DataFileError(
             f"{path} holds reports, which are blurred already, as its metadata say. Name the file of true values."
         )
+
+
+def read_totals(path: str | Path) -> dict[str, dict[str, float]]:
+    r"""Read known totals: the columns ``column``, ``value`` and ``total``.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/census.csv").write_text("column,value,total\nsex,f,5100\nsex,m,4900\n")
+    ...     read_totals(f"{folder}/census.csv")
+    {'sex': {'f': 5100.0, 'm': 4900.0}}
+    """
+    found, source = defaultdict[str, dict[str, float]](dict), sheets.name_of(str(path))
+    with sheets.explained(source), sheets.open_sheet(str(path)) as sheet:
+        names = ("column", "value", "total")
+        missing = [name for name in names if name not in sheet.header]
+        if missing:
+            raise DataFileError(
+                f"{source} has no column {missing[0]!r}; it has {', '.join(sheet.header)}. Known totals stand in the "
+                f"columns column, value and total, such as: sex,f,5100"
+            )
+        for chunk in sheet.chunks([sheet.header.index(name) for name in names]):
+            for place, (line, key) in enumerate(zip(chunk.lines.tolist(), chunk.keys, strict=True)):
+                margin, value, text = (one.strip() for one in key)
+                total = parse_real(text)
+                if place in chunk.strays or not margin or not value or total is None or total < 0:
+                    raise DataFileError(
+                        f"Line {line} of {source} names no class and its total; got {','.join(key)!r}. Write the "
+                        f"column, its value and a number of people, such as sex,f,5100."
+                    )
+                if value in found[margin]:
+                    raise DataFileError(f"Line {line} of {source} has {margin} = {value} again. Keep one of the lines.")
+                found[margin][value] = float(total)
+    if not found:
+        raise DataFileError(f"{source} has no totals below its header. Write lines such as sex,f,5100.")
+    return check_totals(dict(found))
 
 
 def csv_batches(path: str, request: sheets.Request, *, is_whole: bool = False) -> Iterator[Rows]:

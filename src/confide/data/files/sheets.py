@@ -401,9 +401,9 @@ class Request:
         The columns to copy unchanged.
     is_raw
         Whether to read people's own values, which the alphabet may coarsen, rather than reports.
-    strata, clusters, weights
-        The columns of strata, of clusters and of survey weights, if there are any. Rows are counted by them, as by more
-        names of a group.
+    strata, clusters, weights, margins
+        The columns of strata, of clusters, of survey weights and of margins with known totals, if there are any. Rows
+        are counted by them, as by more names of a group.
     """
 
     alphabet: Alphabet
@@ -415,11 +415,13 @@ class Request:
     strata: str = ""
     clusters: str = ""
     weights: str = ""
+    margins: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns by which rows are counted: groups, then the design."""
-        return (*self.by, *filter(None, (self.strata, self.clusters, self.weights)))
+        design = dict.fromkeys(filter(None, (self.strata, self.clusters, *self.margins)))
+        return (*self.by, *design, *([self.weights] if self.weights else []))
 
     @property
     def names(self) -> tuple[tuple[str, ...], ...]:
@@ -448,9 +450,9 @@ class Request:
     def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         """Find the columns in a header, or raise with its columns."""
         parts = self._choose_parts(source, header, has_lines=has_lines)
-        by_cure = "Name the ones that tell groups apart, with --by on the command line."
+        by_cure = "Name the columns of the groups with --by on the command line."
         by = tuple(_find(source, name, header, by_cure) for name in self.by)
-        cure = "Name another one with --weights, --strata or --clusters."
+        cure = "Name another one with --weights, --strata, --clusters or in the file of --totals."
         for name in self.keys[len(by) :]:
             place = _find(source, name, header, cure)
             if place in (*parts, *by):
@@ -463,8 +465,8 @@ class Request:
         for place in set(kept) & {*parts, *counts}:
             what = "the values" if place in parts else "how many people have a value"
             raise DataFileError(
-                f"Column {header[place]!r} of {source} says {what}: kept, it would stand beside every report, not "
-                f"blurred. Leave it out of the columns to keep."
+                f"Column {header[place]!r} of {source} says {what}. It cannot be kept: it would stand beside every "
+                f"report, not blurred. Leave it out of the columns to keep."
             )
         return ColumnPlaces(tuple(header), parts, by, tuple(counts[:1]), kept)
 
