@@ -23,22 +23,22 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_435,
-    "data": 4_575,
+    "values": 4_440,
+    "data": 4_883,
     "mechanisms": 5_344,
     "estimates": 3_711,
-    "present": 4_419,
-    "cli": 2_913,
+    "present": 4_421,
+    "cli": 3_159,
     "solve": 2_842,
     "collector": 2_872,
     "check": 1_829,
     "channels": 1_853,
-    "plans": 1_747,
+    "plans": 2_166,
     "theory": 1_328,
-    "studio": 1_586,
+    "studio": 1_616,
     "evidence": 1_170,
     "regression": 1_944,
-    "surveys": 572,
+    "surveys": 576,
     "api.py": 207,
     "errors.py": 50,
     "__init__.py": 39,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 43_443,
-    "files": 180,
+    "code lines": 44_457,
+    "files": 182,
     "entries at the top": 20,
-    "functions": 4_323,
-    "functions of one statement": 1_242,
-    "constants": 364,
+    "functions": 4_392,
+    "functions of one statement": 1_262,
+    "constants": 381,
     "options": 94,
     "public names": 90,
 }

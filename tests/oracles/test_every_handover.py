@@ -52,12 +52,12 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
         },
     ),
     (
-        "privatize permanent.toml v.csv -o out.csv --secret-column key --ledger l.json",
+        "privatize permanent.toml v.csv -o out.csv --secret key --ledger l.json",
         "confide.cli.privatize.privatize_file",
         {"secret_column": "key", "ledger": cf.Ledger(Path("l.json")), "force": False, "rejects": None, "keep": ()},
     ),
     (
-        "privatize permanent.toml v.csv -o out.csv --secret-file secret.txt",
+        "privatize permanent.toml v.csv -o out.csv --secret secret.txt",
         "confide.cli.privatize.privatize_file",
         {"secret": cf.Permanent(SECRET), "secret_column": "", "seed": None},
     ),
@@ -115,12 +115,12 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
         {"name": "age", "shape": Shape.of("falling"), "mechanism": AGES.mechanism},
     ),
     (
-        "send limited.toml v.csv --to http://localhost:1 --column years --force --invitation abcde-fghij-klmno-pqrst",
+        "send limited.toml v.csv http://localhost:1 --column years --force --invitation abcde-fghij-klmno-pqrst",
         "confide.collector.client.Outbox.fill",
         {"values": Path("v.csv"), "columns": ["years"], "to": "http://localhost:1", "force": True, "batch_size": 1},
     ),
     (
-        "send permanent.toml v.csv --to http://localhost:1 --secret-column key",
+        "send permanent.toml v.csv http://localhost:1 --secret key",
         "confide.collector.client.Outbox.fill",
         {"secret_column": "key", "force": False, "batch_size": 1000},
     ),

@@ -30,7 +30,7 @@ pytest.importorskip("uvicorn", reason="the collector needs the extra confide[col
 CALLS = {
     "export": "s.toml -o OUT.json",
     "plan": "s.toml --people 77 --guess values.csv -o OUT.csv",
-    "privatize": "permanent.toml values.csv --secret-file secret.txt -o OUT.csv --rejects REJECTS.csv",
+    "privatize": "permanent.toml values.csv --secret secret.txt -o OUT.csv --rejects REJECTS.csv",
     "count": "s.toml reports.csv -o OUT.parquet --rejects REJECTS.csv",
     "merge": "one.parquet two.parquet -o OUT.parquet",
     "estimate": "city.toml cells.csv --truth homes.csv --query areas.json --background halves.json -o OUT.csv",
@@ -48,7 +48,7 @@ REPEATED = {"plan", "estimate", "diagnose", "regress"}
 OUTPUTS = {"--output", "--rejects", "--export", "--ledger", "--store"}
 """What commands write."""
 
-ELSEWHERE = {"init", "demo", "datasets", "show", "audit", "send", "serve", "studio"}
+ELSEWHERE = {"new", "demo", "datasets", "show", "audit", "send", "serve", "studio"}
 """Commands that read or write no file that has a name, or refuse one that is there."""
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data import datasets
+from confide.data.files.profiles import FEWEST, Profile
 from confide.data.files.records import alphabet_record
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
@@ -28,7 +29,8 @@ from confide.mechanisms.guarantees import MetricPrivacy
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.levels import usual_epsilon
-from confide.plans.ranking import usual_mechanism
+from confide.plans.proposals import WHY_ROUND, look_at, propose
+from confide.plans.ranking import gentle_epsilon, usual_mechanism
 from confide.plans.simulations import epsilon_bounds, most_people, suiting
 from confide.solve.methods import METHODS
 from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files, toml_value
@@ -104,7 +106,7 @@ def _usual(alphabet: str) -> str:
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)
-    return usual_mechanism(values, 1.0).kind
+    return usual_mechanism(values, gentle_epsilon(values)).kind
 
 
 def _require_drawable(alphabet: Alphabet) -> None:
@@ -113,7 +115,7 @@ def _require_drawable(alphabet: Alphabet) -> None:
     if alphabet.size > MOST_VALUES:
         raise TooLargeError(
             f"The studio draws at most {MOST_VALUES:,} values; these are {alphabet.size:,}. Make them coarser, or "
-            f"write the survey with confide init and use the command line, which takes millions."
+            f"write the survey with confide new and use the command line, which takes millions."
         )
 
 
@@ -309,6 +311,36 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
     }
 
 
+def proposal(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
+    """Return a draft for a file, from the profile that a browser made of it."""
+    look = look_at(Profile.from_record(work.get("profile")))
+    names = work.get("columns")
+    if not look.candidates:
+        why = "; ".join(f"{name or 'a column without a name'}: {why}" for name, why in list(look.left_out.items())[:8])
+        raise InvalidParameterError(f"No column of this file can be asked for. {why}")
+    chosen = look.candidates[0] if names is None else look.candidate([str(one) for one in names])
+    made = propose(look, chosen, is_ranked=False)
+    survey, table = made.survey, made.table
+    if table["kind"] == "dates":  # a page asks for days
+        first, last = table["first"][:4], table["last"][:4]
+        table |= {"first": f"{first}-01-01", "last": f"{last}-12-31"}
+    facts = [chosen.unit_words] * bool(chosen.unit_words)
+    facts += [f"The range has {WHY_ROUND}."] * (made.setting.kind in ("amounts", "dates", "places"))
+    facts += [f"Words are those that {FEWEST} people or more share."] * (made.setting.kind == "words")
+    return {
+        "draft": {
+            "survey": {"name": survey.name, "title": survey.title, "alphabet": table},
+            "epsilon": float(getattr(survey.mechanism.guarantee, "epsilon", 1.0)),
+            "people": min(made.people, MOST_PEOPLE),
+            "guess": family_of(survey.mechanism)[0].name,
+        },
+        "columns": [one.name for one in chosen.columns],
+        "others": [[column.name for column in one.columns] for one in look.candidates],
+        "left_out": [{"name": name, "why": why} for name, why in look.left_out.items()],
+        "facts": facts,
+    }
+
+
 def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
     """Return a draft, or a survey, as a simulated survey, distinct from the real one."""
     if "document" in work:
@@ -328,7 +360,7 @@ def _mechanism_record(survey: Survey) -> dict[str, str]:
 
 @lru_cache(KEPT)
 def _suiting(alphabet: Alphabet) -> list[dict[str, str]]:
-    return [_mechanism_record(Survey(one)) for one in suiting(alphabet, 1.0)]
+    return [_mechanism_record(Survey(one)) for one in suiting(alphabet, gentle_epsilon(alphabet))]
 
 
 def promise_of(survey: Survey) -> list[str]:

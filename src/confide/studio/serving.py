@@ -158,7 +158,7 @@ class Studio:
             case ["start"]:
                 require_method(request.method, "GET")
                 return await asyncio.to_thread(self._start, request)
-            case ["preview" | "trials" as what]:
+            case ["preview" | "proposal" | "trials" as what]:
                 message = await self._read(request, body)
                 return await self._try(message) if what == "trials" else (200, await self._draft(what, message), JSON)
             case ["jobs"]:
